@@ -1,0 +1,47 @@
+import type { TurnRequest } from "../../kernel/agent.ts";
+
+const PASSED_ON = /^(?:PATH|HOME|LANG|LC_[A-Z_]+|TMPDIR|USER|SHELL|TZ|XDG_[A-Z_]+)$/;
+
+/**
+ * The whole environment of an agent's process: the few names of the scheduler's own that programs need to run at all, the
+ * role's `env`, and the `BOSUN_*` names of the wire, which no role can set. Anything else the scheduler knows (keys above
+ * all) stays with it. `own` is the scheduler's environment.
+ */
+export function agentEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  request: TurnRequest,
+): Record<string, string> {
+  const { role, stamp, payload } = request;
+  return {
+    ...passedOn(own),
+    ...role.env,
+    BOSUN_SESSION_ID: request.session_id,
+    BOSUN_TURN_ID: stamp.turn_id,
+    ...(stamp.subject === undefined ? {} : { BOSUN_TICKET_ID: stamp.subject }),
+    BOSUN_ATTEMPT: String(stamp.attempt),
+    BOSUN_ROLE_ID: role.role_id,
+    BOSUN_ARTIFACTS_DIR: payload.artifacts_dir,
+    BOSUN_SLOT: String(request.slot),
+  };
+}
+
+/** The environment of a check: the same few names, and where the subject's artifacts are. */
+export function checkEnvironment(
+  own: Readonly<Record<string, string | undefined>>,
+  check: { readonly session_id: string; readonly artifacts_dir: string; readonly subject: string | undefined },
+): Record<string, string> {
+  return {
+    ...passedOn(own),
+    BOSUN_SESSION_ID: check.session_id,
+    ...(check.subject === undefined ? {} : { BOSUN_TICKET_ID: check.subject }),
+    BOSUN_ARTIFACTS_DIR: check.artifacts_dir,
+  };
+}
+
+function passedOn(own: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const environment: Record<string, string> = {};
+  for (const [name, value] of Object.entries(own)) {
+    if (value !== undefined && PASSED_ON.test(name)) environment[name] = value;
+  }
+  return { ...environment, TERM: "dumb" };
+}

@@ -1,0 +1,122 @@
+import type { Answer, Refusal, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
+import type { RunEnd, RunLimits } from "./process.ts";
+
+/** What a run said, once it is over. */
+export interface Heard {
+  readonly answer: Answer | undefined;
+  readonly refused: readonly Refusal[];
+  readonly stderr_tail: string;
+}
+
+/** The one place where a run's end and words become a turn's result: each way to go wrong has its own code and sentence. */
+export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, heard: Heard): TurnResult {
+  const { answer, refused } = heard;
+  const wrong = failureOf(request, limits, end, heard);
+  return {
+    ...(answer === undefined ? {} : { answer }),
+    ...(wrong === undefined ? {} : { failure: wrong }),
+    ...(end.exit === undefined ? {} : { exit: end.exit }),
+    refused,
+  };
+}
+
+/** The result of a turn that was called off before anything was started for it. */
+export function cancelledTurn(request: TurnRequest): TurnResult {
+  return { failure: failure("cancelled", `The turn of ${nameOf(request)} was cancelled before it began.`), refused: [] };
+}
+
+function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, heard: Heard): Failure | undefined {
+  const who = nameOf(request);
+  const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, heard, extra) });
+  switch (end.cause) {
+    case "exited":
+      return exitFailure(request, end, heard);
+    case "answered":
+      return undefined;
+    case "output_limit":
+      // Whatever it printed after its answer does not take the answer back.
+      if (heard.answer !== undefined) return undefined;
+      return failure(
+        "output_limit",
+        `${who} printed more than ${limits.max_output_bytes} bytes and was ended.`,
+        more("Make the program print less, have it write files and send artifact_ref, or raise max_output_bytes."),
+      );
+    case "timeout":
+      return failure(
+        "timeout",
+        `${who} did not finish within ${seconds(limits.timeout_ms)} and was ended.`,
+        more("Raise timeout_s of the role, or give it smaller tasks."),
+      );
+    case "idle_timeout":
+      return failure(
+        "idle_timeout",
+        end.spoke
+          ? `${who} printed nothing more for ${seconds(limits.idle_timeout_ms)} and was ended.`
+          : `${who} printed nothing at all within ${seconds(limits.idle_timeout_ms)} and was ended.`,
+        more("Have the program report progress, or raise idle_timeout_s of the role.", { spoke: end.spoke }),
+      );
+    case "cancelled":
+      return failure("cancelled", `The turn of ${who} was cancelled and its processes ended.`, {
+        details: detailsOf(end, heard, {}),
+      });
+    case "not_recorded":
+      return failure("internal", `The start of ${who} could not be recorded, so it was given no work and was ended.`, {
+        hint: "See the session's own failure for the reason, then resume the session.",
+        details: detailsOf(end, heard, {}),
+      });
+  }
+}
+
+function exitFailure(request: TurnRequest, end: RunEnd, heard: Heard): Failure | undefined {
+  const who = nameOf(request);
+  const { code = null, signal = null } = end.exit ?? {};
+  if (code !== 0) {
+    return failure("agent_failed", `${who} ${signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`}.`, {
+      hint: exitHint(code, heard.stderr_tail),
+      details: detailsOf(end, heard, {}),
+    });
+  }
+  if (heard.answer !== undefined) return undefined;
+  const last = heard.refused.at(-1);
+  if (last === undefined) {
+    return failure("no_answer", `${who} exited with code 0 without printing an answer.`, {
+      hint: `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`,
+      details: detailsOf(end, heard, {}),
+    });
+  }
+  return failure(refusedCode(last), `${who} gave no answer that could be accepted. The last was refused: ${last.message}`, {
+    hint: "Print the answer as one line of JSON that fits its schema; every refused line is in the log.",
+    details: detailsOf(end, heard, { pointer: last.pointer }),
+  });
+}
+
+function refusedCode({ code }: Refusal): FailureCode {
+  return code === "validation_failed" || code === "not_permitted" || code === "output_limit" ? code : "malformed_output";
+}
+
+function exitHint(code: number | null, stderr_tail: string): string {
+  if (code === 127) return "A program that it calls is not installed, or not on the PATH.";
+  return stderr_tail === "" ? "It wrote nothing to stderr; try its command in a terminal." : "Its last words on stderr say why.";
+}
+
+function detailsOf(end: RunEnd, heard: Heard, extra: JsonObject): JsonObject {
+  const { code = null, signal = null } = end.exit ?? {};
+  return {
+    ...(code === null ? {} : { exit_code: code }),
+    ...(signal === null ? {} : { signal }),
+    ...(end.exit === undefined ? { outlived_kill: true } : {}),
+    ...(heard.stderr_tail === "" ? {} : { stderr_tail: heard.stderr_tail }),
+    ...extra,
+  };
+}
+
+function nameOf({ role }: TurnRequest): string {
+  const program = role.cli_command?.[0];
+  return program === undefined ? `Role ${role.role_id}` : `Role ${role.role_id} (${program})`;
+}
+
+function seconds(milliseconds: number): string {
+  return `${milliseconds / 1_000} s`;
+}

@@ -1,0 +1,60 @@
+import type { LedgerAsk } from "../kernel/ledger.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { Question } from "../protocol/payload.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { Waiting } from "../ui/waiting.ts";
+import { wordsOf } from "../ui/words.ts";
+
+/** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
+export async function waitingOf(reader: StoreReader, session_id: string): Promise<Result<Waiting[], Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const waiting: Waiting[] = [];
+  for (const row of stored.value.rows("ask")) waiting.push(...waitingFor(reader, session_id, row.value as unknown as LedgerAsk));
+  return ok(waiting);
+}
+
+/** What one ask still waits for: each of its questions that has no answer yet, or one decision. */
+export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerAsk): Waiting[] {
+  const { ask_id, subject } = ask;
+  switch (ask.kind) {
+    case "questions":
+      return openQuestions(reader, session_id, ask);
+    case "approval":
+      return [{ kind: "approval", ask_id, about: approvalSubject(reader, session_id) }];
+    case "review":
+      return [{ kind: "review", ask_id, ticket_id: subject ?? "" }];
+  }
+}
+
+/** A stored record, parsed; undefined if the session has none with this sequence. */
+export function recordAt(reader: StoreReader, session_id: string, sequence: number): UnsealedRecord | undefined {
+  const line = reader.record(session_id, sequence);
+  return line === undefined ? undefined : (JSON.parse(line) as UnsealedRecord);
+}
+
+function openQuestions(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting[] {
+  const set = reader.value(session_id, "question", ask_id) as { answers?: JsonObject; closed?: boolean } | undefined;
+  if (set?.closed === true) return [];
+  const asked = (recordAt(reader, session_id, record)?.payload.questions ?? []) as unknown as Question[];
+  return asked
+    .filter((question) => set?.answers?.[question.question_id] === undefined)
+    .map((question) => ({
+      kind: "question",
+      ask_id,
+      question_id: `${ask_id}.${question.question_id}`,
+      text: question.text,
+      options: (question.options ?? []).map((option) => wordsOf(option as JsonObject[string])),
+      ...(question.why === undefined ? {} : { why: question.why }),
+      ...(question.default === undefined ? {} : { default: question.default }),
+      ...(subject === undefined ? {} : { ticket_id: subject }),
+    }));
+}
+
+function approvalSubject(reader: StoreReader, session_id: string): "plan" | "result" {
+  const value = reader.value(session_id, "session", "session") as { gate?: { subject?: string } } | undefined;
+  return value?.gate?.subject === "result" ? "result" : "plan";
+}

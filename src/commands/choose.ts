@@ -1,0 +1,88 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import { nearest } from "../lib/nearest.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+
+/** What a session is not when it can still be worked on. */
+const CLOSED = "closed";
+
+/**
+ * The session that is meant: by id or unique prefix; without one the only one that runs now, else the newest that is not closed.
+ * Failures: `not_found`, `usage` for a prefix that several have.
+ */
+export function chooseSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
+  if (named !== undefined) return reader.session(named);
+  const open = reader.sessions({ parent: null }).filter((row) => row.state !== CLOSED);
+  const live = open.filter((row) => reader.holder(row.session_id) !== undefined);
+  const [only] = live.length === 1 ? live : open;
+  if (only !== undefined) return ok(only);
+  return err(
+    failure("not_found", "There is no session that is not closed.", {
+      hint: "`bosun status` lists the sessions; name one, or begin another with `bosun run`.",
+    }),
+  );
+}
+
+/** As `chooseSession`, but of closed ones too where nothing is open: for looking. */
+export function chooseAnySession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
+  const chosen = chooseSession(reader, named);
+  if (chosen.ok || named !== undefined) return chosen;
+  const [newest] = reader.sessions({ parent: null, limit: 1 });
+  return newest === undefined ? chosen : ok(newest);
+}
+
+/** A session, and a ticket of it if one was named. */
+export interface Target {
+  readonly row: SessionRow;
+  readonly ticket_id?: string;
+}
+
+/**
+ * What `[session] [ticket]` means where either may be left out: two words are both; one word is a ticket of the session that is
+ * meant without a name, else a session. Failures as `chooseSession`, and `not_found` with the nearest for an unknown ticket.
+ */
+export function chooseTarget(
+  reader: StoreReader,
+  words: readonly string[],
+  choose: (reader: StoreReader, named: string | undefined) => Result<SessionRow, Failure> = chooseSession,
+): Result<Target, Failure> {
+  const [first, second] = words;
+  if (first === undefined) {
+    const row = choose(reader, undefined);
+    return row.ok ? ok({ row: row.value }) : row;
+  }
+  if (second !== undefined) {
+    const row = reader.session(first);
+    return row.ok ? withTicket(reader, row.value, second) : row;
+  }
+  const usual = choose(reader, undefined);
+  if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
+  const named = reader.session(first);
+  if (named.ok) return ok({ row: named.value });
+  if (named.error.code === "usage" || !usual.ok) return named;
+  return withTicket(reader, usual.value, first);
+}
+
+function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string): Result<Target, Failure> {
+  if (hasTicket(reader, row, ticket_id)) return ok({ row, ticket_id });
+  const meant = nearest(ticket_id, ticketIds(reader, row.session_id));
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return err(
+    failure("not_found", `The session ${row.session_id} has no ticket ${JSON.stringify(ticket_id)}.${question}`, {
+      hint: `\`bosun status ${row.session_id}\` lists its tickets.`,
+    }),
+  );
+}
+
+function hasTicket(reader: StoreReader, row: SessionRow, ticket_id: string): boolean {
+  return reader.value(row.session_id, "ticket", ticket_id) !== undefined;
+}
+
+function ticketIds(reader: StoreReader, session_id: string): string[] {
+  const ids = new Set<string>();
+  for (const line of reader.records(session_id, 1)) {
+    const { record } = JSON.parse(line) as { record: { ticket_id?: string } };
+    if (record.ticket_id !== undefined) ids.add(record.ticket_id);
+  }
+  return [...ids];
+}

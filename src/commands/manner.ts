@@ -1,0 +1,103 @@
+import type { Command } from "commander";
+import { answerFromFlag, type GivenAnswer, loadAnswers } from "../config/answers.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { CommandContext } from "./command.ts";
+import { collect } from "./command.ts";
+import type { GivenWord, Unanswered } from "./unattended.ts";
+
+/** How a session is run in this process: who sees it, who is asked, and what was said beforehand. */
+export interface Manner extends GivenWord {
+  readonly reporter: ReporterName;
+  /** Whether a person at this terminal is asked. */
+  readonly ask: boolean;
+  /** Stop as soon as there is a plan. */
+  readonly plan_only: boolean;
+  /** What the session's agents get to end, in seconds; for the message only. */
+  readonly kill_grace_s: number;
+}
+
+export type ReporterName = "plain" | "json" | "silent";
+
+/** The options of every command that runs a session. */
+export interface MannerOptions {
+  readonly answers?: string;
+  readonly answer?: string[];
+  readonly unanswered?: string;
+  readonly yes?: boolean;
+  readonly planOnly?: boolean;
+  readonly reporter?: string;
+  readonly json?: boolean;
+  readonly input?: boolean;
+}
+
+const REPORTERS = ["plain", "json", "silent", "tui"] as const;
+const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
+
+/** Adds the options that say how a session is run. */
+export function addMannerOptions(command: Command): void {
+  command
+    .option("--answers <file>", "answers given beforehand, as YAML or JSON")
+    .option("--answer <id=text>", "one answer given beforehand (again for more)", collect)
+    .option("--unanswered <policy>", "a question nobody answers: stop, default or manager", "stop")
+    .option("-y, --yes", "approve plans without asking")
+    .option("--reporter <name>", "plain, json or silent")
+    .option("--json", "one JSON object a line on stdout, and nothing else")
+    .option("--no-input", "never ask at this terminal");
+}
+
+/** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
+export async function mannerOf(
+  { terminal }: CommandContext,
+  options: MannerOptions,
+): Promise<Result<Omit<Manner, "kill_grace_s">, Failure>> {
+  const unanswered = oneOf("--unanswered", options.unanswered ?? "stop", POLICIES);
+  if (!unanswered.ok) return unanswered;
+  const reporter = oneOf("--reporter", options.reporter ?? (options.json === true ? "json" : "plain"), REPORTERS);
+  if (!reporter.ok) return reporter;
+  if (options.json === true && reporter.value !== "json") {
+    return err(
+      failure("usage", `--json and --reporter ${reporter.value} contradict each other.`, { hint: "Leave one of them out." }),
+    );
+  }
+  if (reporter.value === "tui") terminal.err.line("The dashboard is not there yet; this is the plain reporter.");
+  const answers = await givenAnswers(options);
+  if (!answers.ok) return answers;
+  return ok({
+    reporter: reporter.value === "tui" ? "plain" : reporter.value,
+    answers: answers.value,
+    unanswered: unanswered.value,
+    approve_plans: options.yes === true,
+    ask: terminal.hasPerson && options.input !== false,
+    plan_only: options.planOnly === true,
+  });
+}
+
+/** What was typed, if it is one of the words there are; else `usage` with the nearest. */
+export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
+  const found = words.find((candidate) => candidate === word);
+  if (found !== undefined) return ok(found);
+  const meant = nearest(word, words);
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return err(
+    failure("usage", `${flag} ${JSON.stringify(word)} is not one of its words.${question}`, {
+      hint: `${flag} takes ${words.join(", ")}.`,
+    }),
+  );
+}
+
+async function givenAnswers(options: MannerOptions): Promise<Result<GivenAnswer[], Failure>> {
+  const answers: GivenAnswer[] = [];
+  if (options.answers !== undefined) {
+    const loaded = await loadAnswers(options.answers);
+    if (!loaded.ok) return loaded;
+    answers.push(...loaded.value);
+  }
+  for (const text of options.answer ?? []) {
+    const answer = answerFromFlag(text);
+    if (!answer.ok) return answer;
+    answers.push(answer.value);
+  }
+  return ok(answers);
+}

@@ -1,0 +1,37 @@
+import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { EXIT_DONE, EXIT_LIMIT } from "../runtime/exit.ts";
+import { commandFor, type Waiting } from "../ui/waiting.ts";
+
+/** What decides on the commands that make sense after a session has run. */
+export interface Left {
+  readonly exit_code: number;
+  readonly waiting: readonly Waiting[];
+  readonly figures: LedgerFigures;
+  readonly holds?: Iterable<LedgerHold>;
+  readonly report: JsonObject | undefined;
+}
+
+/** How many answers are spelled out before the rest is left to `bosun inbox`. */
+const ANSWERS_SHOWN = 5;
+
+/** The commands to type next, the most useful first. */
+export function nextSteps(session_id: string, { exit_code, waiting, figures, holds = [], report }: Left): string[] {
+  if (report) {
+    const failed = ((report.tickets ?? []) as JsonObject[]).filter((ticket) => ticket.status === "error");
+    const again = failed
+      .slice(0, ANSWERS_SHOWN)
+      .flatMap(({ ticket_id }) => [`bosun log ${session_id} ${ticket_id}`, `bosun retry ${session_id} ${ticket_id}`]);
+    return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
+  }
+  const resume = `bosun resume ${session_id}`;
+  if (exit_code === EXIT_LIMIT) return [`${resume} ${raised(figures)}`];
+  const released = [...holds].map((hold) => `${resume} --release ${hold.role_id}`);
+  const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
+  if (waiting.length > ANSWERS_SHOWN) answers.push("bosun inbox");
+  return [...answers, ...(released.length > 0 ? released : [resume])];
+}
+
+function raised({ stopped, turns }: LedgerFigures): string {
+  return stopped?.message.includes("turns") === true ? `--budget-turns ${turns * 2}` : "--deadline 4h";
+}

@@ -1,0 +1,26 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import { extname, join } from "node:path";
+import { crewProgram } from "../config/installation.ts";
+import type { Role } from "../protocol/roles.ts";
+
+/** Whether a role is the bundled manager that plays a plan file. */
+export function isPlaybook(role: Pick<Role, "cli_command">): boolean {
+  return role.cli_command?.includes(crewProgram("playbook")) === true;
+}
+
+/** Where a session keeps its own copy of a plan file that is played. */
+export function playbookIn(folder: string, file: string | undefined): string | undefined {
+  return file === undefined ? undefined : join(folder, `plan${extname(file)}`);
+}
+
+/** The role with what it must know: the playbook manager finds its plan by this variable. Other roles stay as they are. */
+export function withPlaybook(role: Role, file: string | undefined): Role {
+  if (file === undefined || !isPlaybook(role)) return role;
+  return { ...role, env: { ...role.env, BOSUN_PLAYBOOK: file } };
+}
+
+/** Makes that copy, so that going on with the session does not depend on the original. */
+export function keepPlaybook(folder: string, file: string): void {
+  mkdirSync(folder, { recursive: true });
+  copyFileSync(file, playbookIn(folder, file) ?? "");
+}

@@ -1,0 +1,96 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { canonicalJson } from "../lib/canonical.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { validatePayload } from "../protocol/envelope.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { safeLine } from "../ui/display.ts";
+import { recordLines } from "../ui/record-lines.ts";
+import { recordAt } from "./asks.ts";
+import type { CommandContext } from "./command.ts";
+import { actorHere } from "./program.ts";
+import type { Word } from "./word.ts";
+
+/** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */
+const TAKEN_WITHIN_MS = 5_000;
+
+/** How often the store is asked whether anything has changed, in ms. */
+const LOOK_EVERY_MS = 20;
+
+/**
+ * Puts a person's word into a session's inbox. Where somebody runs the session, waits until they took it and says what came of
+ * it; else says that it waits, and how the session goes on. Failures: `usage` for a word that cannot stand, `stale` or the
+ * session's own reason where its owner refuses it.
+ */
+export async function putToOwner(context: CommandContext, store: Store, row: SessionRow, word: Word): Promise<Result<number, Failure>> {
+  const { session_id } = row;
+  const checked = validatePayload(word.payload_type, word.payload);
+  if (!checked.ok) return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
+  const before = row.last_sequence;
+  const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
+  if (!id.ok) return id;
+  const { out } = context.terminal;
+  const took = await taken(store, session_id, id.value);
+  if (took === "waits") {
+    out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
+    out.line(`  bosun resume ${session_id}`);
+    return ok(EXIT_DONE);
+  }
+  if (took === "late") {
+    out.line(`Kept for ${session_id}; its owner has not taken it yet.`);
+    out.line(`  bosun status ${session_id}`);
+    return ok(EXIT_DONE);
+  }
+  const record = recordOfWord(store, session_id, before, word);
+  if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
+  out.line(`${session_id} took it.`);
+  for (const line of record ? recordLines(record) : []) {
+    if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
+  }
+  out.line(`  bosun status ${session_id}`);
+  return ok(EXIT_DONE);
+}
+
+/** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
+async function taken(store: Store, session_id: string, id: number): Promise<"taken" | "waits" | "late"> {
+  const until = performance.now() + TAKEN_WITHIN_MS;
+  let version: number | undefined;
+  for (;;) {
+    const now = store.version();
+    if (now !== version && !store.inbox.pending(session_id).some((row) => row.id === id)) return "taken";
+    version = now;
+    if (store.holder(session_id) === undefined) return "waits";
+    if (performance.now() > until) return "late";
+    await delay(LOOK_EVERY_MS);
+  }
+}
+
+interface Found extends UnsealedRecord {
+  readonly sequence: number;
+}
+
+/** The record that the word became: the newest of its type from a person, after those that were there. */
+function recordOfWord(store: Store, session_id: string, before: number, word: Word): Found | undefined {
+  let found: Found | undefined;
+  let sequence = before;
+  const said = canonicalJson(word.payload);
+  for (const line of store.records(session_id, before + 1)) {
+    sequence += 1;
+    const record = JSON.parse(line) as UnsealedRecord;
+    const mine = record.source === "user" && record.payload_type === word.payload_type;
+    if (mine && canonicalJson(record.payload) === said) found = { ...record, sequence };
+  }
+  return found;
+}
+
+/** Why the rules refused it stands in the record after it. */
+function refusalAfter(store: Store, session_id: string, sequence: number): Failure {
+  const next = recordAt(store, session_id, sequence + 1);
+  const { message, resolution_hint, code } = next?.payload_type === "error" ? next.payload : {};
+  const why = typeof message === "string" ? message : "it does not fit what the session waits for";
+  return failure(code === "invalid_plan" ? "invalid_plan" : "stale", `${session_id} refused it: ${why}.`, {
+    hint: typeof resolution_hint === "string" ? resolution_hint : `See bosun status ${session_id}.`,
+  });
+}

@@ -1,0 +1,80 @@
+import { join } from "node:path";
+import { loadCrew } from "../config/crews.ts";
+import { type FoundConfiguration, findProjectConfiguration, findUserConfiguration } from "../config/found.ts";
+import { loadRoles } from "../config/roles.ts";
+import { replaceSeat, roleFromFlag } from "../config/role-flag.ts";
+import { trustNeeded } from "../config/trust.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Role } from "../protocol/roles.ts";
+import type { CommandContext } from "./command.ts";
+
+/** The options that say who takes part, and by which rules. */
+export interface RegistryOptions {
+  readonly crew?: string;
+  readonly roles?: string[];
+  readonly manager?: string;
+  readonly worker?: string;
+  readonly config?: string;
+}
+
+/** The configuration that was found and not named, as far as it may be used. */
+export interface Found {
+  readonly user: FoundConfiguration | undefined;
+  readonly project: FoundConfiguration | undefined;
+}
+
+/** The crew that fills the seats nobody else was named for. */
+export const EMBEDDED_CREW = "embedded";
+
+/**
+ * The person's and the project's own configuration. What a project brings along counts only if it can run nothing: else failure
+ * `trust`, unless its files are named with flags, which is the same as trusting them.
+ */
+export function findConfiguration(context: CommandContext, options: RegistryOptions, directory: string): Result<Found, Failure> {
+  const user = findUserConfiguration(context.environment);
+  if (!user.ok) return user;
+  const project = findProjectConfiguration(directory);
+  if (!project.ok) return project;
+  const named = options.config !== undefined && (options.roles !== undefined || options.crew !== undefined);
+  if (project.value === undefined || named) return ok({ user: user.value, project: undefined });
+  const needed = trustNeeded(project.value, () => false);
+  if (!needed.ok) return needed;
+  if (needed.value === undefined) return ok({ user: user.value, project: project.value });
+  const { folder, powers } = needed.value;
+  const shown = powers.slice(0, 10).map(({ where, what }) => `  ${where}: ${what}`);
+  return err(
+    failure("trust", `The configuration found in ${folder} would decide what is run here:\n${shown.join("\n")}`, {
+      hint: `Read it. To use it, name its files: --config ${join(folder, "scheduler_config.json")} --roles ${join(folder, "roles.json")}. To leave it out, name others.`,
+    }),
+  );
+}
+
+/**
+ * Everybody who takes part: the named crew, over it the found registries and those of `--roles`, over them `--manager` and
+ * `--worker`. Without a named crew, a seat that is still empty is filled from the embedded one.
+ */
+export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Result<Role[], Failure>> {
+  const folders = [found.user?.crews, found.project?.crews].filter((folder) => folder !== undefined);
+  const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, folders);
+  if (!crew.ok) return crew;
+  const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter((file) => file !== undefined);
+  const laid = await loadRoles(crew.value, files);
+  if (!laid.ok) return laid;
+  let roles = laid.value;
+  for (const type of ["worker", "manager"] as const) {
+    const text = options[type];
+    if (text === undefined) continue;
+    const role = roleFromFlag(type, text);
+    if (!role.ok) return role;
+    roles = replaceSeat(roles, role.value);
+  }
+  return options.crew === undefined ? fillSeats(roles) : ok(roles);
+}
+
+async function fillSeats(roles: readonly Role[]): Promise<Result<Role[], Failure>> {
+  const embedded = await loadCrew(EMBEDDED_CREW, []);
+  if (!embedded.ok) return embedded;
+  const missing = embedded.value.filter((role) => !roles.some((other) => other.type === role.type));
+  return ok([...roles, ...missing]);
+}

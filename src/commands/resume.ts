@@ -1,0 +1,176 @@
+import type { Command } from "commander";
+import { parseDuration } from "../lib/durations.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
+import { milliseconds } from "../protocol/timestamp.ts";
+import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
+import { resumeSession } from "../runtime/open.ts";
+import type { SessionRow } from "../store/store.ts";
+import { recordAt } from "./asks.ts";
+import { chooseAnySession } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { driveSession } from "./drive.ts";
+import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
+import { loadMode } from "./modes.ts";
+import { actorHere } from "./program.ts";
+import { putToOwner } from "./put.ts";
+import { openExistingHome, type Place, placeOf } from "./surroundings.ts";
+import { showClosed } from "./show-closed.ts";
+import type { Word } from "./word.ts";
+
+interface ResumeOptions extends MannerOptions {
+  readonly budgetTurns?: string;
+  readonly deadline?: string;
+  readonly release?: string;
+}
+
+/** What is changed of a session that is taken up. */
+export interface TakeUp {
+  readonly limits?: JsonObject;
+  /** Why a closed session is opened again. */
+  readonly reopen?: string;
+  /** What is put to it before it goes on. */
+  readonly facts?: readonly Word[];
+}
+
+/** `bosun resume`: a session goes on where it was left. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .option("--budget-turns <n>", "raise the limit to so many turns in all")
+    .option("--deadline <duration>", "stop so long from now: 15m, 4h")
+    .option("--release <role>", "let a role take turns again that is held");
+  addMannerOptions(command);
+  command.action((named: string | undefined, options: ResumeOptions) => run((context) => resume(context, named, options)));
+}
+
+async function resume(context: CommandContext, named: string | undefined, options: ResumeOptions): Promise<Result<number, Failure>> {
+  const manner = await mannerOf(context, options);
+  if (!manner.ok) return manner;
+  const wanted = readLimits(options);
+  if (!wanted.ok) return wanted;
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  const chosen = chooseAnySession(store, named);
+  if (!chosen.ok) {
+    store.close();
+    return chosen;
+  }
+  const row = chosen.value;
+  if (store.holder(row.session_id) !== undefined && row.state !== "closed") {
+    const told = await tellOwner(context, store, row, options);
+    store.close();
+    return told;
+  }
+  const place = placeOf(opened.value, context);
+  const release: Word[] =
+    options.release === undefined
+      ? []
+      : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
+  const limits = limitsFor(place, row, wanted.value);
+  return takeUp(context, place, row, { ...manner.value, kill_grace_s: 0 }, { ...(limits ? { limits } : {}), facts: release });
+}
+
+/** Takes a session up in this process and runs it; one that is closed is only shown, unless it is reopened. Closes the store. */
+export async function takeUp(
+  context: CommandContext,
+  place: Place,
+  row: SessionRow,
+  manner: Manner,
+  change: TakeUp,
+): Promise<Result<number, Failure>> {
+  const mode = await loadMode(row.mode);
+  if (mode === undefined) {
+    place.store.close();
+    return err(
+      failure("environment", `The session ${row.session_id} is a ${row.mode}, which this version does not know.`, {
+        hint: "Use the version that began it, or a newer one.",
+      }),
+    );
+  }
+  const { facts = [], ...rest } = change;
+  const session = await resumeSession(place, mode, row, rest);
+  if (!session.ok) {
+    place.store.close();
+    return session;
+  }
+  if (session.value.ledger.figures.closed) {
+    const shown = showClosed(context, place, session.value, manner);
+    place.store.close();
+    return ok(shown.outcome === "done" ? EXIT_DONE : EXIT_FAILED);
+  }
+  if (session.value.ledger.figures.paused) say({ payload_type: "user_command", payload: { command: "resume" } });
+  for (const fact of facts) say(fact);
+  const { kill_grace_s } = configOf(place, row);
+  return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true);
+
+  function say(fact: Word): void {
+    if (session.ok) session.value.submit({ ...fact, source: "user", actor: actorHere() });
+  }
+}
+
+/** Somebody else runs it: what it was told to do is put to them, and a plain resume has nothing to do. */
+async function tellOwner(
+  context: CommandContext,
+  store: Place["store"],
+  row: SessionRow,
+  options: ResumeOptions,
+): Promise<Result<number, Failure>> {
+  const { session_id } = row;
+  if (options.release !== undefined) {
+    return putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "release", role_id: options.release } });
+  }
+  if (row.state === "paused") {
+    return putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "resume" } });
+  }
+  const owner = store.holder(session_id);
+  return err(
+    failure("busy", `The session ${session_id} is held by process ${owner?.pid ?? "?"} on ${owner?.host ?? "?"}.`, {
+      hint: `It goes on there. Look at it with bosun status ${session_id}, or follow it with bosun log ${session_id} --follow.`,
+    }),
+  );
+}
+
+interface WantedLimits {
+  readonly turns?: number;
+  /** From now, in ms. */
+  readonly deadline_ms?: number;
+}
+
+function readLimits({ budgetTurns, deadline }: ResumeOptions): Result<WantedLimits, Failure> {
+  const limits: { turns?: number; deadline_ms?: number } = {};
+  if (budgetTurns !== undefined) {
+    if (!/^[1-9]\d{0,8}$/.test(budgetTurns)) {
+      return err(
+        failure("usage", `--budget-turns ${JSON.stringify(budgetTurns)} is not a number of turns.`, {
+          hint: "Write a whole number, such as 400.",
+        }),
+      );
+    }
+    limits.turns = Number(budgetTurns);
+  }
+  if (deadline !== undefined) {
+    const duration = parseDuration(deadline);
+    if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
+    limits.deadline_ms = duration.value;
+  }
+  return ok(limits);
+}
+
+/** The session counts from when it was opened, a person from now. */
+function limitsFor({ store, clock }: Place, row: SessionRow, { turns, deadline_ms }: WantedLimits): JsonObject | undefined {
+  if (turns === undefined && deadline_ms === undefined) return undefined;
+  const opened = recordAt(store, row.session_id, 1)?.timestamp ?? row.created_at;
+  const elapsed_ms = milliseconds(clock.now()) - milliseconds(opened);
+  return {
+    ...(turns === undefined ? {} : { turns }),
+    ...(deadline_ms === undefined ? {} : { wall_s: Math.ceil((elapsed_ms + deadline_ms) / 1000) }),
+  };
+}
+
+function configOf({ store }: Place, row: SessionRow): ResolvedConfiguration {
+  return (recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"]).config;
+}

@@ -1,0 +1,117 @@
+import { randomInt } from "node:crypto";
+import type { Command } from "commander";
+import { err, type Result } from "../lib/result.ts";
+import { scheduleMode } from "../modes/schedule/mode.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { createSession } from "../runtime/open.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import { checkSessionId } from "../store/sessions.ts";
+import { collect, type CommandContext, type Run } from "./command.ts";
+import { driveSession } from "./drive.ts";
+import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
+import { actorHere } from "./program.ts";
+import { keepPlaybook, playbookIn, withPlaybook } from "./playbook.ts";
+import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.ts";
+import { goOn } from "./same-inputs.ts";
+import { openHome, type Place, placeOf } from "./surroundings.ts";
+
+interface RunOptions extends RunInputOptions, MannerOptions {
+  readonly session?: string;
+  readonly detach?: boolean;
+  readonly foreground?: boolean;
+}
+
+/** `bosun run`: a new session, from a requirement to its end. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[requirement]", "what is to be done; - reads it from standard input")
+    .option("--file <file>", "the requirement is in this file; - reads standard input")
+    .option("--plan <file>", "your own plan, as YAML or JSON, instead of a manager's")
+    .option("--crew <name>", "a named set of roles: embedded, claude, codex, …")
+    .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
+    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or NAME[:model]")
+    .option("--worker <cmd>", "the worker, likewise")
+    .option("--config <file>", "scheduler settings, as YAML or JSON")
+    .option("--cwd <directory>", "the workspace (default: here)")
+    .option("--plan-only", "stop as soon as there is a plan, for you to look at")
+    .option("--confirm", "ask for your word on the result before the session closes")
+    .option("--max-workers <n>", "how many workers may be busy at once")
+    .option("--isolation <how>", "none: agents work in the workspace itself")
+    .option("--base <ref>", "what worktrees start from")
+    .option("--budget-turns <n>", "stop after so many turns")
+    .option("--budget-tokens <n>", "stop after so many tokens")
+    .option("--budget-usd <n>", "stop after so much money")
+    .option("--deadline <duration>", "stop after so long: 90s, 15m, 4h")
+    .option("--session <id>", "the session's id; one that is there goes on, if it is the same")
+    .option("--detach", "leave the terminal and work on")
+    .option("--foreground", "stay in this process (as it is now)");
+  addMannerOptions(command);
+  command.addHelpText(
+    "after",
+    `
+Examples:
+  bosun run --plan examples/survey.yaml
+  bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"
+  bosun run --file requirement.md --plan-only`,
+  );
+  command.action((words: string | undefined, options: RunOptions) => run((context) => runSession(context, words, options)));
+}
+
+async function runSession(context: CommandContext, words: string | undefined, options: RunOptions): Promise<Result<number, Failure>> {
+  const refused = notYet(options);
+  if (refused) return err(refused);
+  if (options.session !== undefined) {
+    const named = checkSessionId(options.session);
+    if (!named.ok) return named;
+  }
+  const manner = await mannerOf(context, options);
+  if (!manner.ok) return manner;
+  const input = await readRunInput(context, words, options);
+  if (!input.ok) return input;
+  const opened = openHome(context);
+  if (!opened.ok) return opened;
+  const place = placeOf(opened.value, context);
+  const { session } = input.value;
+  const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s };
+  const there = options.session === undefined ? undefined : place.store.session(options.session);
+  if (there?.ok === true && there.value.session_id === options.session) {
+    return goOn(context, place, there.value, input.value, full);
+  }
+  return begin(context, place, options.session ?? newSessionId(), input.value, full);
+}
+
+async function begin(context: CommandContext, place: Place, session_id: string, input: RunInput, manner: Manner): Promise<Result<number, Failure>> {
+  const { folder } = sessionPaths(place.home, session_id);
+  const roles = input.session.roles.map((role) => withPlaybook(role, playbookIn(folder, input.playbook)));
+  const opened = await createSession(place, scheduleMode, { ...input.session, roles, session_id, started_by: actorHere() });
+  if (!opened.ok) {
+    place.store.close();
+    return opened;
+  }
+  if (input.playbook !== undefined) keepPlaybook(folder, input.playbook);
+  return driveSession(context, place, opened.value, manner, false);
+}
+
+/** Without characters that look like others. */
+const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
+
+function newSessionId(): string {
+  return `s-${Array.from({ length: 6 }, () => ALPHABET[randomInt(ALPHABET.length)]).join("")}`;
+}
+
+function notYet(options: RunOptions): Failure | undefined {
+  if (options.detach === true) {
+    return failure("usage", "--detach is not there yet: a session runs in the process that began it.", {
+      hint: "Leave it out, and use the shell's own means: nohup bosun run … &, tmux, or a service.",
+    });
+  }
+  if (options.base !== undefined) {
+    return failure("usage", "--base goes with worktrees, which are not there yet.", {
+      hint: "Leave it out; --cwd names the directory to work in.",
+    });
+  }
+  if (options.yes === true && options.planOnly === true) {
+    return failure("usage", "--yes and --plan-only contradict each other.", { hint: "Leave one of them out." });
+  }
+  return undefined;
+}

@@ -1,0 +1,45 @@
+import { EXIT_INTERRUPTED, EXIT_TERMINATED } from "../runtime/exit.ts";
+
+/** What stops a program from outside, and what it then exits with; a hang-up counts as the order to end. */
+const EXIT_ON = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
+
+type StopSignal = keyof typeof EXIT_ON;
+
+/** What to do with the first signal, and with any after it. */
+export interface SignalPlan {
+  readonly stop: (signal: StopSignal) => void;
+  /** Must end everything at once; the process then exits. */
+  readonly kill: () => void;
+}
+
+/** Signals while a session runs. */
+export interface SignalWatch {
+  /** The exit code of the signal that came; undefined if none did. */
+  readonly exitCode: () => number | undefined;
+  readonly restore: () => void;
+}
+
+/**
+ * The first signal asks, the second kills and leaves: nobody has to wait for a worker that does not end. `leave` is called with
+ * the exit code and does not come back.
+ */
+export function watchSignals(plan: SignalPlan, leave: (exit_code: number) => void): SignalWatch {
+  let first: StopSignal | undefined;
+  const heard = (signal: StopSignal) => {
+    if (first === undefined) {
+      first = signal;
+      plan.stop(signal);
+      return;
+    }
+    plan.kill();
+    leave(EXIT_ON[signal]);
+  };
+  const names = Object.keys(EXIT_ON) as StopSignal[];
+  for (const name of names) process.on(name, heard);
+  return {
+    exitCode: () => (first === undefined ? undefined : EXIT_ON[first]),
+    restore: () => {
+      for (const name of names) process.off(name, heard);
+    },
+  };
+}

@@ -1,0 +1,120 @@
+import { cliAgent } from "../agents/cli/agent.ts";
+import { embeddedLauncher, type Launched, type Launcher } from "../agents/launcher.ts";
+import { resolveHome } from "../config/home.ts";
+import { dialectOf } from "../config/role-defaults.ts";
+import type { Agent } from "../kernel/agent.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Role } from "../protocol/roles.ts";
+import { systemClock } from "../runtime/clock.ts";
+import type { Surroundings } from "../runtime/open.ts";
+import { openReader, openStore } from "../store/sqlite-store.ts";
+import type { Store, StoreReader } from "../store/store.ts";
+import type { CommandContext } from "./command.ts";
+import { programVersion } from "./program.ts";
+
+/** A home with its store open; whoever opens one closes the store. */
+export interface OpenHome<S extends StoreReader> {
+  readonly home: string;
+  readonly store: S;
+}
+
+/** All that sessions of this process work with, and the way to end every program they started at once. */
+export interface Place extends Surroundings {
+  readonly store: Store;
+  /** SIGKILL to every group that is still there; only for leaving without waiting. */
+  readonly killAll: () => void;
+}
+
+/** Where this command's home is, whether it is there or not. */
+export function homeOf(context: CommandContext): Result<string, Failure> {
+  const home = resolveHome(context.home, context.environment, context.directory);
+  return home.ok ? ok(home.value.directory) : home;
+}
+
+/** The home for writing; it is made if it is not there. */
+export function openHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
+  const home = homeOf(context);
+  if (!home.ok) return home;
+  const store = openStore(home.value);
+  return store.ok ? ok({ home: home.value, store: store.value }) : store;
+}
+
+/** The home for looking; fails with `not_found` if there is none, and never makes one. */
+export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
+  const home = homeOf(context);
+  if (!home.ok) return home;
+  const store = openReader(home.value);
+  return store.ok ? ok({ home: home.value, store: store.value }) : store;
+}
+
+/** The home for writing to sessions that are there already: fails with `not_found` where `readHome` does. */
+export function openExistingHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
+  const looked = readHome(context);
+  if (!looked.ok) return looked;
+  looked.value.store.close();
+  return openHome(context);
+}
+
+/** Puts together what a session needs to run in this process. */
+export function placeOf({ home, store }: OpenHome<Store>, context: CommandContext): Place {
+  const { launcher, killAll } = watchedLauncher(embeddedLauncher());
+  return {
+    home,
+    store,
+    clock: systemClock,
+    launcher,
+    killAll,
+    version: programVersion(),
+    files: true,
+    agentFor: (_role, config) => agentFor(launcher, config, context),
+  };
+}
+
+/** Why this version cannot reach a role at all; undefined if it can. */
+export function unreachable(role: Role): Failure | undefined {
+  const backend = role.backend ?? "cli";
+  const dialect = dialectOf(role);
+  if (backend === "cli" && dialect === "envelope") return undefined;
+  const what = backend === "cli" ? `is spoken to in the dialect ${dialect}` : `has the backend ${backend}`;
+  return failure("configuration", `The role ${role.role_id} ${what}, which this version cannot do yet.`, {
+    hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',
+  });
+}
+
+function agentFor(launcher: Launcher, config: ResolvedConfiguration, { environment }: CommandContext): Agent {
+  return cliAgent({
+    launcher,
+    settings: {
+      kill_grace_ms: config.kill_grace_s * 1000,
+      answer_grace_ms: config.answer_grace_s * 1000,
+      max_line_bytes: config.max_line_bytes,
+      max_output_bytes: config.max_output_bytes,
+      environment,
+      redact: (text) => text,
+    },
+  });
+}
+
+function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => void } {
+  const running = new Set<Launched>();
+  return {
+    launcher: {
+      async launch(spec) {
+        const launched = await inner.launch(spec);
+        if (!launched.ok) return launched;
+        const { value } = launched;
+        running.add(value);
+        // What outlives the leader in its group is ended by whoever watches the turn; then nothing is left to kill.
+        void value.exited.then(() => {
+          if (!value.groupLives()) running.delete(value);
+        });
+        return launched;
+      },
+    },
+    killAll: () => {
+      for (const launched of running) launched.signalGroup("SIGKILL");
+    },
+  };
+}

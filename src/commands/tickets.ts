@@ -1,0 +1,32 @@
+import type { SessionView } from "../kernel/mode.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { TicketLine } from "../ui/reporter.ts";
+import { allWords, wordsOf } from "../ui/words.ts";
+import { recordAt } from "./asks.ts";
+
+/** The final report of a session that is closed, as it is recorded; undefined while there is none. */
+export function finalReport(reader: StoreReader, session_id: string, last_sequence: number): JsonObject | undefined {
+  // The report and the closing record are one commit, so the report is the last record but one.
+  const record = recordAt(reader, session_id, last_sequence - 1);
+  return record?.payload_type === "final_report" ? record.payload : undefined;
+}
+
+/** The tickets of a view as tables show them; outputs and what blocks them are known once there is a report. */
+export function ticketLines(view: SessionView, textOf: (title: Json) => Json, report: JsonObject | undefined): TicketLine[] {
+  const reported = new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [String(ticket.ticket_id), ticket]));
+  return view.subjects.map((subject) => {
+    const told = reported.get(subject.id);
+    const blocked_by = told?.blocked_by;
+    return {
+      ticket_id: subject.id,
+      status: subject.status,
+      title: wordsOf(textOf(subject.title)),
+      attempt: subject.attempt,
+      outputs: allWords(told?.outputs),
+      ...(subject.reason === undefined ? {} : { reason: subject.reason }),
+      ...(subject.owner === undefined ? {} : { owner: subject.owner }),
+      ...(typeof blocked_by === "string" ? { blocked_by } : {}),
+    };
+  });
+}

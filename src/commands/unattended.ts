@@ -1,0 +1,39 @@
+import { type GivenAnswer, givenAnswer } from "../config/answers.ts";
+import type { Waiting } from "../ui/waiting.ts";
+import type { Word } from "./word.ts";
+
+/** What to do with a question that nobody is there to answer: wait for a person, take its default, or let the manager decide. */
+export type Unanswered = "stop" | "default" | "manager";
+
+/** What a person said beforehand. */
+export interface GivenWord {
+  readonly answers: readonly GivenAnswer[];
+  readonly unanswered: Unanswered;
+  /** Every plan is approved. */
+  readonly approve_plans: boolean;
+}
+
+/**
+ * What can be said to one ask from what a person said beforehand; undefined if a person must be found. `unanswered` counts only
+ * where nobody can be asked: `alone`.
+ */
+export function wordFor(waiting: readonly Waiting[], given: GivenWord, alone: boolean): Word | undefined {
+  const [first] = waiting;
+  if (first?.kind === "approval" && first.about === "plan" && given.approve_plans) {
+    return { payload_type: "approval", payload: { decision: "approved", ask_id: first.ask_id } };
+  }
+  if (first?.kind !== "question") return undefined;
+  const policy = alone ? given.unanswered : "stop";
+  const answers = waiting.flatMap((question) => {
+    if (question.kind !== "question") return [];
+    const text = givenAnswer(given.answers, question) ?? (policy === "stop" ? undefined : question.default);
+    return text === undefined || (policy === "manager" && givenAnswer(given.answers, question) === undefined)
+      ? []
+      : [{ question_id: question.question_id, text }];
+  });
+  if (policy === "manager" && answers.length < waiting.length) {
+    return { payload_type: "clarification_response", payload: { answers, status: "complete" } };
+  }
+  if (answers.length === 0) return undefined;
+  return { payload_type: "clarification_response", payload: { answers, status: "answered" } };
+}

@@ -1,0 +1,10 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { PayloadType } from "../protocol/payload.ts";
+
+/** A person's word to a session: an answer, a decision, a command. */
+export interface Word {
+  readonly payload_type: PayloadType;
+  readonly payload: JsonObject;
+  /** The ticket it is about. */
+  readonly subject?: string;
+}

@@ -1,0 +1,89 @@
+import { extname } from "node:path";
+import type { Json } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { readJson } from "./json-text.ts";
+import type { Fault, Located } from "./located.ts";
+import { places, type Place, type Problem } from "./problem.ts";
+import { readText } from "./read-text.ts";
+import { readYaml } from "./yaml-text.ts";
+
+/** Most bytes of a configuration, role or answers file. A repository may bring them along, and 1 MiB of YAML already takes seconds. */
+export const MAX_CONFIGURATION_BYTES = 1024 * 1024;
+
+/** Most bytes of a plan file; the same as the wire allows for a line. */
+export const MAX_PLAN_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Makes a problem placed at the value of a JSON pointer, or with `at: "key"` at its key; what the text does not hold is placed at
+ * what should hold it.
+ */
+export type PlaceProblem = (
+  pointer: string,
+  what: string,
+  more?: { readonly expected?: string; readonly nearest?: string; readonly at?: "key" | "value" },
+) => Problem;
+
+/** A file a person wrote, read as plain data, that still knows where each part stands. */
+export interface SourceDocument {
+  readonly file: string;
+  readonly value: Json;
+  readonly problem: PlaceProblem;
+}
+
+/**
+ * Loads a YAML or JSON file. JSON is strict for `.json`; everything else is read as YAML 1.2, which contains it. The first thing
+ * that keeps it from being read is the problem. A top-level `$schema` (for editors) is dropped.
+ */
+export function loadDocument(
+  file: string,
+  limit_bytes: number,
+  scalars: "typed" | "texts" = "typed",
+): Result<SourceDocument, Problem> {
+  const text = readText(file, limit_bytes);
+  return text.ok ? parseDocumentText(file, text.value, scalars) : text;
+}
+
+/** The same for a text that is already there; `scalars: "texts"` keeps every value as the text that was written. */
+export function parseDocumentText(
+  file: string,
+  text: string,
+  scalars: "typed" | "texts" = "typed",
+): Result<SourceDocument, Problem> {
+  if (text.trim() === "") return err({ file, pointer: "", what: "it is empty", expected: "YAML or JSON" });
+  const json = [".json", ".jsonc", ".json5"].includes(extname(file).toLowerCase());
+  const place = places(text);
+  const strict = json ? readJson(text) : undefined;
+  const read = strict !== undefined && (!strict.ok || scalars === "typed") ? strict : readYaml(text, scalars);
+  if (!read.ok) return err(faultProblem(file, read.error, place));
+  const { value, locate } = read.value;
+  if (value === null) return err({ file, pointer: "", what: "it holds no value", expected: "YAML or JSON" });
+  return ok({
+    file,
+    value: withoutSchemaKey(value),
+    problem: (pointer, what, { at = "value", ...more } = {}) => {
+      const offset = offsetOf(locate, pointer, at);
+      return { file, pointer, what, place: place(offset), ...more };
+    },
+  });
+}
+
+function offsetOf(locate: Located["locate"], pointer: string, at: "key" | "value"): number {
+  const spot = locate(pointer);
+  if (spot) return at === "key" ? (spot.key ?? spot.value) : spot.value;
+  return pointer === "" ? 0 : offsetOf(locate, pointer.slice(0, pointer.lastIndexOf("/")), at);
+}
+
+function faultProblem(
+  file: string,
+  { offset, pointer = "", ...fault }: Fault,
+  place: (offset: number) => Place,
+): Problem {
+  return { file, pointer, place: place(offset), ...fault };
+}
+
+function withoutSchemaKey(value: Json): Json {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!("$schema" in value) || typeof value.$schema !== "string") return value;
+  const { $schema: _editor, ...rest } = value;
+  return rest;
+}

@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./found.ts";
+
+/** The directory with the database, the logs and the sessions, and which rule found it. */
+export interface Home {
+  /** Absolute; need not be there yet. */
+  readonly directory: string;
+  readonly from: "flag" | "environment" | "ancestor" | "state";
+}
+
+/** What a home is known by. */
+const DATABASE = "bosun.db";
+
+/**
+ * The home: `--home`, else `BOSUN_HOME`, else the nearest directory from here up that holds a `bosun.db`, else
+ * `$XDG_STATE_HOME/bosun/<repository id>`. A home that was found and not named must belong to the person who runs this, since
+ * resuming its sessions runs their commands. Failures: `configuration` for a path that cannot be a home, `trust` for another's.
+ */
+export function resolveHome(
+  flag: string | undefined,
+  environment: Environment,
+  directory: string,
+): Result<Home, Failure> {
+  if (flag !== undefined) return namedHome("flag", "--home", flag, directory);
+  const variable = environment.BOSUN_HOME;
+  if (variable !== undefined && variable !== "") return namedHome("environment", "BOSUN_HOME", variable, directory);
+  for (let here = resolve(directory); ; here = dirname(here)) {
+    if (existsSync(join(here, DATABASE))) return foundHome(here);
+    if (here === dirname(here)) break;
+  }
+  const state = baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state"));
+  return ok({ directory: join(state, "bosun", repositoryId(directory)), from: "state" });
+}
+
+/**
+ * A name for the repository a directory lies in, the same from all its worktrees: the repository's name and a hash of the real
+ * path of its common git directory. Outside of a repository the directory itself counts. Git need not be installed.
+ */
+export function repositoryId(directory: string): string {
+  const root = repositoryRoot(directory);
+  const common = root === undefined ? realPath(resolve(directory)) : commonDirectory(root);
+  const named = basename(common) === ".git" ? dirname(common) : common;
+  const name = basename(named)
+    .replace(/\.git$/, "")
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .slice(0, 40)
+    .replace(/^[-.]+/, "");
+  const digest = createHash("sha256").update(common).digest("hex").slice(0, 10);
+  return `${name === "" ? "root" : name}-${digest}`;
+}
+
+/** A worktree's or submodule's `.git` is a file that names its own git directory; that one's `commondir` names the common one. */
+function commonDirectory(root: string): string {
+  const dotGit = join(root, ".git");
+  if (isDirectory(dotGit)) return realPath(dotGit);
+  const own = /^gitdir: (.+?)\r?\n?$/.exec(textOf(dotGit) ?? "")?.[1];
+  if (own === undefined) return realPath(dotGit);
+  const ownDirectory = resolve(root, own);
+  const common = textOf(join(ownDirectory, "commondir"))?.trim();
+  return realPath(common === undefined || common === "" ? ownDirectory : resolve(ownDirectory, common));
+}
+
+function namedHome(from: Home["from"], name: string, path: string, directory: string): Result<Home, Failure> {
+  const home = resolve(directory, path);
+  if (path.trim() === "") {
+    return err(failure("usage", `${name} is empty.`, { hint: `Give a directory: ${name} DIRECTORY` }));
+  }
+  if (existsSync(home) && !isDirectory(home)) {
+    return err(
+      failure("configuration", `${name} ${path}: this is a file, and the home must be a directory.`, {
+        hint: "Name a directory; it is made if it is not there.",
+      }),
+    );
+  }
+  return ok({ directory: home, from });
+}
+
+function foundHome(directory: string): Result<Home, Failure> {
+  const owner = statSync(join(directory, DATABASE), { throwIfNoEntry: false })?.uid;
+  const me = process.getuid?.();
+  if (owner === undefined || me === undefined || owner === me) return ok({ directory, from: "ancestor" });
+  return err(
+    failure(
+      "trust",
+      `The home found in ${directory} belongs to another user (${owner}), and its sessions can run commands.`,
+      {
+        hint: `Name it if you mean it: --home ${directory}`,
+      },
+    ),
+  );
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}

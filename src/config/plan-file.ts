@@ -1,0 +1,24 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { PlanFile } from "../protocol/payload.ts";
+import { loadDocument, MAX_PLAN_BYTES, type SourceDocument } from "./document.ts";
+import { problemsFailure } from "./problem.ts";
+import { checkSchema } from "./schema-check.ts";
+
+/** A plan as it stands in a file, with the source, so that later findings about its graph can be shown in their place. */
+export interface LoadedPlan {
+  readonly plan: PlanFile;
+  readonly source: SourceDocument;
+}
+
+/**
+ * Loads a plan file, which fits its schema then. Whether its dependencies, roles and ids make a plan is for the plan graph to
+ * say. Failure `configuration` with every problem.
+ */
+export async function loadPlanFile(file: string): Promise<Result<LoadedPlan, Failure>> {
+  const source = loadDocument(file, MAX_PLAN_BYTES);
+  if (!source.ok) return err(problemsFailure([source.error]));
+  const problems = await checkSchema("plan_file", source.value.value, source.value.problem);
+  if (problems.length > 0) return err(problemsFailure(problems));
+  return ok({ plan: source.value.value as unknown as PlanFile, source: source.value });
+}

@@ -1,0 +1,48 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { explain } from "./problem.ts";
+import { decodeText, readText } from "./read-text.ts";
+
+/** Most characters (UTF-16 units) of a requirement; its schema has the same limit. */
+export const MAX_REQUIREMENT_CHARACTERS = 200_000;
+
+/** More bytes than this cannot be a requirement that fits. */
+const MAX_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
+
+/** Where a requirement comes from: the words on the command line, a file, or the bytes that came on standard input. */
+export type RequirementSource =
+  | { readonly words: string }
+  | { readonly file: string }
+  | { readonly standard_input: Uint8Array };
+
+/**
+ * A requirement's text, without the blanks around it. Empty, too long, not UTF-8 or not readable fail with `usage`, since it was
+ * named on this very command line.
+ */
+export function readRequirement(source: RequirementSource): Result<string, Failure> {
+  const read =
+    "words" in source
+      ? ok(source.words)
+      : "file" in source
+        ? readText(source.file, MAX_BYTES)
+        : decodeText("standard input", source.standard_input);
+  if (!read.ok) return err(failure("usage", `The requirement cannot be read.\n${explain(read.error).join("\n")}`));
+  const text = read.value.trim();
+  const name = "file" in source ? `The requirement in ${source.file}` : "The requirement";
+  if (text === "") {
+    const hint =
+      'Say what you want done: bosun run "…", bosun run --file FILE, or bosun run --file - to read it from standard input.';
+    return err(failure("usage", `${name} is empty.`, { hint }));
+  }
+  const characters = text.length;
+  if (characters > MAX_REQUIREMENT_CHARACTERS) {
+    const most = MAX_REQUIREMENT_CHARACTERS.toLocaleString("en");
+    const hint = "Put the long part into a file of the workspace, and name that file in the requirement.";
+    return err(
+      failure("usage", `${name} has ${characters.toLocaleString("en")} characters; at most ${most} are allowed.`, {
+        hint,
+      }),
+    );
+  }
+  return ok(text);
+}

@@ -1,0 +1,62 @@
+import { basename } from "node:path";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Dialect, Role } from "../protocol/roles.ts";
+
+/** The agent programs that have a dialect of their own; each is the name of both. */
+export const AGENT_PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const satisfies readonly Dialect[];
+
+/** A role with nothing left to guess. Only a `cli` role has a dialect. */
+export type CompleteRole = Role &
+  Required<
+    Pick<
+      Role,
+      | "backend"
+      | "capabilities"
+      | "supports_multiple_instances"
+      | "max_instances"
+      | "timeout_s"
+      | "idle_timeout_s"
+      | "recovery"
+    >
+  >;
+
+/** Fills in what a registry left out, from the scheduler configuration where that decides. */
+export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
+  const backend = role.backend ?? "cli";
+  const dialect = dialectOf(role);
+  const several = role.supports_multiple_instances ?? (role.max_instances ?? (role.type === "worker" ? 2 : 1)) > 1;
+  return {
+    ...role,
+    backend,
+    ...(dialect !== undefined && { dialect }),
+    capabilities: role.capabilities ?? [],
+    supports_multiple_instances: several,
+    max_instances: several ? (role.max_instances ?? settings.max_workers) : 1,
+    timeout_s: role.timeout_s ?? settings.timeout_s,
+    idle_timeout_s: role.idle_timeout_s ?? settings.idle_timeout_s,
+    recovery: role.recovery ?? (isProgramWithMemory(backend, dialect) ? "resume" : "restart"),
+  };
+}
+
+/** How a `cli` role's program is spoken to: as it says, else by the program's name, else by the envelope. */
+export function dialectOf(role: Role): Dialect | undefined {
+  if ((role.backend ?? "cli") !== "cli") return undefined;
+  const program = basename(role.cli_command?.[0] ?? "");
+  return role.dialect ?? (isAgentProgram(program) ? program : "envelope");
+}
+
+/** Whether a turn of this role costs money as far as anyone can tell beforehand. */
+export function costsMoney(role: Role): boolean {
+  const backend = role.backend ?? "cli";
+  return backend === "model" || backend === "acp" || (backend === "cli" && dialectOf(role) !== "envelope");
+}
+
+/** Whether a name is that of an agent program with a dialect of its own. */
+export function isAgentProgram(name: string): name is (typeof AGENT_PROGRAMS)[number] {
+  return (AGENT_PROGRAMS as readonly string[]).includes(name);
+}
+
+/** These keep their conversations, and can be asked to go on with one. */
+function isProgramWithMemory(backend: string, dialect: Dialect | undefined): boolean {
+  return backend === "acp" || (dialect !== undefined && dialect !== "envelope");
+}

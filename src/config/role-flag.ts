@@ -1,0 +1,49 @@
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Role } from "../protocol/roles.ts";
+import { splitCommand } from "./command-line.ts";
+import { AGENT_PROGRAMS, isAgentProgram } from "./role-defaults.ts";
+
+/**
+ * The role that `--manager` or `--worker` describes: `claude`, `codex:gpt-5` (a known program, with a model if one is named) or
+ * any command line in the envelope dialect, `"python3 worker.py"`. Its role id is its type. Failure `usage`.
+ */
+export function roleFromFlag(type: "manager" | "worker", text: string): Result<Role, Failure> {
+  const flag = `--${type}`;
+  const split = splitCommand(text);
+  if (!split.ok) return err(failure("usage", `${flag} ${JSON.stringify(text)}: ${split.error}.`));
+  const [program, ...rest] = split.value;
+  if (program === undefined || program === "") {
+    const hint = `Give a command, such as ${flag} "python3 ${type}.py", or one of ${AGENT_PROGRAMS.join(", ")}.`;
+    return err(failure("usage", `${flag} names no program.`, { hint }));
+  }
+  const [name = "", ...model] = program.split(":");
+  if (rest.length > 0 || program === name) return ok(seat(type, { cli_command: split.value }));
+  if (isAgentProgram(name)) {
+    if (model.join(":") !== "") return ok(seat(type, { cli_command: [name], model: model.join(":") }));
+    const hint = `Write ${flag} ${name} for its usual model.`;
+    return err(failure("usage", `${flag} ${program}: the model after the colon is empty.`, { hint }));
+  }
+  return program.includes("/") ? ok(seat(type, { cli_command: [program] })) : unknownProgram(flag, program, name);
+}
+
+/** The registry with every role of this one's type taken out and this one put in. */
+export function replaceSeat(roles: readonly Role[], role: Role): Role[] {
+  return [role, ...roles.filter((other) => other.type !== role.type && other.role_id !== role.role_id)];
+}
+
+function seat(type: "manager" | "worker", rest: Pick<Role, "cli_command" | "model">): Role {
+  return { role_id: type, type, ...rest };
+}
+
+function unknownProgram(flag: string, program: string, name: string): Result<never, Failure> {
+  const meant = nearest(name, AGENT_PROGRAMS);
+  const question = meant === undefined ? "" : ` Did you mean ${program.replace(name, meant)}?`;
+  const hint = `A model can be named for ${AGENT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`;
+  return err(
+    failure("usage", `${flag} ${program}: no known agent program is called ${JSON.stringify(name)}.${question}`, {
+      hint,
+    }),
+  );
+}

@@ -1,0 +1,131 @@
+import type { Json, JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
+import { loadDocument, MAX_CONFIGURATION_BYTES, type SourceDocument } from "./document.ts";
+import { crewProgram } from "./installation.ts";
+import { pointerTo } from "./located.ts";
+import { type Problem, problemsFailure } from "./problem.ts";
+import { checkSchema } from "./schema-check.ts";
+
+/** Senders of envelopes that are not roles. */
+const RESERVED = ["user", "scheduler"];
+
+/**
+ * The roles of a crew with those of the files laid over them: a role with a known id changes the fields it names, in the place
+ * where it stands; others are added. A new `cli_command` drops the dialect and model that belonged to the old one. Failure
+ * `configuration` with every problem of the first file that has any.
+ */
+export async function loadRoles(crew: readonly Role[], files: readonly string[]): Promise<Result<Role[], Failure>> {
+  let roles = new Map(crew.map((role) => [role.role_id, role]));
+  for (const file of files) {
+    const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
+    if (!document.ok) return err(problemsFailure([document.error]));
+    const merged = mergeRegistry(roles, document.value.value);
+    const problems = await checkRegistry(merged.registry, document.value);
+    if (problems.length > 0) return err(problemsFailure(problems));
+    for (const role of (merged.registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePlaces(role));
+  }
+  return ok([...roles.values()]);
+}
+
+/**
+ * Whether somebody can take every one of these seats; failure `configuration` naming the types nobody has, and what gives one.
+ */
+export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]): Result<void, Failure> {
+  const missing = needed.filter((type) => !roles.some((role) => role.type === type));
+  if (missing.length === 0) return ok(undefined);
+  const there =
+    roles.length === 0
+      ? "there are no roles at all"
+      : `there are only ${roles.map(({ role_id, type }) => `${role_id} (${type})`).join(", ")}`;
+  const remedies = missing.map((type) =>
+    type === "participant" ? '{"type": "participant"} in --roles F' : `--${type} CMD`,
+  );
+  return err(
+    failure("configuration", `No role is a ${missing.join(" and none a ")}: ${there}.`, {
+      hint: `Add one with ${remedies.join(" and ")}, or take a whole crew with --crew NAME.`,
+    }),
+  );
+}
+
+/**
+ * What the file says with the inherited fields put in, so that one schema serves whole registries and overrides, and every
+ * problem still has its place in the file.
+ */
+function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): { registry: Json } {
+  if (!isObject(value) || !Array.isArray(value.roles)) return { registry: value };
+  const roles = (value.roles as Json[]).map((entry) => {
+    const base = isObject(entry) && typeof entry.role_id === "string" ? known.get(entry.role_id) : undefined;
+    return base && isObject(entry) ? { ...inherited(base, entry), ...entry } : entry;
+  });
+  return { registry: { ...value, roles } };
+}
+
+function inherited(base: Role, entry: JsonObject): JsonObject {
+  if (entry.cli_command === undefined && entry.backend === undefined) return base;
+  const { dialect: _dialect, model: _model, ...rest } = base;
+  return rest;
+}
+
+async function checkRegistry(registry: Json, document: SourceDocument): Promise<Problem[]> {
+  const problems = await checkSchema("roles", registry, document.problem);
+  if (problems.length > 0) return problems;
+  const seen = new Map<string, number>();
+  for (const [index, role] of (registry as unknown as RoleRegistry).roles.entries()) {
+    const pointer = pointerTo("/roles", String(index));
+    const first = seen.get(role.role_id);
+    if (RESERVED.includes(role.role_id)) {
+      problems.push(
+        document.problem(
+          `${pointer}/role_id`,
+          `the role id "${role.role_id}" is taken: envelopes of the ${role.role_id} bear it`,
+          { expected: "another id" },
+        ),
+      );
+    } else if (first !== undefined) {
+      const line = document.problem(`/roles/${first}/role_id`, "").place?.line;
+      problems.push(
+        document.problem(
+          `${pointer}/role_id`,
+          `the role "${role.role_id}" stands twice in this file, first in line ${line}`,
+          { expected: "one entry for each role" },
+        ),
+      );
+    }
+    if (role.supports_multiple_instances === false && (role.max_instances ?? 1) > 1) {
+      problems.push(
+        document.problem(
+          `${pointer}/max_instances`,
+          `"max_instances" is ${role.max_instances}, but "supports_multiple_instances" is false`,
+          { expected: "1, or true there" },
+        ),
+      );
+    }
+    if (role.cli_command?.[0]?.trim() === "") {
+      problems.push(
+        document.problem(`${pointer}/cli_command/0`, "the program's name is empty", { expected: "a program" }),
+      );
+    }
+    seen.set(role.role_id, index);
+  }
+  return problems;
+}
+
+/**
+ * A whole argument `${node}` is the Node that runs this, `${crew.NAME}` the program of the embedded crew with that name. Every
+ * other text stays as it is, so that a command's own `${…}` reaches it.
+ */
+function resolvePlaces(role: Role): Role {
+  if (role.cli_command === undefined) return role;
+  const cli_command = role.cli_command.map((argument) => {
+    const program = /^\$\{crew\.([a-z][a-z-]*)\}$/.exec(argument)?.[1];
+    if (program !== undefined) return crewProgram(program);
+    return argument === "${node}" ? process.execPath : argument;
+  });
+  return { ...role, cli_command };
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

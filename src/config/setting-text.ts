@@ -1,0 +1,94 @@
+import { parseDuration } from "../lib/durations.ts";
+import type { Json } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { Problem } from "./problem.ts";
+
+/** A setting given on the command line: the flag as typed, the setting's dotted key, and the text. */
+export interface SettingFlag {
+  readonly flag: string;
+  readonly key: SettingKey;
+  readonly text: string;
+}
+
+/** A setting's value with the name of what gave it. */
+export interface GivenValue {
+  readonly name: string;
+  readonly key: SettingKey;
+  readonly value: Json;
+}
+
+const NUMBERS = [
+  "max_workers",
+  "max_retries",
+  "retry_backoff_ms",
+  "timeout_s",
+  "idle_timeout_s",
+  "kill_grace_s",
+  "answer_grace_s",
+  "max_line_bytes",
+  "max_output_bytes",
+  "max_review_rounds",
+  "check_rounds",
+  "max_clarification_rounds",
+  "max_escalations",
+  "max_recoveries",
+  "max_hold_s",
+  "dependency_notice_s",
+  "budget.turns",
+  "budget.tokens",
+  "budget.usd",
+  "budget.wall_s",
+] as const;
+
+const TEXTS = ["plan_approval", "review", "proposal", "isolation", "workspace"] as const;
+
+/** The settings that one text can give; the others are lists and mappings, for files only. */
+export type SettingKey = (typeof NUMBERS)[number] | (typeof TEXTS)[number];
+
+/** The variable that gives a setting: `BOSUN_MAX_WORKERS`, `BOSUN_BUDGET_TURNS`. */
+export function variableOf(key: SettingKey): string {
+  return `BOSUN_${key.replaceAll(".", "_").toUpperCase()}`;
+}
+
+/** The settings that the environment gives. An empty variable counts as not set. */
+export function environmentValues(environment: {
+  readonly [name: string]: string | undefined;
+}): Result<GivenValue[], Problem[]> {
+  const given = [...NUMBERS, ...TEXTS].flatMap((key) => {
+    const text = environment[variableOf(key)];
+    return text === undefined || text === "" ? [] : [{ name: variableOf(key), key, text }];
+  });
+  return readAll(given);
+}
+
+/** The settings that flags give; of a flag given twice the last holds. */
+export function flagValues(flags: readonly SettingFlag[]): Result<GivenValue[], Problem[]> {
+  return readAll(flags.map(({ flag, key, text }) => ({ name: flag, key, text })));
+}
+
+function readAll(given: readonly { name: string; key: SettingKey; text: string }[]): Result<GivenValue[], Problem[]> {
+  const values: GivenValue[] = [];
+  const problems: Problem[] = [];
+  for (const { name, key, text } of given) {
+    const value = (TEXTS as readonly string[]).includes(key) ? ok(text) : readNumber(key, text);
+    if (value.ok) values.push({ name, key, value: value.value });
+    else problems.push({ file: name, pointer: `/${key.replaceAll(".", "/")}`, ...value.error });
+  }
+  return problems.length > 0 ? err(problems) : ok(values);
+}
+
+/** A number; where the setting is a time, also a duration with its unit, turned into the setting's own. */
+function readNumber(key: SettingKey, text: string): Result<number, Pick<Problem, "what" | "expected">> {
+  if (/^-?\d+(\.\d+)?$/.test(text) && Number.isFinite(Number(text))) return ok(Number(text));
+  const unit = key.endsWith("_ms")
+    ? { milliseconds: 1, name: "milliseconds" }
+    : { milliseconds: 1000, name: "seconds" };
+  const isTime = key.endsWith("_s") || key.endsWith("_ms");
+  if (!isTime) return err({ what: `${JSON.stringify(text)} is not a number`, expected: "a number such as 8" });
+  const duration = parseDuration(text);
+  if (duration.ok) return ok(duration.value / unit.milliseconds);
+  return err({
+    what: `${JSON.stringify(text)} is not a time`,
+    expected: `${unit.name} as a number, or a duration such as 90s, 15m or 4h`,
+  });
+}

@@ -1,0 +1,182 @@
+import { dirname, resolve } from "node:path";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Role } from "../protocol/roles.ts";
+import { loadDocument, type PlaceProblem, MAX_CONFIGURATION_BYTES } from "./document.ts";
+import { explain, type Problem, problemsFailure } from "./problem.ts";
+import { costsMoney } from "./role-defaults.ts";
+import { checkSchema } from "./schema-check.ts";
+import { environmentValues, flagValues, type GivenValue, type SettingFlag } from "./setting-text.ts";
+
+/**
+ * What holds for a setting that nobody gives, from the `default`s of schemas/scheduler_config.schema.json. Two settings have no
+ * fixed one: `plan_approval` depends on the roles, `workspace` is the current directory.
+ */
+export const DEFAULTS = CONFIGURATION_DEFAULTS;
+
+/** Where settings can come from. Of two places that give the same one, the first in `flags > config > environment > project > user > default` holds. */
+export interface SettingPlaces {
+  readonly flags: readonly SettingFlag[];
+  /** The file of `--config`. */
+  readonly config?: string;
+  /** The process's environment; only `BOSUN_<SETTING>` is read. */
+  readonly environment: { readonly [name: string]: string | undefined };
+  /** The project's found `scheduler_config` file, and the person's own. */
+  readonly project?: string;
+  readonly user?: string;
+  /** The current directory, absolute: the workspace if nobody gives one. */
+  readonly directory: string;
+  /** Who takes part; decides whether a plan is approved by a person if nobody says. */
+  readonly roles: readonly Role[];
+}
+
+/** The kind of place that gave a setting, and its name: a flag, a variable, `file:line`, or nothing more than "default". */
+export interface Origin {
+  readonly from: "flag" | "config" | "environment" | "project" | "user" | "default";
+  readonly where: string;
+}
+
+/** A session's settings, with where each value came from by its dotted key, `budget.turns`. */
+export interface Settings {
+  readonly values: ResolvedConfiguration;
+  readonly origins: ReadonlyMap<string, Origin>;
+}
+
+/** One line of `bosun config`. */
+export interface SettingLine {
+  readonly key: string;
+  readonly value: Json;
+  readonly origin: Origin;
+}
+
+interface Layer {
+  readonly from: Origin["from"];
+  readonly value: JsonObject;
+  /** By JSON pointer, the name of the place. */
+  readonly where: (pointer: string) => string;
+  readonly problem: PlaceProblem;
+  /** What a relative `workspace` is relative to. */
+  readonly base: string;
+}
+
+/**
+ * The settings of a session. Failure `usage` for a wrong flag, `configuration` for a wrong file or variable, each with every
+ * problem found in all places.
+ */
+export async function resolveSettings(places: SettingPlaces): Promise<Result<Settings, Failure>> {
+  const files = [
+    fileLayer("user", places.user, (file) => dirname(file)),
+    fileLayer("project", places.project, (file) => dirname(dirname(file))),
+    fileLayer("config", places.config, (file) => dirname(file)),
+  ];
+  const environment = givenLayer("environment", environmentValues(places.environment), places.directory);
+  const flags = givenLayer("flag", flagValues(places.flags), places.directory);
+  const [user, project, config] = files;
+  const layers: Layer[] = [];
+  const problems: Problem[] = [];
+  for (const layer of [user, project, environment, config, flags]) {
+    if (layer === undefined) continue;
+    if (!layer.ok) {
+      problems.push(...layer.error);
+      continue;
+    }
+    problems.push(...(await checkSchema("scheduler_config", layer.value.value, layer.value.problem)));
+    layers.push(layer.value);
+  }
+  if (problems.length > 0) return err(asFailure(problems));
+  return ok(merge(layers, places));
+}
+
+/** Every setting with its value and origin, by key in alphabetical order; lists and free-form values as a whole. */
+export function explainSettings(settings: Settings): SettingLine[] {
+  const lines = leaves(settings.values as unknown as JsonObject, "").map(([key, value]) => ({
+    key,
+    value,
+    origin: settings.origins.get(key) ?? { from: "default", where: "default" },
+  }));
+  return lines.sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function fileLayer(
+  from: Origin["from"],
+  file: string | undefined,
+  base: (file: string) => string,
+): Result<Layer, Problem[]> | undefined {
+  if (file === undefined) return undefined;
+  const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
+  if (!document.ok) return err([document.error]);
+  const { value, problem } = document.value;
+  // A value that is no mapping has no settings to merge; checking it against the schema says so.
+  const where = (pointer: string) => `${file}:${problem(pointer, "").place?.line ?? 1}`;
+  return ok({ from, value: value as JsonObject, where, problem, base: base(resolve(file)) });
+}
+
+function givenLayer(
+  from: Origin["from"],
+  given: Result<GivenValue[], Problem[]>,
+  base: string,
+): Result<Layer, Problem[]> {
+  if (!given.ok) return given;
+  const value: Record<string, Json> = {};
+  for (const { key, value: one } of given.value) putAt(value, key.split("."), one);
+  const where = (pointer: string) => nameAt(given.value, pointer) ?? from;
+  const problem: PlaceProblem = (pointer, what, { at: _at, ...more } = {}) => ({
+    file: where(pointer),
+    pointer,
+    what,
+    ...more,
+  });
+  return ok({ from, value, where, problem, base });
+}
+
+function nameAt(given: readonly GivenValue[], pointer: string): string | undefined {
+  return given.find(({ key }) => `/${key.replaceAll(".", "/")}` === pointer)?.name;
+}
+
+function putAt(target: Record<string, Json>, path: readonly string[], value: Json): void {
+  const [head = "", ...rest] = path;
+  if (rest.length === 0) {
+    target[head] = value;
+    return;
+  }
+  const inner = { ...(target[head] as Record<string, Json> | undefined) };
+  putAt(inner, rest, value);
+  target[head] = inner;
+}
+
+function merge(layers: readonly Layer[], places: SettingPlaces): Settings {
+  const origins = new Map<string, Origin>();
+  const values: Record<string, Json> = {};
+  const started: readonly [string, Json][] = [
+    ["workspace", places.directory],
+    ["plan_approval", places.roles.some(costsMoney) ? "ask" : "never"],
+    ...leaves(DEFAULTS, ""),
+  ];
+  for (const [key, value] of started) putAt(values, key.split("."), value);
+  for (const layer of layers) {
+    for (const [key, value] of leaves(layer.value, "")) {
+      if (JSON.stringify(value) === "{}") continue; // gives nothing, and must not wipe what is below it
+      const settled = key === "workspace" ? resolve(layer.base, value as string) : value;
+      putAt(values, key.split("."), settled);
+      origins.set(key, { from: layer.from, where: layer.where(`/${key.replaceAll(".", "/")}`) });
+    }
+  }
+  return { values: values as unknown as ResolvedConfiguration, origins };
+}
+
+/** The settings of a mapping by dotted key; a mapping inside is opened, but `metadata`, which is nobody's but its writer's. */
+function leaves(value: JsonObject, prefix: string): [string, Json][] {
+  return Object.entries(value).flatMap(([name, inner]): [string, Json][] => {
+    const key = `${prefix}${name}`;
+    if (inner === undefined) return [];
+    const opens = typeof inner === "object" && inner !== null && !Array.isArray(inner) && key !== "metadata";
+    return opens && Object.keys(inner).length > 0 ? leaves(inner as JsonObject, `${key}.`) : [[key, inner]];
+  });
+}
+
+function asFailure(problems: readonly Problem[]): Failure {
+  const flagged = problems.every((problem) => problem.file.startsWith("--"));
+  return flagged ? failure("usage", problems.flatMap(explain).join("\n")) : problemsFailure(problems);
+}

@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { lstatSync, readdirSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { DEFAULTS } from "./settings.ts";
+import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
+import type { FoundConfiguration } from "./found.ts";
+import { printable, problemsFailure } from "./problem.ts";
+import { readBytes } from "./read-text.ts";
+
+/** More files than this are no configuration; hashing them would only cost time. */
+const MAX_FILES = 1_000;
+
+/** A found configuration that wants more than a stranger's may have, for a person to look at and to trust or not. */
+export interface TrustRequest {
+  readonly folder: string;
+  /** `sha256:…` of every name and byte below the folder: what is trusted is this content, wherever it lies. */
+  readonly hash: string;
+  readonly powers: readonly Power[];
+}
+
+/** One thing the configuration would do: where it says so, and what. Both are safe to print. */
+export interface Power {
+  readonly where: string;
+  readonly what: string;
+}
+
+/**
+ * What a person must trust before a project's found configuration may be used; undefined when it asks for nothing dangerous, or
+ * `trusted` knows its content. Files that a person names with a flag are trusted by that. Failure `trust` for a folder that
+ * cannot be pinned down (links, too many files), `configuration` for a file that cannot be read.
+ */
+export function trustNeeded(
+  found: FoundConfiguration,
+  trusted: (hash: string) => boolean,
+): Result<TrustRequest | undefined, Failure> {
+  const files = filesBelow(found.folder);
+  if (!files.ok) return files;
+  const hash = contentHash(found.folder, files.value);
+  if (!hash.ok) return hash;
+  if (trusted(hash.value)) return ok(undefined);
+  const powers: Power[] = [];
+  for (const name of files.value) {
+    const file = join(found.folder, name);
+    const isRegistry = file === found.roles || resolve(file, "..") === found.crews;
+    if (!isRegistry && file !== found.settings) continue;
+    const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
+    if (!document.ok) return err(problemsFailure([document.error]));
+    const { value, problem } = document.value;
+    const claims = isRegistry ? rolePowers(value) : settingPowers(value);
+    for (const { pointer, what } of claims) {
+      powers.push({ where: printable(`${file}:${problem(pointer, "").place?.line ?? 1}`), what: printable(what) });
+    }
+  }
+  return ok(powers.length === 0 ? undefined : { folder: found.folder, hash: hash.value, powers });
+}
+
+/**
+ * The digest of a found configuration's content: every file's name and bytes below its folder. Scripts that it names but that lie
+ * elsewhere in the repository are not in it.
+ */
+export function configurationHash(folder: string): Result<string, Failure> {
+  const files = filesBelow(folder);
+  return files.ok ? contentHash(folder, files.value) : files;
+}
+
+function contentHash(folder: string, files: readonly string[]): Result<string, Failure> {
+  const hash = createHash("sha256").update("bosun-trust-v1\0");
+  for (const name of files) {
+    const bytes = readBytes(join(folder, name), MAX_CONFIGURATION_BYTES);
+    if (!bytes.ok) return err(problemsFailure([bytes.error]));
+    // With both lengths written out, no two folders can give the same bytes.
+    hash.update(`${Buffer.byteLength(name)} ${bytes.value.length}\0${name}`).update(bytes.value);
+  }
+  return ok(`sha256:${hash.digest("hex")}`);
+}
+
+/** Relative paths of all files, in byte order. A link could be turned elsewhere after it was trusted, so none is accepted. */
+function filesBelow(folder: string): Result<string[], Failure> {
+  const names: string[] = [];
+  const open = [folder];
+  for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
+    if (lstatSync(directory).isSymbolicLink()) return refused(directory, "is a symbolic link");
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) open.push(path);
+      else if (entry.isFile()) names.push(relative(folder, path));
+      else return refused(path, entry.isSymbolicLink() ? "is a symbolic link" : "is not an ordinary file");
+    }
+    if (names.length + open.length > MAX_FILES) return refused(folder, `holds more than ${MAX_FILES} files`);
+  }
+  return ok(names.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
+}
+
+function refused(path: string, why: string): Result<never, Failure> {
+  return err(
+    failure("trust", `${path} ${why}, so what it would be trusted for could change unseen.`, {
+      hint: "Put a plain file in its place, or name the files you want with --config and --roles.",
+    }),
+  );
+}
+
+interface Claim {
+  readonly pointer: string;
+  readonly what: string;
+}
+
+function rolePowers(value: Json): Claim[] {
+  return entries(value, "roles").map((role, index) => {
+    const name = typeof role.role_id === "string" ? role.role_id : `number ${index + 1}`;
+    const runs = Array.isArray(role.cli_command)
+      ? `runs ${JSON.stringify(role.cli_command)}`
+      : `is filled by ${JSON.stringify(role.backend ?? "nothing")}`;
+    const env = typeof role.env === "object" ? " with variables of its own" : "";
+    return { pointer: `/roles/${index}`, what: `the role ${name} ${runs}${env}` };
+  });
+}
+
+function settingPowers(value: Json): Claim[] {
+  if (!isObject(value)) return [];
+  const claims: Claim[] = [];
+  const checks = isObject(value.checks) ? value.checks : {};
+  for (const kind of ["ticket", "merge"]) {
+    for (const [index, check] of entries(checks, kind).entries()) {
+      if (check.command === undefined) continue;
+      claims.push({ pointer: `/checks/${kind}/${index}`, what: `a check runs ${JSON.stringify(check.command)}` });
+    }
+  }
+  if (isObject(value.notify) && value.notify.command !== undefined) {
+    claims.push({ pointer: "/notify/command", what: `a notification runs ${JSON.stringify(value.notify.command)}` });
+  }
+  if (value.plan_approval === "never") {
+    claims.push({ pointer: "/plan_approval", what: "plans are carried out without a person's approval" });
+  }
+  if (value.workspace !== undefined) {
+    claims.push({ pointer: "/workspace", what: `the work is done in ${JSON.stringify(value.workspace)}` });
+  }
+  return [...claims, ...budgetPowers(isObject(value.budget) ? value.budget : {})];
+}
+
+/** A budget above the default lets a session use up more than it would. */
+function budgetPowers(budget: JsonObject): Claim[] {
+  const usual: JsonObject = DEFAULTS.budget;
+  return Object.entries(budget).flatMap(([key, amount]) => {
+    const limit = usual[key];
+    if (typeof amount !== "number" || typeof limit !== "number" || amount <= limit) return [];
+    return [{ pointer: `/budget/${key}`, what: `the budget in ${key} is raised from ${limit} to ${amount}` }];
+  });
+}
+
+function entries(value: Json, key: string): JsonObject[] {
+  const list = isObject(value) ? value[key] : undefined;
+  return Array.isArray(list) ? (list as Json[]).map((entry) => (isObject(entry) ? entry : {})) : [];
+}
+
+function isObject(value: Json | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,99 @@
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Reply, Turn } from "../turn.ts";
+import { errorReply, list, record, textOf } from "../turn.ts";
+import { afterError, afterReport, instruction, lastRevision, proposal } from "./instructions.ts";
+import type { PlanFile } from "./plan-file.ts";
+import type { Standing } from "./questions.ts";
+import { answersSoFar, openQuestions } from "./questions.ts";
+import { review } from "./review.ts";
+import { substitute } from "./texts.ts";
+
+/** What the playbook answers to a turn; `program` is its own file. Same turn, same plan file: same answer. */
+export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
+  const refused = list(turn.context["refused"]).map(record)[0];
+  if (refused !== undefined) {
+    return errorReply(
+      "validation_failed",
+      `the answer made from ${plan.path} was refused: ${textOf(refused["message"] ?? refused["code"])} (${textOf(refused["pointer"] ?? "")})`,
+      `correct ${plan.path}; the same file gives the same answer`,
+    );
+  }
+  const given = answersSoFar(turn);
+  const standing = openQuestions(plan.questions, given);
+  const { payload_type: type, payload } = turn.message;
+  if (type === "requirement" || type === "clarification_response") return clarifyOrPlan(turn, plan, standing, program);
+
+  const task = plan.tasks.find((candidate) => candidate["task_id"] === taskIdOf(turn));
+  if (task === undefined) {
+    return errorReply(
+      "validation_failed",
+      `${plan.path} has no task "${taskIdOf(turn)}"`,
+      "run the plan this session was started with",
+    );
+  }
+  // A plan that came by another way has not been through its questions.
+  if (standing.unanswerable.length > 0) return ask(turn, plan, standing);
+  const values = { answers: standing.settled, program };
+  const playbook = record(substitute(record(record(task["metadata"])["playbook"]), values));
+  const filled = record(substitute(task, values));
+  const work = { task: filled, playbook, revision: lastRevision(turn) };
+  switch (type) {
+    case "ticket":
+      return turn.discuss && turn.expects.includes("instruction_proposal") ? proposal(work) : instruction(work);
+    case "report":
+      return afterReport(work, payload, given);
+    case "review_request":
+      return review(payload, list(playbook["fatal_issues"]).map(textOf));
+    case "error":
+      return afterError(work, payload);
+    default:
+      return errorReply("validation_failed", `a playbook has no answer to "${type}"`);
+  }
+}
+
+function clarifyOrPlan(turn: Turn, plan: PlanFile, standing: Standing, program: string): Reply {
+  const noMore = turn.message.payload["status"] === "complete" || !turn.expects.includes("clarification");
+  if (standing.unanswerable.length > 0 || (standing.open.length > 0 && !noMore))
+    return ask(turn, plan, standing, noMore);
+  const values = { answers: standing.settled, program };
+  const { questions: _questions, requirement: _requirement, ...payload } = plan.document;
+  const tasks = plan.tasks.map((task) => planned(task, payload["metadata"]));
+  return { payload_type: "plan", payload: record(substitute(withoutPlaybook({ ...payload, tasks }), values)) };
+}
+
+function ask(
+  turn: Turn,
+  plan: PlanFile,
+  { open, unanswerable }: Standing,
+  noMore = !turn.expects.includes("clarification"),
+): Reply {
+  if (!noMore) return { payload_type: "clarification", payload: { questions: open, status: "open" } };
+  return errorReply(
+    "validation_failed",
+    `${plan.path}: no usable answer to ${unanswerable.join(", ")}, and no default`,
+    `answer it, or give the question a default in ${plan.path}`,
+  );
+}
+
+/** A task as the plan shows it: instructions are kept back for the ticket's own turn unless the file says otherwise. */
+function planned(task: JsonObject, metadataOfPlan: Json | undefined): JsonObject {
+  const own = record(record(task["metadata"])["playbook"])["instruction"];
+  const general = record(record(metadataOfPlan)["playbook"])["instruction"];
+  if ((own ?? general) === "with_plan") return withoutPlaybook(task);
+  const { instruction: _instruction, ...rest } = task;
+  return withoutPlaybook(rest);
+}
+
+function withoutPlaybook(value: JsonObject): JsonObject {
+  if (value["metadata"] === undefined) return value;
+  const { metadata, ...rest } = value;
+  const { playbook: _playbook, ...others } = record(metadata);
+  return Object.keys(others).length === 0 ? rest : { ...rest, metadata: others };
+}
+
+function taskIdOf(turn: Turn): string {
+  const ticket = record(turn.context["ticket"]);
+  const { payload } = turn.message;
+  const found = payload["task_id"] ?? ticket["task_id"] ?? payload["ticket_id"] ?? ticket["ticket_id"];
+  return typeof found === "string" ? found : "";
+}

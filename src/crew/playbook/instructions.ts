@@ -1,0 +1,104 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { Reply, Turn } from "../turn.ts";
+import { errorReply, list, record, textOf } from "../turn.ts";
+import { answerTo } from "./questions.ts";
+
+/** One task of the plan file with its placeholders filled, and how far its instructions have come. */
+export interface Work {
+  readonly task: JsonObject;
+  /** The task's `metadata.playbook`. */
+  readonly playbook: JsonObject;
+  /** Which instruction was given last: 0 the task's own, n the n-th revision, -1 none yet. */
+  readonly revision: number;
+}
+
+/** Which instruction this ticket was given last, read from its history: the number travels in the instruction's metadata. */
+export function lastRevision(turn: Turn): number {
+  const numbers = list(turn.context["history"])
+    .map(record)
+    .filter((entry) => entry["payload_type"] === "instruction")
+    .map((entry) => record(record(record(entry["payload"])["metadata"])["playbook"])["revision"]);
+  return Math.max(-1, ...numbers.map((revision) => (typeof revision === "number" ? revision : 0)));
+}
+
+/** The approach to discuss before the work: the file's own `proposal`, else the task's steps and risks. */
+export function proposal({ task, playbook }: Work): Reply {
+  const own = record(playbook["proposal"]);
+  if (own["summary"] !== undefined) return { payload_type: "instruction_proposal", payload: own };
+  const steps = list(record(task["instruction"])["steps"]);
+  return {
+    payload_type: "instruction_proposal",
+    payload: {
+      summary: summaryOf(record(task["instruction"]), task),
+      open_questions: [],
+      risks: list(task["risks"]).map(textOf),
+      draft_steps: steps.map((step) => textOf(step) || commandOf(record(step))),
+    },
+  };
+}
+
+/** The instruction in force: the one given last, or the task's own. */
+export function instruction(work: Work): Reply {
+  return numbered(work, Math.max(0, work.revision));
+}
+
+/** The manager's word on a worker's report: questions are passed on until they are answered, then the instruction is given. */
+export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<string, string>): Reply {
+  const revision = Math.max(0, work.revision);
+  if (report["status"] !== "blocked") return numbered(work, revision);
+  const questions = list(report["questions"]).map(record);
+  if (questions.length === 0) {
+    return numbered(work, revision, `The last report was blocked: ${textOf(report["summary"]) || "it gave no reason"}`);
+  }
+  const answers = questions.map((question) => answerTo(question, given));
+  if (answers.includes(undefined)) {
+    const open = questions.filter((_, index) => answers[index] === undefined);
+    return { payload_type: "clarification", payload: { questions: open, status: "open" } };
+  }
+  const resources = questions.map((question, index) => `Asked: ${textOf(question)}\nAnswered: ${answers[index]}`);
+  return numbered(work, revision, undefined, resources);
+}
+
+/** When the work cannot go on: the next revision; without one the same once more; after that, or if the file says so, giving up. */
+export function afterError({ task, playbook, revision }: Work, error: JsonObject): Reply {
+  const revisions = list(playbook["revisions"]).length;
+  const next = Math.max(0, revision) + 1;
+  const code = typeof error["code"] === "string" ? error["code"] : "agent_failed";
+  const message = textOf(error["message"]) || code;
+  const last = Math.max(1, revisions);
+  if (next > last || playbook["on_error"] === "give_up") {
+    return errorReply(
+      code,
+      `${textOf(task["task_id"])}: given up after ${Math.max(1, revision + 1)} instruction(s): ${message}`.slice(
+        0,
+        4000,
+      ),
+      "look at the ticket's log; add metadata.playbook.revisions to the task to try another way",
+    );
+  }
+  return numbered({ task, playbook, revision }, next, `The work before this ended: ${code}: ${message}`.slice(0, 4000));
+}
+
+function numbered(work: Work, revision: number, note?: string, resources: readonly string[] = []): Reply {
+  const revisions = list(work.playbook["revisions"]).map(record);
+  const base = revisions[Math.min(revision, revisions.length) - 1] ?? record(work.task["instruction"]);
+  const summary = summaryOf(base, work.task);
+  const all = [...list(base["resources"]), ...resources];
+  return {
+    payload_type: "instruction",
+    payload: {
+      ...base,
+      summary: note === undefined ? summary : `${summary}\n\n${note}`,
+      ...(all.length === 0 ? {} : { resources: all }),
+      metadata: { ...record(base["metadata"]), playbook: { revision } },
+    },
+  };
+}
+
+function summaryOf(instruction: JsonObject, task: JsonObject): string {
+  return textOf(instruction["summary"]) || textOf(task["description"]);
+}
+
+function commandOf(step: JsonObject): string {
+  return textOf(step["shell"]) || list(step["command"]).map(textOf).join(" ");
+}

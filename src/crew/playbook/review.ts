@@ -1,0 +1,42 @@
+import type { JsonObject } from "../../lib/json.ts";
+import type { Reply } from "../turn.ts";
+import { list, record, textOf } from "../turn.ts";
+
+const TAIL_LINES = 20;
+const TAIL_CHARACTERS = 2000;
+
+/**
+ * The review of a finished ticket on its evidence alone: approved when every check passed and no issue of the report contains one of the
+ * `fatal` texts; else every failed criterion is named with the end of its output.
+ */
+export function review(request: JsonObject, fatal: readonly string[]): Reply {
+  const report = record(request["report"]);
+  const checks = list(request["checks"]).map(record);
+  const changes = [
+    ...checks.filter((check) => check["passed"] !== true).map(failedCheck),
+    ...list(report["issues"])
+      .map(textOf)
+      .filter((issue) => fatal.some((text) => issue.toLowerCase().includes(text.toLowerCase())))
+      .map((issue) => `The report names an issue that this plan does not accept: ${issue}`),
+  ];
+  if (report["status"] !== "completed") changes.push(`The report says "${textOf(report["status"])}", not "completed".`);
+  if (changes.length > 0) {
+    return { payload_type: "review", payload: { decision: "changes_requested", requested_changes: changes } };
+  }
+  const notes =
+    checks.length === 0
+      ? "Nothing was checked: the task has no executable criterion."
+      : `All ${checks.length} checks passed.`;
+  return { payload_type: "review", payload: { decision: "approved", notes } };
+}
+
+function failedCheck(check: JsonObject): string {
+  const criterion = check["criterion"];
+  const command = list(record(criterion)["command"]).map(textOf).join(" ");
+  const tail = textOf(check["output"]).split("\n").slice(-TAIL_LINES).join("\n").slice(-TAIL_CHARACTERS).trim();
+  return [
+    `Not met: ${textOf(criterion)}`,
+    ...(command === "" ? [] : [`\`${command}\` ended with exit code ${JSON.stringify(check["exit_code"])}`]),
+    ...(tail === "" ? [] : [`its output ended:\n${tail}`]),
+  ].join("\n");
+}

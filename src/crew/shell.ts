@@ -1,0 +1,61 @@
+import { access, constants } from "node:fs/promises";
+import { Work } from "./shell/work.ts";
+import type { Reply, Turn } from "./turn.ts";
+import { errorReply, list, readTurn, say, textOf } from "./turn.ts";
+
+/** The exit code of a program that SIGTERM ended. */
+const ENDED_BY_SIGTERM = 143;
+
+/**
+ * The worker that runs an instruction's steps. Its answer is a `report`; a step that fails makes it one with status `error`, while the
+ * program itself still exits with 0, for it did what it was asked.
+ */
+async function main(): Promise<void> {
+  const turn = await readTurn();
+  if (turn === undefined) return;
+  switch (turn.message.payload_type) {
+    case "instruction": {
+      const work = new Work(turn);
+      process.once("SIGTERM", () => work.stop());
+      const report = await work.report();
+      if (report === undefined) process.exitCode = ENDED_BY_SIGTERM;
+      else say(turn, report);
+      return;
+    }
+    case "instruction_proposal":
+      say(turn, await readiness(turn));
+      return;
+    default:
+      say(turn, errorReply("validation_failed", `a shell worker has no answer to "${turn.message.payload_type}"`));
+  }
+}
+
+/** The worker's word on an approach: what it can see without starting the work. */
+async function readiness(turn: Turn): Promise<Reply> {
+  const issues: string[] = [];
+  await access(turn.workspace, constants.R_OK | constants.X_OK).catch(() =>
+    issues.push(`the workspace ${turn.workspace} cannot be read`),
+  );
+  await access(turn.artifacts_dir, constants.W_OK).catch(() =>
+    issues.push(`${turn.artifacts_dir} cannot be written to`),
+  );
+  const steps = list(turn.message.payload["draft_steps"]).map(textOf);
+  const questions = list(turn.message.payload["open_questions"]).map(textOf);
+  return {
+    payload_type: "report",
+    payload: {
+      status: "proposal",
+      summary: `I would run the ${steps.length} steps in order and stop at the first that fails.`,
+      evidence: issues.length === 0 ? ["The workspace can be read and the artifacts directory written to."] : [],
+      issues: [...issues, ...questions.map((question) => `I run commands and cannot answer: ${question}`)],
+      next_actions: steps,
+    },
+  };
+}
+
+try {
+  await main();
+} catch (error) {
+  process.stderr.write(`shell: ${(error as Error).message}\n`);
+  process.exitCode = 2;
+}

@@ -1,0 +1,116 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { access } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Reply, Turn } from "../turn.ts";
+import { list, record, say, textOf } from "../turn.ts";
+import type { Snapshot } from "./artifacts.ts";
+import { changedArtifacts, snapshot } from "./artifacts.ts";
+import type { Running } from "./run.ts";
+import { run } from "./run.ts";
+
+/** An expected output is looked for as a file when it can be nothing else: one word with an extension, below the directory. */
+const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;
+
+/** The carrying-out of one instruction, which can be told to stop. */
+export class Work {
+  readonly #turn: Turn;
+  readonly #evidence: JsonObject[] = [];
+  #running: Running | undefined;
+  #stopped = false;
+
+  constructor(turn: Turn) {
+    this.#turn = turn;
+  }
+
+  /** Ends the step under way; the promise of `report` then resolves to undefined. */
+  stop(): void {
+    this.#stopped = true;
+    this.#running?.stop();
+  }
+
+  /** Runs the steps in order until one fails, registers what they made, and gives the report; undefined when stopped. */
+  async report(): Promise<Reply | undefined> {
+    const { workspace, artifacts_dir: artifactsDir, message } = this.#turn;
+    const scratch = mkdtempSync(join(tmpdir(), "bosun-shell-"));
+    try {
+      const requestFile = join(scratch, "request.json");
+      writeFileSync(requestFile, `${this.#turn.line.trim()}\n`, { mode: 0o600 });
+      const env = { ...process.env, BOSUN_REQUEST_FILE: requestFile, BOSUN_ARTIFACTS_DIR: artifactsDir };
+      const before = await snapshot(artifactsDir);
+      const steps = list(message.payload["steps"]);
+      const failed = await this.#steps(steps, workspace, env);
+      if (this.#stopped) return undefined;
+      return await this.#finished(steps.length, failed, before);
+    } finally {
+      rmSync(scratch, { recursive: true, force: true });
+    }
+  }
+
+  /** What was wrong with the step that failed; undefined when all went well. */
+  async #steps(steps: readonly Json[], workspace: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+    for (const [index, step] of steps.entries()) {
+      const { argv, line } = commandOf(step);
+      const title = textOf(step) || line;
+      if (this.#stopped) return undefined;
+      this.#progress(`step ${index + 1} of ${steps.length}: ${title}`);
+      if (argv.length === 0) {
+        this.#evidence.push({ text: `Noted; there is nothing to run: ${title}` });
+        continue;
+      }
+      this.#running = run(argv, workspace, env);
+      const { exit_code, output } = await this.#running.ended;
+      this.#evidence.push({ text: title, command: line, exit_code, output });
+      if (exit_code !== 0) return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}`;
+    }
+    const worked = this.#evidence.some((entry) => entry["exit_code"] !== undefined);
+    return worked ? undefined : "no step has a command or a shell text, and a shell worker can do nothing else";
+  }
+
+  async #finished(steps: number, failed: string | undefined, before: Snapshot): Promise<Reply> {
+    const { workspace, artifacts_dir: artifactsDir } = this.#turn;
+    const { artifacts, issues } = await changedArtifacts(artifactsDir, before);
+    for (const artifact of artifacts) say(this.#turn, { payload_type: "artifact_ref", payload: artifact });
+    const missing = failed === undefined ? await this.#missingOutputs([artifactsDir, workspace]) : [];
+    const problems = [
+      ...(failed === undefined ? [] : [failed]),
+      ...missing.map(
+        (name) => `the expected output ${name} is neither in the artifacts directory nor in the workspace`,
+      ),
+    ];
+    const done = this.#evidence.filter((entry) => entry["exit_code"] === 0).length;
+    return {
+      payload_type: "report",
+      payload: {
+        status: problems.length === 0 ? "completed" : "error",
+        summary: problems[0] ?? `${done} of ${steps} steps run, ${artifacts.length} files made`,
+        outputs: artifacts.map((artifact) => ({ label: artifact["label"], uri: artifact["uri"] })),
+        evidence: this.#evidence,
+        issues: [...problems, ...issues],
+      },
+    };
+  }
+
+  async #missingOutputs(directories: readonly string[]): Promise<string[]> {
+    const ticket = record(this.#turn.context["ticket"]);
+    const expected = list(record(ticket["task"])["expected_outputs"] ?? ticket["expected_outputs"]).map(textOf);
+    const missing: string[] = [];
+    for (const name of expected.filter((text) => FILE_NAME.test(text))) {
+      const found = directories.map((directory) => access(join(directory, name)));
+      if (!(await Promise.allSettled(found)).some(({ status }) => status === "fulfilled")) missing.push(name);
+    }
+    return missing;
+  }
+
+  #progress(summary: string): void {
+    say(this.#turn, { payload_type: "report", payload: { status: "progress", summary } });
+  }
+}
+
+function commandOf(step: Json): { argv: readonly string[]; line: string } {
+  const { shell, command } = record(step);
+  if (typeof shell === "string") return { argv: ["sh", "-c", shell], line: shell };
+  const argv = list(command).filter((part) => typeof part === "string");
+  return { argv, line: argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(" ") };
+}

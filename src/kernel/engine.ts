@@ -1,0 +1,57 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { Disposition } from "../protocol/record.ts";
+import { account, applyToLedger, isHold, isLate, type Ledger } from "./ledger.ts";
+import type { Change, EnvelopeDraft, Fact, Mode, Step } from "./mode.ts";
+
+/** A mode at work: its rules, its state, and the engine's own account of the session. */
+export interface Engine<S> {
+  readonly mode: Mode<S>;
+  readonly state: S;
+  readonly ledger: Ledger;
+}
+
+/** What one fact led to. */
+export interface Advance {
+  readonly disposition: Disposition;
+  readonly step: Step;
+  /** The mode's changes and the engine's, already applied in memory. */
+  readonly changes: readonly Change[];
+  readonly envelopes: readonly EnvelopeDraft[];
+}
+
+const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
+
+/**
+ * The one way in which anything moves: live and in a replay alike, so that a replay of the same facts arrives at the same state.
+ * A late fact moves nothing, a hold only the engine's account.
+ */
+export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
+  const { mode, state, ledger } = engine;
+  if (isLate(ledger, fact)) return { disposition: "late", step: NOTHING, changes: [], envelopes: [] };
+  const step = isHold(fact) ? NOTHING : mode.decide(state, fact);
+  for (const change of step.changes) mode.apply(state, change);
+  const own = account(ledger, fact, step.commands);
+  for (const change of own) applyToLedger(ledger, change);
+  return {
+    disposition: step.refused ? "refused" : "applied",
+    step,
+    changes: own.length === 0 ? step.changes : [...step.changes, ...own],
+    envelopes: step.refused ? [refusal(fact, step), ...step.envelopes] : step.envelopes,
+  };
+}
+
+/** Whoever sent what cannot stand is told so, in the record. */
+function refusal(fact: Fact, step: Step): EnvelopeDraft {
+  const payload: JsonObject = {
+    code: step.refused?.code ?? "internal",
+    message: step.refused?.message ?? "",
+    ...(step.refused?.hint === undefined ? {} : { resolution_hint: step.refused.hint }),
+    ...(step.refused?.details === undefined ? {} : { details: step.refused.details }),
+  };
+  return {
+    target: fact.source,
+    payload_type: "error",
+    payload,
+    ...(fact.subject === undefined ? {} : { subject: fact.subject }),
+  };
+}

@@ -1,0 +1,46 @@
+import { err, ok, type Result } from "./result.ts";
+
+const UNITS = [
+  { name: "d", milliseconds: 86_400_000 },
+  { name: "h", milliseconds: 3_600_000 },
+  { name: "m", milliseconds: 60_000 },
+  { name: "s", milliseconds: 1_000 },
+  { name: "ms", milliseconds: 1 },
+] as const;
+
+const DURATION = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
+
+/** The longest duration that may be written: ten years, in milliseconds. Beyond it a typing error is likelier than a wish. */
+export const MAX_DURATION_MS = 3_650 * 86_400_000;
+
+/**
+ * Milliseconds of a duration as people write it: `250ms`, `90s`, `15m`, `4h`, `1d`, or several in falling order, `1h30m`.
+ * Fails with one sentence that says what is wrong and what is expected; a number without a unit is refused, never guessed.
+ */
+export function parseDuration(text: string): Result<number, string> {
+  const parts = DURATION.exec(text);
+  if (text === "" || parts === null) {
+    const bare = /^\d+(\.\d+)?$/.test(text) ? `it has no unit (${text}s? ${text}m?)` : "it is not a duration";
+    return err(`"${text}": ${bare}; write a whole number with d, h, m, s or ms, such as 90s, 15m or 1h30m`);
+  }
+  let total = 0;
+  for (const [index, unit] of UNITS.entries()) total += Number(parts[index + 1] ?? 0) * unit.milliseconds;
+  if (total > MAX_DURATION_MS) return err(`"${text}": it is longer than the longest duration allowed, 3650d`);
+  return ok(total);
+}
+
+/**
+ * A duration for people, from milliseconds, to its two greatest units: `250ms`, `48s`, `2m11s`, `4h05m`, `3d`. What is smaller
+ * is cut off, so a clock that shows it never runs ahead. Negative counts as nothing.
+ */
+export function formatDuration(milliseconds: number): string {
+  const total = Math.max(0, Math.floor(milliseconds));
+  const index = UNITS.findIndex((unit) => total >= unit.milliseconds);
+  const unit = UNITS[index];
+  if (unit === undefined) return "0s";
+  const count = Math.floor(total / unit.milliseconds);
+  const minor = UNITS[index + 1];
+  if (minor === undefined || minor.name === "ms") return `${count}${unit.name}`;
+  const rest = Math.floor((total % unit.milliseconds) / minor.milliseconds);
+  return rest === 0 ? `${count}${unit.name}` : `${count}${unit.name}${String(rest).padStart(2, "0")}${minor.name}`;
+}

@@ -1,0 +1,91 @@
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const FIRST_CAPACITY = 4096;
+const KEPT_CAPACITY = 65_536;
+
+/**
+ * Cuts a byte stream into lines at LF alone, for output that may be hostile: a line holds at most its cap of bytes in memory,
+ * whatever arrives. Other Unicode line ends (U+2028) are legal inside a JSON text, so `node:readline` would tear messages.
+ *
+ * `capOf` gives the cap in bytes of a line from its first byte. `deliver` gets each line without its LF or CRLF; a line over the
+ * cap is delivered once, at the moment it grows too long, with `cut` true and its first bytes. The buffer is only good during
+ * the call.
+ */
+export class LineSplitter {
+  readonly #capOf: (firstByte: number) => number;
+  readonly #deliver: (line: Buffer, cut: boolean) => void;
+  #pending = Buffer.allocUnsafe(0);
+  #length = 0;
+  #discarding = false;
+
+  constructor(capOf: (firstByte: number) => number, deliver: (line: Buffer, cut: boolean) => void) {
+    this.#capOf = capOf;
+    this.#deliver = deliver;
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0;
+    for (;;) {
+      const lineFeed = chunk.indexOf(LINE_FEED, start);
+      if (lineFeed === -1) {
+        this.#keep(chunk.subarray(start));
+        return;
+      }
+      this.#finish(chunk.subarray(start, lineFeed));
+      start = lineFeed + 1;
+    }
+  }
+
+  /** Delivers what stands after the last LF. Calling it again does nothing. */
+  end(): void {
+    if (this.#length > 0 && !this.#discarding) {
+      const cap = this.#capOf(this.#pending.readUInt8(0));
+      this.#deliver(this.#pending.subarray(0, Math.min(this.#length, cap)), this.#length > cap);
+    }
+    this.#reset();
+  }
+
+  #finish(rest: Buffer): void {
+    if (this.#length > 0 || this.#discarding) {
+      this.#keep(rest);
+      if (!this.#discarding) this.#deliverWhole(this.#pending.subarray(0, this.#length));
+    } else {
+      this.#deliverWhole(rest);
+    }
+    this.#reset();
+  }
+
+  #deliverWhole(line: Buffer): void {
+    const text = line.at(-1) === CARRIAGE_RETURN ? line.subarray(0, -1) : line;
+    const cap = text.length === 0 ? 0 : this.#capOf(text.readUInt8(0));
+    this.#deliver(text.subarray(0, cap), text.length > cap);
+  }
+
+  /** One byte more than the cap is held, because a CR in that place may turn out to belong to the line's end. */
+  #keep(piece: Buffer): void {
+    if (this.#discarding || piece.length === 0) return;
+    const cap = this.#capOf(this.#length > 0 ? this.#pending.readUInt8(0) : piece.readUInt8(0));
+    const kept = piece.subarray(0, cap + 1 - this.#length);
+    this.#reserve(this.#length + kept.length, cap + 1);
+    kept.copy(this.#pending, this.#length);
+    this.#length += kept.length;
+    const mayStillFit = this.#length <= cap || this.#pending[cap] === CARRIAGE_RETURN;
+    if (kept.length === piece.length && mayStillFit) return;
+    this.#deliver(this.#pending.subarray(0, cap), true);
+    this.#discarding = true;
+  }
+
+  #reserve(needed: number, most: number): void {
+    if (needed <= this.#pending.length) return;
+    const capacity = Math.min(most, Math.max(needed, this.#pending.length * 2, FIRST_CAPACITY));
+    const larger = Buffer.allocUnsafeSlow(capacity);
+    this.#pending.copy(larger, 0, 0, this.#length);
+    this.#pending = larger;
+  }
+
+  #reset(): void {
+    this.#length = 0;
+    this.#discarding = false;
+    if (this.#pending.length > KEPT_CAPACITY) this.#pending = Buffer.allocUnsafe(0);
+  }
+}

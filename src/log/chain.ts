@@ -1,0 +1,56 @@
+import { hash } from "node:crypto";
+import { canonicalJson } from "../lib/canonical.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+
+/** What stands as `previous` in a session's first record. */
+export const GENESIS = `sha256:${"0".repeat(64)}`;
+
+// Keeps a record's hash from ever being the hash of something else that happens to have the same text.
+const DOMAIN = "bosun-log-v1\0";
+
+// "integrity" sorts before every other key of a record, and "hash" before its siblings, so both stand first in the canonical
+// text, and the hash can be put in and taken out of the text without serialising the record again.
+const OPENING = '{"integrity":{';
+const HASH_MEMBER = /^\{"integrity":\{"hash":"(sha256:[0-9a-f]{64})",/;
+
+/** A record as it is stored and published: its bytes are final. */
+export interface SealedRecord {
+  readonly sequence: number;
+  readonly payload_type: string;
+  readonly subject?: string;
+  /** Canonical JSON and a line feed. */
+  readonly line: string;
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly hash: string;
+}
+
+/** Where a record goes in its session's chain: its number, and the hash of the record before it. */
+export interface Link {
+  readonly sequence: number;
+  readonly previous: string;
+}
+
+/**
+ * Gives a record its place in the chain and its final bytes. The hash covers the canonical record with `integrity` but without
+ * the hash itself. Throws a TypeError for a payload that has no canonical JSON (NaN, a lone surrogate): validation comes first.
+ */
+export function seal(record: UnsealedRecord, link: Link): SealedRecord {
+  const { sequence, previous } = link;
+  const rest = `"previous":"${previous}","sequence":${sequence}},${canonicalJson(record).slice(1)}`;
+  const digest = hashOf(OPENING + rest);
+  const { payload_type } = record;
+  const line = `${OPENING}"hash":"${digest}",${rest}\n`;
+  const subject = record.record.ticket_id;
+  return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
+}
+
+/** The hash a canonical line ought to carry, from the rest of it; undefined if it carries none where one belongs. */
+export function expectedHash(line: string): string | undefined {
+  const member = HASH_MEMBER.exec(line);
+  if (member === null) return undefined;
+  return hashOf(OPENING + line.slice(member[0].length).trimEnd());
+}
+
+function hashOf(text: string): string {
+  return `sha256:${hash("sha256", DOMAIN + text)}`;
+}

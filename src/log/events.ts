@@ -1,0 +1,60 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { LogRecord, RecordedEffect } from "../protocol/record.ts";
+
+const LONGEST_SUMMARY = 160;
+
+// Everything that could move a cursor, break the line, or turn the reading direction around.
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
+
+/**
+ * The lines of `events.log` for one record, each with its line feed: `[timestamp][ticket_id][event] #sequence message`. One for
+ * each transition it caused, or one of its own when it caused none. They follow from the record alone, so they can be written
+ * again; they are for people, and no evidence.
+ */
+export function eventLines(record: LogRecord): string {
+  const { effects, ticket_id, disposition } = record.record;
+  const said = `${record.payload_type} ${record.source} -> ${record.target}`;
+  const text = summary(record.payload);
+  const about = text === "" ? "" : `: ${text}`;
+  if (effects === undefined || effects.length === 0) {
+    const fate = disposition === "applied" ? "" : ` (${disposition})`;
+    return eventLine(record, ticket_id, record.payload_type, `${record.source} -> ${record.target}${fate}${about}`);
+  }
+  return effects
+    .map((effect) => eventLine(record, effect.ticket_id, effect.event, `${transition(effect)} by ${said}${about}`))
+    .join("");
+}
+
+/** The sequence an `events.log` line belongs to; undefined if it is not such a line. */
+export function sequenceOfEventLine(line: string): number | undefined {
+  const found = /^\[[^\]]*\]\[[^\]]*\]\[[^\]]*\] #(\d{1,15}) /.exec(line);
+  return found === null ? undefined : Number(found[1]);
+}
+
+function transition(effect: RecordedEffect): string {
+  const reason = effect.reason === undefined ? "" : ` (${effect.reason})`;
+  return `${effect.from ?? "new"} -> ${effect.to}${reason}`;
+}
+
+function eventLine(record: LogRecord, ticket: string | undefined, event: string, message: string): string {
+  const { received_at } = record.record;
+  const field = (text: string) => oneLine(text).replaceAll("]", ")");
+  return `[${field(received_at)}][${field(ticket ?? "-")}][${field(event)}] #${record.integrity.sequence} ${oneLine(message)}\n`;
+}
+
+function oneLine(text: string): string {
+  return text.replace(UNPRINTABLE, " ");
+}
+
+/** The sentence of a payload that says what it is about; most have one, under one of these names. */
+function summary(payload: JsonObject): string {
+  for (const name of ["summary", "message", "text", "decision", "status", "reason"]) {
+    const value = payload[name];
+    if (typeof value === "string" && value !== "") return clip(value);
+  }
+  return "";
+}
+
+function clip(text: string): string {
+  return text.length <= LONGEST_SUMMARY ? text : `${text.slice(0, LONGEST_SUMMARY - 1).toWellFormed()}…`;
+}

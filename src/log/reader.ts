@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { err, ok, type Result } from "../lib/result.ts";
+import { failure, type Failure } from "../protocol/failure.ts";
+
+/** The file in a log folder that people follow with `tail -f`. */
+export const EVENTS_FILE = "events.log";
+
+/** Where a record's bytes stand before they get their name; a crash may leave it, and nobody reads it. */
+export const PUBLISHING_FILE = ".publishing";
+
+// No record grows to this (an envelope has 8 MiB on the wire), so a larger file is not read into memory.
+const RECORD_LIMIT_BYTES = 64 * 1024 * 1024;
+
+const RECORD_NAME = /^(\d{6,15})-([a-z_]{1,40})\.json$/;
+
+/** A record's file, from its name alone. */
+export interface RecordFile {
+  readonly name: string;
+  readonly sequence: number;
+  readonly payload_type: string;
+}
+
+/** What a log folder holds, without having read a record. */
+export interface Listing {
+  /** In order of their sequences. */
+  readonly files: readonly RecordFile[];
+  /** Names that are neither records nor anything else the scheduler puts beside them. */
+  readonly foreign: readonly string[];
+}
+
+/** `000042-report.json`; a sequence over 999,999 gets more digits. */
+export function recordName(sequence: number, payload_type: string): string {
+  return `${String(sequence).padStart(6, "0")}-${payload_type}.json`;
+}
+
+/**
+ * Lists a log folder. Directories are left out: agents' raw output stands in them. `not_found` if there is no such folder,
+ * `storage` if it cannot be read.
+ */
+export function listFolder(directory: string): Result<Listing, Failure> {
+  const files: RecordFile[] = [];
+  const foreign: string[] = [];
+  try {
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const match = entry.isFile() ? RECORD_NAME.exec(entry.name) : null;
+      const sequence = Number(match?.[1]);
+      const payload_type = match?.[2] ?? "";
+      if (sequence > 0 && recordName(sequence, payload_type) === entry.name) {
+        files.push({ name: entry.name, sequence, payload_type });
+      } else if (!entry.isDirectory() && entry.name !== EVENTS_FILE && entry.name !== PUBLISHING_FILE) {
+        foreign.push(entry.name);
+      }
+    }
+  } catch (error) {
+    return err(unreadable(directory, error));
+  }
+  files.sort((a, b) => a.sequence - b.sequence || (a.name < b.name ? -1 : 1));
+  return ok({ files, foreign: foreign.sort() });
+}
+
+/**
+ * The records of a folder in order, each read when it is asked for, so that memory stays with the names. `bytes` are the file's
+ * and not checked in any way, which is what `verifyFolder` is for; null if the file is gone, cannot be read, or is larger than any
+ * record.
+ */
+export function* readFolder(
+  directory: string,
+  listing: Listing,
+): IterableIterator<RecordFile & { bytes: Buffer | null }> {
+  for (const file of listing.files) yield { ...file, bytes: readRecord(join(directory, file.name)) };
+}
+
+function readRecord(path: string): Buffer | null {
+  try {
+    return statSync(path).size > RECORD_LIMIT_BYTES ? null : readFileSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return null;
+  }
+}
+
+function unreadable(directory: string, error: unknown): Failure {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === undefined) throw error;
+  if (code === "ENOENT")
+    return failure("not_found", `There is no log folder ${directory}.`, { hint: "Name a folder below logs/." });
+  return failure("storage", `The log folder ${directory} cannot be read (${code}).`, {
+    hint: "Check that it is a directory and that you may read it.",
+  });
+}

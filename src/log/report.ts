@@ -1,0 +1,75 @@
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { canonicalJson } from "../lib/canonical.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+
+type Report = PayloadByType["final_report"];
+
+/** Writes `final_report.json` and `final_report.md`, each as a whole or not at all; what the last close said counts. */
+export function writeReport(folder: string, payload: JsonObject): void {
+  mkdirSync(folder, { recursive: true });
+  replace(join(folder, "final_report.json"), `${JSON.stringify(JSON.parse(canonicalJson(payload)), null, 2)}\n`);
+  replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));
+}
+
+function replace(path: string, text: string): void {
+  writeFileSync(`${path}.tmp`, text);
+  renameSync(`${path}.tmp`, path);
+}
+
+/** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
+export function reportMarkdown(report: Report): string {
+  const lines = [
+    `# ${oneLine(report.requirement) || report.session_id}`,
+    "",
+    `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
+    "",
+    `- from ${report.started_at} to ${report.finished_at}, recoveries: ${report.recoveries}`,
+    `- turns: ${report.usage.turns}, tokens in ${report.usage.input_tokens}, out ${report.usage.output_tokens}, cost ${
+      report.usage.cost_usd === null ? "unknown" : `$${report.usage.cost_usd}`
+    }`,
+    `- log: ${report.log.records} records, head ${report.log.head}`,
+  ];
+  if (report.tickets?.length)
+    lines.push(
+      "",
+      "| ticket | status | owner | attempts | |",
+      "|---|---|---|---|---|",
+      ...report.tickets.map(ticketRow),
+    );
+  for (const ticket of report.tickets ?? []) lines.push(...ticketSection(ticket));
+  if (report.result !== undefined)
+    lines.push("", "## Result", "", "```json", JSON.stringify(report.result, null, 2), "```");
+  if (report.next_steps?.length)
+    lines.push("", "## Next", "", ...report.next_steps.map((step) => `- ${oneLine(step)}`));
+  return `${lines.join("\n")}\n`;
+}
+
+type ReportedTicket = NonNullable<Report["tickets"]>[number];
+
+function ticketRow(ticket: ReportedTicket): string {
+  const why = ticket.blocked_by === undefined ? (ticket.reason ?? "") : `waits for ${ticket.blocked_by}`;
+  return `| ${ticket.ticket_id} | ${ticket.status} | ${ticket.owner ?? "-"} | ${ticket.attempts ?? 0} | ${oneLine(why).replaceAll("|", "\\|")} |`;
+}
+
+function ticketSection(ticket: ReportedTicket): string[] {
+  const outputs = (ticket.outputs ?? []).map((output) =>
+    typeof output === "string" ? output : (output.label ?? output.uri ?? ""),
+  );
+  const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
+  const issues = (ticket.issues ?? []).map((issue) => `issue: ${typeof issue === "string" ? issue : ""}`);
+  const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${oneLine(entry)}`);
+  if (entries.length === 0) return [];
+  return ["", `## ${ticket.ticket_id}: ${oneLine(ticket.description ?? "")}`, "", ...entries];
+}
+
+function oneLine(value: unknown): string {
+  const text =
+    typeof value === "string"
+      ? value
+      : typeof value === "object" && value !== null && "text" in value
+        ? String(value.text)
+        : "";
+  return text.replaceAll(/\s+/g, " ").trim();
+}

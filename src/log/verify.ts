@@ -1,0 +1,151 @@
+import { canonicalJson } from "../lib/canonical.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { LogRecord } from "../protocol/record.ts";
+import { expectedHash, GENESIS } from "./chain.ts";
+import { listFolder, readFolder, recordName, type RecordFile } from "./reader.ts";
+
+/** How many problems are told one by one; a last one says how many more there are. */
+export const PROBLEMS_TOLD = 100;
+
+/** A record's number and hash: how the end of a log is named, in the database, the final report, or an anchor. */
+export interface Head {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/**
+ * What a log folder proves by itself.
+ * - `integrity`: every record stands where it was written, as it was written.
+ * - `completeness`: `closed` if the last record closes the session, `truncated` if the log is known to have gone on, else
+ *   `open`: from the folder alone, an end that was cut off cannot be told from a session that still runs.
+ * - `ok`: only for what is whole and closed.
+ */
+export interface Verification {
+  readonly ok: boolean;
+  readonly records: number;
+  readonly integrity: "ok" | "failed";
+  readonly completeness: "closed" | "open" | "truncated";
+  /** The last record, as it names itself; null if there is none or it cannot be read. */
+  readonly head: Head | null;
+  readonly problems: readonly Problem[];
+}
+
+/** What is wrong, and at which record; `sequence` is null for what is wrong with the folder. */
+export interface Problem {
+  readonly sequence: number | null;
+  readonly what: string;
+}
+
+/**
+ * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain; with `expected`, also against a head known
+ * from elsewhere. Reads one record at a time. `events.log` and agents' raw output are renderings, and no part of the proof.
+ * Fails only if the folder cannot be read: `not_found`, `storage`.
+ */
+export function verifyFolder(directory: string, expected?: Head): Result<Verification, Failure> {
+  const listing = listFolder(directory);
+  if (!listing.ok) return listing;
+  const { files, foreign } = listing.value;
+  const problems: Problem[] = foreign.map((name) => ({
+    sequence: null,
+    what: `The file ${JSON.stringify(name)} does not belong in a log folder.`,
+  }));
+
+  let next = 1;
+  let previous: string | null = GENESIS;
+  let last: RecordFile | null = null;
+  for (const file of readFolder(directory, listing.value)) {
+    const { sequence } = file;
+    const found = checkRecord(file, file.bytes);
+    for (const what of found.faults) problems.push({ sequence, what });
+    if (sequence < next) {
+      problems.push({ sequence, what: `Record ${sequence} is there more than once: ${file.name} is another.` });
+      continue;
+    }
+    if (sequence > next) problems.push({ sequence: next, what: missing(next, sequence - 1) });
+    else if (found.previous !== null && previous !== null && found.previous !== previous) {
+      problems.push({ sequence, what: "It does not follow the record before it: the hashes differ." });
+    }
+    if (expected?.sequence === sequence && found.hash !== null && found.hash !== expected.hash) {
+      problems.push({ sequence, what: `Its hash is ${found.hash}, but it is known to be ${expected.hash}.` });
+    }
+    if (sequence === 1 && file.payload_type !== "session_opened") {
+      problems.push({ sequence, what: `The first record is ${file.payload_type}, and not session_opened.` });
+    }
+    next = sequence + 1;
+    previous = found.hash;
+    last = file;
+  }
+
+  const integrity = problems.length === 0 ? "ok" : "failed";
+  const truncated = expected !== undefined && expected.sequence >= next;
+  if (truncated) problems.push({ sequence: next, what: missing(next, expected.sequence) });
+  const completeness = truncated ? "truncated" : last?.payload_type === "session_closed" ? "closed" : "open";
+  return ok({
+    ok: integrity === "ok" && completeness === "closed",
+    records: files.length,
+    integrity,
+    completeness,
+    head: last === null || previous === null ? null : { sequence: last.sequence, hash: previous },
+    problems: told(problems),
+  });
+}
+
+interface CheckedRecord {
+  readonly faults: readonly string[];
+  /** As the record says, even if its content disagrees: so one changed record is one problem, and not one more at the next. */
+  readonly hash: string | null;
+  readonly previous: string | null;
+}
+
+function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
+  const unusable = (fault: string): CheckedRecord => ({ faults: [fault], hash: null, previous: null });
+  if (bytes === null) return unusable("The file cannot be read, or is larger than any record.");
+  const line = bytes.toString("utf8");
+  const record = parse(line);
+  if (record === null) return unusable("It is not a record: not JSON, or without its integrity fields.");
+
+  const faults: string[] = [];
+  const { sequence, previous, hash } = record.integrity;
+  if (!isCanonical(record, bytes)) faults.push("Its bytes are not the canonical form of a record.");
+  else if (expectedHash(line) !== hash) faults.push("Its content does not have the hash it carries.");
+  if (recordName(sequence, record.payload_type) !== file.name) {
+    faults.push(`The file is named ${file.name}, but holds record ${sequence}, ${record.payload_type}.`);
+  }
+  return { faults, hash, previous };
+}
+
+function parse(line: string): Pick<LogRecord, "integrity" | "payload_type"> | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch {
+    return null;
+  }
+  const record = value as Partial<LogRecord> | null;
+  const integrity = record?.integrity as Partial<LogRecord["integrity"]> | null | undefined;
+  if (typeof record?.payload_type !== "string" || typeof integrity?.hash !== "string") return null;
+  if (typeof integrity.sequence !== "number" || typeof integrity.previous !== "string") return null;
+  return record as LogRecord;
+}
+
+/** Bytes and not text are compared: what is not UTF-8 decodes to something else than it was. */
+function isCanonical(record: unknown, bytes: Buffer): boolean {
+  try {
+    return bytes.equals(Buffer.from(`${canonicalJson(record)}\n`, "utf8"));
+  } catch (error) {
+    // A lone surrogate, or nested deeper than the stack: no record of ours is either.
+    if (error instanceof TypeError || error instanceof RangeError) return false;
+    throw error;
+  }
+}
+
+function missing(from: number, to: number): string {
+  return from === to ? `Record ${from} is missing.` : `Records ${from} to ${to} are missing.`;
+}
+
+function told(problems: readonly Problem[]): readonly Problem[] {
+  const more = problems.length - PROBLEMS_TOLD;
+  if (more <= 0) return problems;
+  return [...problems.slice(0, PROBLEMS_TOLD), { sequence: null, what: `And ${more} more problems.` }];
+}

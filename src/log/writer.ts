@@ -1,0 +1,184 @@
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { err, ok, type Result } from "../lib/result.ts";
+import { failure, type Failure } from "../protocol/failure.ts";
+import type { LogRecord } from "../protocol/record.ts";
+import type { SealedRecord } from "./chain.ts";
+import { eventLines, sequenceOfEventLine } from "./events.ts";
+import { EVENTS_FILE, PUBLISHING_FILE, recordName } from "./reader.ts";
+
+/** `events.log` is appended to in pieces of about this many characters, so that a long catching up stays in small memory. */
+const PIECE = 64 * 1024;
+
+/** How much of the end of `events.log` is read to find out where it stands, in bytes. */
+const TAIL_BYTES = 64 * 1024;
+
+/** What catching up found: how many files were not there, and how many a crash had torn. */
+export interface CaughtUp {
+  readonly missing: number;
+  readonly torn: number;
+}
+
+type Placed = "written" | "there" | "mended";
+
+/**
+ * The one writer of a session's `logs/<session>/`. The folder is a copy of committed records, so nothing here is forced to the
+ * disk: what a crash loses or tears, `catchUp` writes again. Every call may fail with `storage` or `storage_full`, and with
+ * `conflict` if a record's file is there already and says something else; that file is never touched.
+ */
+export class LogFolder {
+  readonly directory: string;
+  readonly #events: number;
+  /** The last record whose lines stand in `events.log`. */
+  #told: number;
+
+  private constructor(directory: string, events: number) {
+    this.directory = directory;
+    this.#events = events;
+    this.#told = standOf(events).sequence;
+  }
+
+  /** Makes the folder if need be. Whoever opens one closes it. */
+  static open(directory: string): Result<LogFolder, Failure> {
+    return attempt(directory, () => {
+      mkdirSync(directory, { recursive: true });
+      return ok(new LogFolder(directory, openSync(join(directory, EVENTS_FILE), "a+")));
+    });
+  }
+
+  /** Writes committed records, in order, each under its name at once or not at all, then their lines. Blocks meanwhile. */
+  publish(records: Iterable<SealedRecord>): Result<void, Failure> {
+    const published = this.#publish(records, 1);
+    return published.ok ? ok(undefined) : published;
+  }
+
+  /**
+   * Makes the folder whole again after a crash: files from record `from` on, and `events.log` from where it stands. `records`
+   * gives the committed records from a sequence on. After a crash of the machine and not only of the process, `from` is 1.
+   */
+  catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
+    return attempt(this.directory, () => {
+      rmSync(join(this.directory, PUBLISHING_FILE), { force: true });
+      // The lines of the last record told may be only some of its lines: they are written again with what is missing.
+      const stand = standOf(this.#events);
+      ftruncateSync(this.#events, stand.offset);
+      this.#told = Math.max(0, stand.sequence - 1);
+      return this.#publish(records(Math.min(from, this.#told + 1)), from);
+    });
+  }
+
+  close(): void {
+    closeSync(this.#events);
+  }
+
+  #publish(records: Iterable<SealedRecord>, filesFrom: number): Result<CaughtUp, Failure> {
+    return attempt(this.directory, () => {
+      let missing = 0;
+      let torn = 0;
+      let lines = "";
+      let told = this.#told;
+      for (const record of records) {
+        if (record.sequence >= filesFrom) {
+          const placed = this.#place(record);
+          if (!placed.ok) return placed;
+          if (placed.value === "written") missing += 1;
+          if (placed.value === "mended") torn += 1;
+        }
+        if (record.sequence <= told) continue;
+        lines += eventLines(JSON.parse(record.line) as LogRecord);
+        told = record.sequence;
+        if (lines.length < PIECE) continue;
+        this.#tell(lines, told);
+        lines = "";
+      }
+      this.#tell(lines, told);
+      return ok({ missing, torn });
+    });
+  }
+
+  #tell(lines: string, through: number): void {
+    if (lines !== "") appendFileSync(this.#events, lines);
+    this.#told = through;
+  }
+
+  #place(record: SealedRecord): Result<Placed, Failure> {
+    const path = join(this.directory, recordName(record.sequence, record.payload_type));
+    const before = existsSync(path) ? readFileSync(path) : null;
+    const line = before === null ? null : Buffer.from(record.line);
+    if (before !== null && line !== null) {
+      if (before.equals(line)) return ok("there");
+      if (!isTorn(before, line)) return err(conflict(path));
+    }
+    const publishing = join(this.directory, PUBLISHING_FILE);
+    writeFileSync(publishing, record.line);
+    renameSync(publishing, path);
+    return ok(before === null ? "written" : "mended");
+  }
+}
+
+/** Cut short, or of blocks that were given to the file but never written: what a crash of the machine leaves of a file. */
+function isTorn(found: Buffer, whole: Buffer): boolean {
+  if (found.length > whole.length) return false;
+  return found.equals(whole.subarray(0, found.length)) || found.every((byte) => byte === 0);
+}
+
+/** The last record that `events.log` tells of, and the byte at which its first line begins; both 0 if that cannot be seen. */
+function standOf(events: number): { readonly sequence: number; readonly offset: number } {
+  const { size } = fstatSync(events);
+  const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
+  readSync(events, tail, 0, tail.length, size - tail.length);
+  let sequence = 0;
+  let end = tail.lastIndexOf("\n") + 1;
+  while (end > 0) {
+    const start = end === 1 ? 0 : tail.lastIndexOf("\n", end - 2) + 1;
+    // The window may begin inside a line, and what is left of one may look like another.
+    if (start === 0 && size > TAIL_BYTES) break;
+    const found = sequenceOfEventLine(tail.toString("utf8", start, end));
+    if (sequence !== 0 && found !== sequence) return { sequence, offset: size - tail.length + end };
+    if (found === undefined) break;
+    sequence = found;
+    end = start;
+  }
+  return size <= TAIL_BYTES && sequence !== 0 && end === 0 ? { sequence, offset: 0 } : { sequence: 0, offset: 0 };
+}
+
+function conflict(path: string): Failure {
+  return failure("conflict", `The file ${path} is there already and is not the record that the database has.`, {
+    hint: "Somebody changed the log. Move the file away to have it written again, and compare the two.",
+  });
+}
+
+function attempt<T>(directory: string, work: () => Result<T, Failure>): Result<T, Failure> {
+  try {
+    return work();
+  } catch (error) {
+    const { code, path } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    const where = path ?? directory;
+    if (code === "ENOSPC" || code === "EDQUOT") {
+      return err(
+        failure("storage_full", `There is no space left to write the log in ${directory}.`, {
+          hint: "Make space and resume the session: what is missing is written from the database.",
+        }),
+      );
+    }
+    return err(
+      failure("storage", `The log cannot be written: ${where} (${code}).`, {
+        hint: "Check that the directory exists and that you may write to it, then resume the session.",
+      }),
+    );
+  }
+}

@@ -1,0 +1,136 @@
+import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { Draft, EventRefused, retryTimer } from "./draft.ts";
+import { closingUnopened, finish } from "./finish.ts";
+import { readInput } from "./input.ts";
+import { onSessionRecovered, onSessionReopened, onSessionStopped, onUserCommand } from "./people.ts";
+import { beginRound, endRound } from "./rounds.ts";
+import type { DebateState, OpenTurn } from "./state.ts";
+import { notPermitted, refuseAnswer, setBack } from "./trouble.ts";
+
+type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
+export function decide(state: ReadonlyState<DebateState>, fact: Fact): Step {
+  const draft = new Draft(state, fact);
+  try {
+    dispatch(draft, fact);
+  } catch (error) {
+    if (!(error instanceof EventRefused)) throw error;
+    return { changes: [], envelopes: [], effects: [], commands: [], refused: failure("not_permitted", error.what) };
+  }
+  return draft.step();
+}
+
+type Handlers = { readonly [K in Fact["payload_type"]]?: (draft: Draft, fact: Of<K>) => void };
+
+const HANDLERS: Handlers = {
+  session_opened: onSessionOpened,
+  timer_fired: onTimerFired,
+  user_command: onUserCommand,
+  session_stopped: onSessionStopped,
+  session_recovered: onSessionRecovered,
+  session_reopened: onSessionReopened,
+  // A turn that was admitted, and what is said on the way to its answer, move nothing.
+  turn_request: () => {},
+  artifact_ref: () => {},
+  report: (draft, fact) => {
+    if (fact.payload.status !== "progress") onAnswer(draft, fact);
+  },
+};
+
+function dispatch(draft: Draft, fact: Fact): void {
+  // The table pairs each type with a handler of that type, which the compiler cannot follow through the lookup.
+  const handle = (HANDLERS[fact.payload_type] ?? onAnswer) as (draft: Draft, fact: Fact) => void;
+  handle(draft, fact);
+}
+
+/** What cannot be debated is closed at once, and its refusal says why. */
+function onSessionOpened(draft: Draft, fact: Of<"session_opened">): void {
+  if (draft.isOpen) return draft.refuse(notPermitted("the debate is open already", "begin another: bosun debate"));
+  const { input, roles, config } = fact.payload;
+  const read = readInput(input, roles);
+  if (!read.ok) {
+    draft.refuse(failure("validation_failed", read.error.message, read.error));
+    draft.command(closingUnopened());
+    return;
+  }
+  const { debaters, judge, rounds, until } = read.value;
+  draft.putDebate({
+    phase: "debating",
+    topic: fact.sequence,
+    order: debaters,
+    judge: { role_id: judge, type: roles.find((role) => role.role_id === judge)?.type ?? "participant" },
+    rounds,
+    until,
+    round: 1,
+    max_retries: config.max_retries,
+    retry_backoff_ms: config.retry_backoff_ms,
+    notes: [],
+  });
+  for (const id of debaters) draft.seat(id);
+  beginRound(draft, 1);
+}
+
+/** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. Anything else has no place here. */
+function onAnswer(draft: Draft, fact: Fact): void {
+  const id = fact.subject;
+  const turn = draft.asked(id)?.turn;
+  if (!turn || turn.turn_id !== fact.turn?.turn_id) {
+    draft.refuse(notPermitted(`no turn of this debate is open for this "${fact.payload_type}"`, "see SPEC.md"));
+    return;
+  }
+  draft.patchAsked(id, { turn: undefined });
+  if (fact.payload_type === "turn_failed") setBack(draft, id, turn, fact.payload.code, fact.payload.refused);
+  else if (id === undefined) onJudge(draft, fact, turn);
+  else onDebater(draft, fact, id, turn);
+}
+
+function onDebater(draft: Draft, fact: Fact, id: string, turn: OpenTurn): void {
+  if (fact.payload_type === "error") return setBack(draft, id, turn, fact.payload.code);
+  if (fact.payload_type !== "opinion") return refuseAnswer(draft, id, turn, expected("a debater", "opinion", fact));
+  const { round } = draft.debate;
+  if (fact.payload.round !== round) {
+    const why = failure("validation_failed", `this is round ${round}, not ${fact.payload.round}`, {
+      hint: "the round is in context.metadata.round",
+      details: { pointer: "/round" },
+    });
+    return refuseAnswer(draft, id, turn, why);
+  }
+  draft.move(id, "opinion_given");
+  draft.patchDebater(id, {
+    opinions: [...(draft.debater(id)?.opinions ?? []), fact.sequence],
+    unchanged: fact.payload.changed === false ? true : undefined,
+  });
+  endRound(draft);
+}
+
+function onJudge(draft: Draft, fact: Fact, turn: OpenTurn): void {
+  if (fact.payload_type === "error") return finish(draft, "failed", fact.payload.code);
+  if (fact.payload_type !== "verdict")
+    return refuseAnswer(draft, undefined, turn, expected("the judge", "verdict", fact));
+  const { winner } = fact.payload;
+  if (winner !== undefined && !draft.debater(winner)) {
+    const why = failure("validation_failed", `"${winner}" was not in the debate`, {
+      hint: `leave the winner out, or name one of: ${draft.debate.order.join(", ")}`,
+      details: { pointer: "/winner" },
+    });
+    return refuseAnswer(draft, undefined, turn, why);
+  }
+  draft.patchDebate({ verdict: fact.sequence });
+  finish(draft, "done");
+}
+
+function expected(who: string, wanted: string, fact: Fact): Failure {
+  return notPermitted(
+    `${who} answers with "${wanted}", not with "${fact.payload_type}"`,
+    "send one of the types in expects",
+  );
+}
+
+/** The back-off of the judge or of a debater is over; the ledger lets no timer fire that nobody set. */
+function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
+  const id = fact.payload.timer_id.slice(retryTimer(undefined).length) || undefined;
+  const asked = draft.asked(id);
+  if (asked?.put_again?.waits_for === "timer") draft.offer(id, asked.put_again);
+}

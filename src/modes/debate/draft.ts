@@ -1,0 +1,178 @@
+import type { Change, Command, Effect, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
+import type { Json } from "../../lib/json.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { later } from "../../protocol/timestamp.ts";
+import { type DebateEvent, debateLifecycle } from "./debate.machine.ts";
+import { type DebaterEvent, debaterLifecycle } from "./debater.machine.ts";
+import type { Debate, Debater, DebateState, Judge, OpenTurn, Try } from "./state.ts";
+
+/** A state refused the event: `decide` turns it into a refused step, so that nothing is dropped in silence. */
+export class EventRefused extends Error {
+  readonly what: string;
+
+  constructor(what: string) {
+    super(what);
+    this.what = what;
+  }
+}
+
+/** The timer after which the same message is put again to a debater, or to the judge where `id` is absent. */
+export function retryTimer(id: string | undefined): string {
+  return `retry:${id ?? ""}`;
+}
+
+type Patch<T> = { [K in keyof T]?: T[K] | undefined };
+
+/** One step being written: reads see what the step has put so far, writes are collected in order. */
+export class Draft {
+  readonly fact: Fact;
+  readonly #changes: Change[] = [];
+  readonly #effects: Effect[] = [];
+  readonly #commands: Command[] = [];
+  readonly #debaters: Map<string, Debater>;
+  #debate: Debate | undefined;
+  #refused: Failure | undefined;
+  #turns = 0;
+
+  constructor(state: ReadonlyState<DebateState>, fact: Fact) {
+    this.fact = fact;
+    this.#debate = state.debate;
+    this.#debaters = new Map(state.debaters);
+  }
+
+  get isOpen(): boolean {
+    return this.#debate !== undefined;
+  }
+
+  get debate(): Debate {
+    if (!this.#debate) throw new EventRefused("the debate has not been opened");
+    return this.#debate;
+  }
+
+  debater(id: string): Debater | undefined {
+    return this.#debaters.get(id);
+  }
+
+  /** Every debater in the order of the input. */
+  all(): Debater[] {
+    return this.debate.order.flatMap((id) => this.#debaters.get(id) ?? []);
+  }
+
+  /** Those who are still in the debate. */
+  seated(): Debater[] {
+    return this.all().filter((debater) => debater.status !== "dropped");
+  }
+
+  putDebate(debate: Debate): void {
+    this.#debate = debate;
+    this.#changes.push({ put: "debate", id: "debate", value: debate as unknown as Json });
+  }
+
+  /** A patch whose value is `undefined` takes the field away; so do the other patches. */
+  patchDebate(patch: Patch<Debate>): void {
+    this.putDebate(merge(this.debate, patch));
+  }
+
+  patchJudge(patch: Patch<Judge>): void {
+    this.patchDebate({ judge: merge(this.debate.judge, patch) });
+  }
+
+  putDebater(debater: Debater): void {
+    this.#debaters.set(debater.id, debater);
+    this.#changes.push({ put: "debater", id: debater.id, value: debater as unknown as Json });
+  }
+
+  patchDebater(id: string, patch: Patch<Debater>): void {
+    const debater = this.debater(id);
+    if (!debater) throw new EventRefused(`there is no debater "${id}"`);
+    this.putDebater(merge(debater, patch));
+  }
+
+  /** Who was asked: a debater, or the judge where `id` is absent. */
+  asked(id: string | undefined): Debater | Judge | undefined {
+    return id === undefined ? this.debate.judge : this.debater(id);
+  }
+
+  patchAsked(id: string | undefined, patch: Patch<Pick<Judge, "turn" | "put_again">>): void {
+    if (id === undefined) this.patchJudge(patch);
+    else this.patchDebater(id, patch);
+  }
+
+  seat(id: string): void {
+    this.putDebater({ id, status: debaterLifecycle.initial, since: this.fact.received_at, opinions: [] });
+    this.#effects.push({ subject: id, from: null, event: "seated", to: debaterLifecycle.initial });
+  }
+
+  /** Moves a debater along an arrow of its machine, keeping the effect for the record. */
+  move(id: string, event: DebaterEvent, reason?: string): void {
+    const debater = this.debater(id);
+    if (!debater) throw new EventRefused(`there is no debater "${id}"`);
+    const { status: from } = debater;
+    const to = debaterLifecycle.next(from, event);
+    if (to === undefined) throw new EventRefused(`the debater "${id}" is ${from}, which does not accept "${event}"`);
+    this.#effects.push({ subject: id, from, event, to, ...(reason === undefined ? {} : { reason }) });
+    this.patchDebater(id, { status: to, since: this.fact.received_at, reason });
+  }
+
+  moveDebate(event: DebateEvent): void {
+    const to = debateLifecycle.next(this.debate.phase, event);
+    if (to === undefined)
+      throw new EventRefused(`the debate is ${this.debate.phase}, which does not accept "${event}"`);
+    this.patchDebate({ phase: to });
+  }
+
+  /** Puts the message to a debater, or to the judge where `id` is absent. */
+  offer(id: string | undefined, { retries, refused }: Try = { retries: 0 }): void {
+    this.#turns += 1;
+    const turn_id = this.#turns === 1 ? `t${this.fact.sequence}` : `t${this.fact.sequence}.${this.#turns}`;
+    const turn: OpenTurn = { turn_id, retries, ...(refused?.length ? { refused } : {}) };
+    if (id !== undefined && this.debater(id)?.status !== "answering") this.move(id, "asked");
+    this.patchAsked(id, { turn, put_again: undefined });
+    const { role_id, type } = this.debate.judge;
+    const seat: Seat = id === undefined ? { type, role_id } : { type: "participant", role_id: id };
+    this.#commands.push({
+      do: "offer_turn",
+      turn_id,
+      seat,
+      ...(id === undefined ? {} : { subject: id }),
+      priority: 1,
+      attempt: retries + 1,
+    });
+  }
+
+  /** Takes back what is under way for a debater, or for the judge where `id` is absent: the turn, or the timer. */
+  withdraw(id: string | undefined, reason: string): void {
+    const asked = this.asked(id);
+    if (asked?.turn) this.command({ do: "withdraw_turn", turn_id: asked.turn.turn_id, reason });
+    if (asked?.put_again?.waits_for === "timer") this.command({ do: "clear_timer", timer_id: retryTimer(id) });
+    if (asked?.turn ?? asked?.put_again) this.patchAsked(id, { turn: undefined, put_again: undefined });
+  }
+
+  setTimer(timer_id: string, delay_ms: number): void {
+    this.#commands.push({ do: "set_timer", timer_id, due_at: later(this.fact.received_at, delay_ms) });
+  }
+
+  command(command: Command): void {
+    this.#commands.push(command);
+  }
+
+  refuse(failure: Failure): void {
+    this.#refused = failure;
+  }
+
+  step(): Step {
+    return {
+      changes: this.#changes,
+      envelopes: [],
+      effects: this.#effects,
+      commands: this.#commands,
+      ...(this.#refused ? { refused: this.#refused } : {}),
+    };
+  }
+}
+
+function merge<T extends object>(value: T, patch: object): T {
+  const next = { ...value, ...patch } as Record<string, unknown>;
+  for (const key of Object.keys(patch)) if (next[key] === undefined) delete next[key];
+  return next as T;
+}

@@ -1,0 +1,68 @@
+import type { Fact } from "../../kernel/mode.ts";
+import type { Draft } from "./draft.ts";
+import { closing, closingUnopened, finish } from "./finish.ts";
+import { endRound } from "./rounds.ts";
+import { drop, notPermitted } from "./trouble.ts";
+
+type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** A person's word, to the whole debate or about one debater. What is told reaches everyone who is asked after it. */
+export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
+  const id = fact.payload.ticket_id;
+  const debater = id === undefined ? undefined : draft.debater(id);
+  if (id !== undefined && (!debater || debater.status === "dropped")) {
+    const seated = draft.seated().map((one) => one.id);
+    draft.refuse(notPermitted(`"${id}" is not in the debate`, `still there: ${seated.join(", ")}`));
+    return;
+  }
+  switch (fact.payload.command) {
+    case "tell":
+      if (!fact.payload.text) draft.refuse(notPermitted("nothing was told", "bosun tell <session> TEXT"));
+      else if (debater) draft.patchDebater(debater.id, { notes: [...(debater.notes ?? []), fact.sequence] });
+      else draft.patchDebate({ notes: [...draft.debate.notes, fact.sequence] });
+      return;
+    case "cancel":
+      if (debater) drop(draft, debater.id, "cancelled");
+      else finish(draft, "cancelled", "cancelled");
+      return;
+    case "retry":
+      draft.refuse(notPermitted("a debate retries by itself", "bosun resume asks a judge again that failed"));
+      return;
+    case "pause":
+    case "resume":
+    case "limits":
+    case "release":
+    case "stop":
+      return;
+  }
+}
+
+/** The runtime let go of the session without closing it. */
+export function onSessionStopped(draft: Draft, fact: Of<"session_stopped">): void {
+  if (fact.payload.reason === "no_progress") {
+    finish(draft, "failed", "no_progress");
+    return;
+  }
+  const { phase } = draft.debate;
+  if (phase === "debating" || phase === "judging") draft.patchDebate({ interrupted: phase });
+  draft.moveDebate(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
+}
+
+/** Work goes on: in the phase that was left, with the judge asked again if it had failed too often. */
+export function onSessionRecovered(draft: Draft): void {
+  const { interrupted, judge } = draft.debate;
+  if (interrupted !== undefined) {
+    draft.moveDebate(`resumed_${interrupted}`);
+    draft.patchDebate({ interrupted: undefined });
+  }
+  if (judge.put_again?.waits_for === "resume") draft.offer(undefined);
+  // A debater that a person dropped while the session was stopping may have been the last one awaited.
+  endRound(draft);
+}
+
+/** Another answer needs another debate. The engine takes the session as open by this fact, so it is closed again as it was. */
+export function onSessionReopened(draft: Draft): void {
+  draft.refuse(notPermitted("a debate that has ended cannot go on", "begin another: bosun debate"));
+  if (!draft.isOpen) draft.command(closingUnopened());
+  else if (draft.debate.phase === "closed") draft.command(closing(draft));
+}

@@ -1,0 +1,69 @@
+import type { Json } from "../../lib/json.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { type Draft, retryTimer } from "./draft.ts";
+import { finish } from "./finish.ts";
+import { endRound } from "./rounds.ts";
+import type { OpenTurn } from "./state.ts";
+
+/** Back-off doubles from `retry_backoff_ms` and stays below this. */
+const MAX_BACKOFF_MS = 60_000;
+
+/** An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry. */
+export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTurn, why: Failure): void {
+  const refused: Json = {
+    payload_type: draft.fact.payload_type,
+    code: why.code,
+    pointer: typeof why.details?.pointer === "string" ? why.details.pointer : "",
+    message: why.hint ? `${why.message}; ${why.hint}` : why.message,
+  };
+  draft.refuse(why);
+  if (turn.retries < draft.debate.max_retries) draft.offer(id, { retries: turn.retries + 1, refused: [refused] });
+  else exhausted(draft, id, turn, why.code);
+}
+
+/** A turn came to nothing: the same message is put again after a back-off, as long as there are retries left. */
+export function setBack(
+  draft: Draft,
+  id: string | undefined,
+  turn: OpenTurn,
+  code: string,
+  refused: readonly Json[] = [],
+): void {
+  const { max_retries, retry_backoff_ms } = draft.debate;
+  if (turn.retries >= max_retries) {
+    exhausted(draft, id, turn, code);
+    return;
+  }
+  if (id !== undefined) draft.move(id, "set_back", code);
+  draft.patchAsked(id, {
+    put_again: { waits_for: "timer", retries: turn.retries + 1, ...(refused.length > 0 ? { refused } : {}) },
+  });
+  draft.setTimer(retryTimer(id), Math.min(retry_backoff_ms * 2 ** turn.retries, MAX_BACKOFF_MS));
+}
+
+/** The others go on without a debater; without its judge a debate cannot end, so a person must look, and `resume` asks it again. */
+function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: string): void {
+  if (id !== undefined) {
+    drop(draft, id, code);
+    return;
+  }
+  draft.patchJudge({ put_again: { waits_for: "resume", retries: 0 } });
+  draft.command({
+    do: "stop_session",
+    reason: "manager_failed",
+    message: `the judge ${draft.debate.judge.role_id} failed ${turn.retries + 1} times, the last time with ${code}`,
+  });
+}
+
+/** Takes a debater out of the debate for good; what it said stands. Without any debater left the debate has failed. */
+export function drop(draft: Draft, id: string, reason: string): void {
+  draft.withdraw(id, reason);
+  draft.move(id, "dropped", reason);
+  if (draft.seated().length === 0) finish(draft, "failed", "no_debaters_left");
+  else endRound(draft);
+}
+
+/** What nobody waits for can only be refused. */
+export function notPermitted(message: string, hint: string): Failure {
+  return failure("not_permitted", message, { hint });
+}

@@ -1,0 +1,26 @@
+import type { ReadonlyState, SessionView, SubjectView } from "../../kernel/mode.ts";
+import { from } from "../../kernel/references.ts";
+import type { Debater, DebateState } from "./state.ts";
+
+/** What reporters and `status` may know: one subject a debater, in the order of the input, titled by what it holds. */
+export function view(state: ReadonlyState<DebateState>): SessionView {
+  const debaters = (state.debate?.order ?? []).flatMap((id) => state.debaters.get(id) ?? []);
+  const counts: Record<string, number> = {};
+  for (const { status } of debaters) counts[status] = (counts[status] ?? 0) + 1;
+  return { state: state.debate?.phase ?? "closed", counts, subjects: debaters.map(subject) };
+}
+
+function subject(debater: Debater): SubjectView {
+  const { id, status, since, opinions, reason } = debater;
+  const last = opinions.at(-1);
+  return {
+    id,
+    status,
+    title: last === undefined ? id : { ...from(last, "/position") },
+    owner: id,
+    attempt: ((debater.turn ?? debater.put_again)?.retries ?? 0) + 1,
+    depends_on: [],
+    since,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}

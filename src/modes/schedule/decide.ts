@@ -1,0 +1,175 @@
+import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
+import { failure } from "../../protocol/failure.ts";
+import { Draft, EventRefused } from "./draft.ts";
+import {
+  onApproval,
+  onClarification,
+  onClarificationResponse,
+  onSessionRecovered,
+  onSessionStopped,
+  onUserCommand,
+  onUserReview,
+} from "./people.ts";
+import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
+import type { MessageType, OpenTurn, ScheduleState, Ticket } from "./state.ts";
+import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer } from "./trouble.ts";
+import { onCheckResult, onInstruction, onInstructionProposal, onReport, onReview, onTurnRequest } from "./work.ts";
+
+/** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
+export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
+  const draft = new Draft(state, fact);
+  try {
+    dispatch(draft, fact);
+  } catch (error) {
+    if (!(error instanceof EventRefused)) throw error;
+    return { changes: [], envelopes: [], effects: [], commands: [], refused: failure("not_permitted", error.what) };
+  }
+  return draft.step();
+}
+
+function dispatch(draft: Draft, fact: Fact): void {
+  switch (fact.payload_type) {
+    case "session_opened":
+      onSessionOpened(draft, fact);
+      return;
+    case "requirement":
+      onRequirement(draft, fact);
+      return;
+    case "turn_request":
+      onTurnRequest(draft, fact);
+      return;
+    case "clarification_response":
+      onClarificationResponse(draft, fact);
+      return;
+    case "approval":
+      onApproval(draft, fact);
+      return;
+    case "user_command":
+      onUserCommand(draft, fact);
+      return;
+    case "timer_fired":
+      onTimerFired(draft, fact);
+      return;
+    case "check_result":
+      onCheckResult(draft, fact);
+      return;
+    case "session_stopped":
+      onSessionStopped(draft, fact);
+      return;
+    case "session_recovered":
+      onSessionRecovered(draft);
+      return;
+    case "session_reopened":
+      draft.moveSession("reopened");
+      return;
+    case "artifact_ref":
+      onArtifact(draft, fact);
+      return;
+    case "plan":
+      if (fact.source === "user") onUserPlan(draft, fact);
+      else onAnswer(draft, fact);
+      return;
+    case "review":
+      if (fact.source === "user") onUserReview(draft, fact);
+      else onAnswer(draft, fact);
+      return;
+    case "clarification":
+    case "instruction_proposal":
+    case "instruction":
+    case "error":
+    case "turn_failed":
+      onAnswer(draft, fact);
+      return;
+    case "report":
+      if (fact.payload.status !== "progress") onAnswer(draft, fact);
+      return;
+    case "ticket":
+    case "review_request":
+    case "approval_request":
+    case "session_finished":
+    case "final_report":
+    case "session_closed":
+    case "opinion":
+    case "verdict":
+      draft.refuse(notPermitted(`a schedule session takes no "${fact.payload_type}" as a fact`, "see SPEC.md"));
+      return;
+  }
+}
+
+/** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. */
+function onAnswer(draft: Draft, fact: Fact): void {
+  const id = fact.subject;
+  const holder = id === undefined ? draft.session : draft.ticket(id);
+  const turn = holder?.turn;
+  if (!turn || turn.turn_id !== fact.turn?.turn_id) {
+    draft.refuse(notPermitted("this turn is not open", "nothing waits for this answer"));
+    return;
+  }
+  draft.answered = turn;
+  if (id === undefined) draft.patchSession({ turn: undefined });
+  else {
+    draft.patchTicket(id, { turn: undefined });
+    draft.remember(id);
+  }
+  answered(draft, fact, turn, draft.ticket(id));
+}
+
+function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | undefined): void {
+  switch (fact.payload_type) {
+    case "turn_failed":
+      onTurnFailed(draft, fact, turn);
+      return;
+    case "error":
+      onError(draft, fact, ticket, turn);
+      return;
+    case "clarification":
+      onClarification(draft, fact, turn);
+      return;
+    case "plan": {
+      const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
+      if (wrong) refuseAnswer(draft, ticket?.id, wrong);
+      return;
+    }
+    case "instruction":
+      if (ticket && answers(turn, "ticket", "report", "error")) onInstruction(draft, fact, ticket);
+      else unexpected(draft, fact, turn);
+      return;
+    case "instruction_proposal":
+      if (ticket && answers(turn, "ticket")) onInstructionProposal(draft, fact, ticket);
+      else unexpected(draft, fact, turn);
+      return;
+    case "report":
+      if (ticket && (turn.message === "instruction" || turn.message === "instruction_proposal")) {
+        onReport(draft, fact, ticket, turn.message);
+      } else unexpected(draft, fact, turn);
+      return;
+    case "review":
+      if (ticket && answers(turn, "review_request")) onReview(draft, fact, ticket);
+      else unexpected(draft, fact, turn);
+      return;
+    default:
+      unexpected(draft, fact, turn);
+  }
+}
+
+function answers(turn: OpenTurn, ...messages: MessageType[]): boolean {
+  return messages.includes(turn.message);
+}
+
+function unexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
+  refuseAnswer(
+    draft,
+    fact.subject,
+    notPermitted(`"${turn.message}" is not answered by "${fact.payload_type}"`, "send one of the types in expects"),
+  );
+}
+
+function onUserPlan(draft: Draft, fact: Extract<Fact, { payload_type: "plan" }>): void {
+  const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
+  if (wrong) draft.refuse(wrong);
+}
+
+function onArtifact(draft: Draft, fact: Extract<Fact, { payload_type: "artifact_ref" }>): void {
+  const ticket = draft.ticket(fact.subject);
+  if (ticket) draft.patchTicket(ticket.id, { artifacts: { ...ticket.artifacts, [fact.payload.label]: fact.sequence } });
+}

@@ -1,0 +1,278 @@
+import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
+import type { Json } from "../../lib/json.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { later } from "../../protocol/timestamp.ts";
+import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";
+import {
+  planOrder,
+  type MessageType,
+  type OpenTurn,
+  type PutAgain,
+  type QuestionSet,
+  type ScheduleState,
+  type SessionValue,
+  type Ticket,
+} from "./state.ts";
+import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
+
+/** A state refused the event: `decide` turns it into a refused step, so that nothing is dropped in silence. */
+export class EventRefused extends Error {
+  readonly what: string;
+
+  constructor(what: string) {
+    super(what);
+    this.what = what;
+  }
+}
+
+/** How many of a ticket's latest records go into `context.history[]`. */
+const HISTORY_LENGTH = 20;
+
+/** Error first, then reviews, reports, and new tickets last: what is nearly done is finished before more is begun. */
+const PRIORITY: Record<MessageType, number> = {
+  error: 0,
+  review_request: 1,
+  report: 2,
+  instruction: 3,
+  instruction_proposal: 3,
+  requirement: 4,
+  clarification_response: 4,
+  ticket: 5,
+};
+
+const TO_WORKER: ReadonlySet<MessageType> = new Set(["instruction", "instruction_proposal"]);
+
+/** One step being written: reads see what the step has put so far, writes are collected in order. */
+export class Draft {
+  readonly fact: Fact;
+  readonly #state: ReadonlyState<ScheduleState>;
+  readonly #changes: Change[] = [];
+  readonly #envelopes: EnvelopeDraft[] = [];
+  readonly #effects: Effect[] = [];
+  readonly #commands: Command[] = [];
+  readonly #tickets = new Map<string, Ticket>();
+  readonly #questions = new Map<string, QuestionSet>();
+  readonly #dropped = new Set<string>();
+  #session: SessionValue | undefined;
+  #refused: Failure | undefined;
+  #turns = 0;
+  /** The turn that the fact answers, already taken off its holder. */
+  answered: OpenTurn | undefined;
+  /** Tickets that reached `done` or `error` in this step. */
+  readonly closed = new Map<string, "done" | "error">();
+
+  constructor(state: ReadonlyState<ScheduleState>, fact: Fact) {
+    this.#state = state;
+    this.fact = fact;
+    this.#session = state.session;
+  }
+
+  /** The state as it was before the step, for its indexes. */
+  get before(): ReadonlyState<ScheduleState> {
+    return this.#state;
+  }
+
+  get session(): SessionValue {
+    if (!this.#session) throw new EventRefused("the session has not been opened");
+    return this.#session;
+  }
+
+  ticket(id: string | undefined): Ticket | undefined {
+    if (id === undefined) return undefined;
+    const put = this.#tickets.get(id);
+    if (put || this.#dropped.has(id)) return put;
+    return this.#state.tickets.get(id);
+  }
+
+  questions(id: string): QuestionSet | undefined {
+    return this.#questions.get(id) ?? this.#state.questions.get(id);
+  }
+
+  putSession(value: SessionValue): void {
+    this.#session = value;
+    this.#changes.push({ put: "session", id: "session", value: value as unknown as Json });
+  }
+
+  patchSession(patch: { [K in keyof SessionValue]?: SessionValue[K] | undefined }): void {
+    this.putSession(merge(this.session, patch));
+  }
+
+  putTicket(ticket: Ticket): void {
+    this.#tickets.set(ticket.id, ticket);
+    this.#changes.push({ put: "ticket", id: ticket.id, value: ticket as unknown as Json });
+  }
+
+  /** A patch whose value is `undefined` takes the field away. */
+  patchTicket(id: string, patch: { [K in keyof Ticket]?: Ticket[K] | undefined }): Ticket {
+    const ticket = this.ticket(id);
+    if (!ticket) throw new EventRefused(`there is no ticket "${id}"`);
+    const next = merge(ticket, patch);
+    this.putTicket(next);
+    return next;
+  }
+
+  dropTicket(id: string): void {
+    this.#tickets.delete(id);
+    this.#dropped.add(id);
+    this.#changes.push({ drop: "ticket", id });
+  }
+
+  putQuestions(set: QuestionSet): void {
+    this.#questions.set(set.id, set);
+    this.#changes.push({ put: "question", id: set.id, value: set as unknown as Json });
+  }
+
+  /** Moves a ticket along an arrow of its machine, keeping the effect for the record. */
+  move(id: string, event: TicketEvent, reason?: string): Ticket {
+    const ticket = this.ticket(id);
+    if (!ticket) throw new EventRefused(`there is no ticket "${id}"`);
+    const to = ticketLifecycle.next(ticket.status, event);
+    if (to === undefined)
+      throw new EventRefused(`ticket "${id}" is ${ticket.status}, which does not accept "${event}"`);
+    this.#effects.push({
+      subject: id,
+      from: ticket.status,
+      event,
+      to,
+      ...(reason === undefined ? {} : { reason }),
+    });
+    if (to === "done" || to === "error") this.closed.set(id, to);
+    return this.patchTicket(id, {
+      status: to,
+      since: this.fact.received_at,
+      reason,
+      ...(to === "error" ? { gated: undefined } : {}),
+    });
+  }
+
+  created(id: string): void {
+    this.#effects.push({ subject: id, from: null, event: "created", to: "pending" });
+  }
+
+  moveSession(event: SessionEvent): void {
+    const to = sessionLifecycle.next(this.session.phase, event);
+    if (to === undefined)
+      throw new EventRefused(`the session is ${this.session.phase}, which does not accept "${event}"`);
+    this.patchSession({ phase: to });
+  }
+
+  /** Remembers that the fact belongs to the ticket's story. */
+  remember(id: string): void {
+    const ticket = this.ticket(id);
+    if (!ticket) return;
+    const history = ticket.history ?? [];
+    if (history.at(-1) === this.fact.sequence) return;
+    this.patchTicket(id, { history: [...history.slice(1 - HISTORY_LENGTH), this.fact.sequence] });
+  }
+
+  envelope(draft: EnvelopeDraft): void {
+    this.#envelopes.push(draft);
+  }
+
+  command(command: Command): void {
+    this.#commands.push(command);
+  }
+
+  refuse(failure: Failure): void {
+    this.#refused = failure;
+  }
+
+  /** Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. */
+  offer(
+    id: string | undefined,
+    message: MessageType,
+    tries: { retries?: number; rounds?: number; refused?: readonly Json[] } = {},
+  ): void {
+    this.#turns += 1;
+    const turn_id = this.#turns === 1 ? `t${this.fact.sequence}` : `t${this.fact.sequence}.${this.#turns}`;
+    const turn: OpenTurn = {
+      turn_id,
+      message,
+      retries: tries.retries ?? 0,
+      ...(tries.refused?.length ? { refused: tries.refused } : {}),
+      ...(tries.rounds ? { rounds: tries.rounds } : {}),
+    };
+    const ticket = this.ticket(id);
+    const worker: Seat | undefined = ticket?.seat;
+    const toWorker = TO_WORKER.has(message);
+    if (ticket) this.patchTicket(ticket.id, { turn, waits_for: undefined, put_again: undefined });
+    else this.patchSession({ turn, waits_for: undefined, put_again: undefined });
+    this.#commands.push({
+      do: "offer_turn",
+      turn_id,
+      seat: toWorker && worker ? worker : { type: "manager" },
+      ...(message === "ticket" && worker ? { reserve: worker } : {}),
+      ...(ticket ? { subject: ticket.id } : {}),
+      priority: PRIORITY[message],
+      attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
+    });
+  }
+
+  /** Keeps a message back until a timer fires or a person answers; `waits_for` is that timer's or question set's id. */
+  putAgainLater(id: string | undefined, waits_for: string, put_again: PutAgain): void {
+    const patch = { waits_for, put_again, turn: undefined };
+    if (id === undefined) this.patchSession(patch);
+    else this.patchTicket(id, patch);
+  }
+
+  /** Puts the message again that was kept back for `waits_for`, if it still waits for that. */
+  putAgain(id: string | undefined, waits_for: string): boolean {
+    const holder = id === undefined ? this.session : this.ticket(id);
+    if (!holder?.put_again || holder.waits_for !== waits_for) return false;
+    this.offer(id, holder.put_again.message, holder.put_again);
+    return true;
+  }
+
+  /** Takes back what is under way for a ticket, or for the session: its turn, its timer, its kept-back message. */
+  withdraw(id: string | undefined, reason: string): void {
+    const holder = id === undefined ? this.session : this.ticket(id);
+    if (!holder) return;
+    if (holder.turn) this.command({ do: "withdraw_turn", turn_id: holder.turn.turn_id, reason });
+    if (holder.waits_for?.startsWith("retry:")) this.command({ do: "clear_timer", timer_id: holder.waits_for });
+    else if (holder.waits_for?.startsWith("k")) this.command({ do: "drop_checks", check_id: holder.waits_for });
+    else if (holder.waits_for && holder.waits_for !== "resume")
+      this.command({ do: "clear_ask", ask_id: holder.waits_for });
+    const set = holder.waits_for === undefined ? undefined : this.questions(holder.waits_for);
+    if (set) this.putQuestions({ ...set, closed: true });
+    const patch = { turn: undefined, waits_for: undefined, put_again: undefined };
+    if (id === undefined) this.patchSession(patch);
+    else this.patchTicket(id, patch);
+  }
+
+  setTimer(timer_id: string, delay_ms: number): void {
+    this.#commands.push({ do: "set_timer", timer_id, due_at: later(this.fact.received_at, delay_ms) });
+  }
+
+  /** Every ticket as the step leaves it, in plan order. */
+  all(): Ticket[] {
+    const tickets: Ticket[] = [];
+    for (const id of this.before.tickets.keys()) {
+      if (!this.#dropped.has(id)) tickets.push(this.ticket(id) as Ticket);
+    }
+    for (const ticket of this.#tickets.values()) {
+      if (this.#dropped.has(ticket.id) || !this.before.tickets.has(ticket.id)) tickets.push(ticket);
+    }
+    return tickets.toSorted(planOrder);
+  }
+
+  /** These tickets as the step leaves them, in plan order. */
+  inOrder(ids: Iterable<string>): Ticket[] {
+    return [...ids].flatMap((id) => this.ticket(id) ?? []).toSorted(planOrder);
+  }
+
+  step(): Step {
+    return {
+      changes: this.#changes,
+      envelopes: this.#envelopes,
+      effects: this.#effects,
+      commands: this.#commands,
+      ...(this.#refused ? { refused: this.#refused } : {}),
+    };
+  }
+}
+
+function merge<T extends object>(value: T, patch: object): T {
+  const next = { ...value, ...patch } as Record<string, unknown>;
+  for (const key of Object.keys(patch)) if (next[key] === undefined) delete next[key];
+  return next as unknown as T;
+}

@@ -1,0 +1,155 @@
+import type { Outcome } from "../../kernel/mode.ts";
+import { from } from "../../kernel/references.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Draft } from "./draft.ts";
+import { artifactsOf, type Ticket } from "./state.ts";
+
+/**
+ * After tickets were closed in this step: is anything left that can still be done? Costs what the step changed. While a plan is
+ * being written or waits for approval it may add work, so then the end waits for it.
+ */
+export function finishIfOver(draft: Draft): void {
+  if (draft.session.phase !== "running") return;
+  const { tickets, counts, doomed } = draft.before;
+  let open = tickets.size - (counts.get("done") ?? 0) - (counts.get("error") ?? 0) - doomed.size;
+  const newlyDoomed = new Set<string>();
+  for (const [id, to] of draft.closed) {
+    if (!doomed.has(id)) open -= 1;
+    if (to !== "error") continue;
+    const reached = [...(draft.before.dependents.get(id) ?? [])];
+    for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+      const status = draft.ticket(next)?.status;
+      if (
+        doomed.has(next) ||
+        newlyDoomed.has(next) ||
+        draft.closed.has(next) ||
+        status === "error" ||
+        status === "done"
+      )
+        continue;
+      newlyDoomed.add(next);
+      reached.push(...(draft.before.dependents.get(next) ?? []));
+    }
+  }
+  if (open - newlyDoomed.size === 0) conclude(draft);
+}
+
+/** The same question by counting afresh, for steps that changed the whole plan. Says whether all was over. */
+export function finishIfAllOver(draft: Draft): boolean {
+  const { phase, plan } = draft.session;
+  const all = draft.all();
+  const blocked = blockersOf(all);
+  if (phase !== "running" || !plan || !all.every((ticket) => isOver(ticket, blocked))) return false;
+  conclude(draft);
+  return true;
+}
+
+function isOver(ticket: Ticket, blocked: ReadonlyMap<string, string>): boolean {
+  return ticket.status === "done" || ticket.status === "error" || blocked.has(ticket.id);
+}
+
+function conclude(draft: Draft): void {
+  if (!draft.session.settings.confirm) {
+    finish(draft);
+    return;
+  }
+  const ask_id = `a${draft.session.asked + 1}`;
+  draft.patchSession({ asked: draft.session.asked + 1, gate: { ask_id, subject: "result", first: false } });
+  draft.moveSession("result_proposed");
+  draft.envelope({
+    target: "user",
+    payload_type: "approval_request",
+    payload: { subject: "result", ask_id, about: { tickets: ticketsForReport(draft) } },
+  });
+  draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
+}
+
+/** Closes the session: tickets that are not over are withdrawn, for the session's reason, and the report says how it ended. */
+export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
+  draft.withdraw(undefined, "the session is closing");
+  const all = draft.all();
+  const blocked = blockersOf(all);
+  for (const ticket of all) {
+    if (ticket.turn || ticket.waits_for) draft.withdraw(ticket.id, "the session is closing");
+    if (!isOver(ticket, blocked)) draft.move(ticket.id, "withdrawn", reason);
+  }
+  draft.command({ do: "clear_timer", timer_id: "notice" });
+  draft.patchSession({ gate: undefined, notice: undefined });
+  draft.moveSession("finished");
+  const failed = draft.all().some((ticket) => ticket.status !== "done" && ticket.reason !== "withdrawn");
+  const ended = outcome ?? (failed ? "failed" : "done");
+  const { requirement, summary } = draft.session;
+  const why = reason ?? (ended === "failed" ? "tickets_failed" : undefined);
+  draft.command({
+    do: "finish",
+    outcome: ended,
+    ...(why === undefined ? {} : { reason: why }),
+    report: {
+      requirement: requirement
+        ? (from(requirement[0], "/text") as unknown as Json)
+        : summary
+          ? (from(...summary) as unknown as Json)
+          : "",
+      tickets: ticketsForReport(draft),
+      next_steps: nextSteps(draft, ended),
+    },
+  });
+}
+
+function ticketsForReport(draft: Draft): Json[] {
+  const all = draft.all();
+  const blocked = blockersOf(all);
+  return all.map((ticket): JsonObject => {
+    const cause = blocked.get(ticket.id);
+    const [sequence, pointer] = ticket.task;
+    return {
+      ticket_id: ticket.id,
+      task_id: ticket.id,
+      description: from(sequence, `${pointer}/description`) as unknown as Json,
+      status: ticket.status,
+      attempts: ticket.attempt,
+      reviews: ticket.reviews ?? 0,
+      ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
+      ...(cause === undefined ? {} : { blocked_by: [cause] }),
+      ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
+      ...(ticket.report === undefined
+        ? {}
+        : {
+            outputs: from(ticket.report, "/outputs") as unknown as Json,
+            issues: from(ticket.report, "/issues") as unknown as Json,
+          }),
+      artifacts: artifactsOf(ticket).map((artifact) => from(artifact) as unknown as Json),
+    };
+  });
+}
+
+/** Pending tickets that wait, directly or not, for one in error, with that one's id. One pass: plans may be long chains. */
+function blockersOf(all: readonly Ticket[]): Map<string, string> {
+  const dependents = new Map<string, Ticket[]>();
+  for (const ticket of all) {
+    if (ticket.status !== "pending") continue;
+    for (const dependency of ticket.depends_on) {
+      const list = dependents.get(dependency);
+      if (list) list.push(ticket);
+      else dependents.set(dependency, [ticket]);
+    }
+  }
+  const blocked = new Map<string, string>();
+  for (const cause of all) {
+    if (cause.status !== "error") continue;
+    const reached = [...(dependents.get(cause.id) ?? [])];
+    for (let next = reached.pop(); next; next = reached.pop()) {
+      if (blocked.has(next.id)) continue;
+      blocked.set(next.id, cause.id);
+      reached.push(...(dependents.get(next.id) ?? []));
+    }
+  }
+  return blocked;
+}
+
+function nextSteps(draft: Draft, outcome: Outcome): Json[] {
+  const failed = draft.all().filter((ticket) => ticket.status === "error" && ticket.reason !== "withdrawn");
+  const steps = failed.slice(0, 10).map((ticket) => `bosun log ${ticket.id}, then bosun retry ${ticket.id}`);
+  if (outcome === "done") steps.push("bosun replay --verify");
+  return steps;
+}

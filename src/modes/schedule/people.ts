@@ -1,0 +1,301 @@
+import type { Fact } from "../../kernel/mode.ts";
+import { failure } from "../../protocol/failure.ts";
+import type { Draft } from "./draft.ts";
+import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
+import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
+import type { SessionEvent } from "./session.machine.ts";
+import type { OpenTurn, Place, QuestionSet } from "./state.ts";
+import { notPermitted, refuseAnswer, retry } from "./trouble.ts";
+import { begin, isAgainstEvidence, onReview, refuseReview } from "./work.ts";
+
+type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** The manager asks the person: only what the turn was about waits. */
+export function onClarification(draft: Draft, fact: Of<"clarification">, turn: OpenTurn): void {
+  const id = fact.subject;
+  const rounds = (turn.rounds ?? 0) + 1;
+  if (fact.payload.questions.length === 0) {
+    refuseAnswer(
+      draft,
+      id,
+      failure("validation_failed", "a clarification needs at least one question", {
+        details: { pointer: "/questions" },
+      }),
+    );
+    return;
+  }
+  const ids = fact.payload.questions.map((question) => question.question_id);
+  const twice = ids.findIndex((one, index) => ids.indexOf(one) < index);
+  if (twice >= 0) {
+    refuseAnswer(
+      draft,
+      id,
+      failure("validation_failed", `question_id "${ids[twice] ?? ""}" is used twice`, {
+        hint: "give each question its own",
+        details: { pointer: `/questions/${twice}/question_id` },
+      }),
+    );
+    return;
+  }
+  if (rounds > draft.session.settings.max_clarification_rounds) {
+    refuseAnswer(
+      draft,
+      id,
+      failure("not_permitted", "no more questions can be asked about this", {
+        hint: "decide with what is known",
+        details: { pointer: "/questions" },
+      }),
+    );
+    return;
+  }
+  const set: QuestionSet = {
+    id: `c${draft.session.asked + 1}`,
+    record: fact.sequence,
+    pointer: "/questions",
+    questions: ids,
+    answers: ids.map(() => null),
+    ...(id === undefined ? {} : { subject: id }),
+  };
+  draft.patchSession({ asked: draft.session.asked + 1 });
+  draft.putQuestions(set);
+  if (id === undefined) {
+    draft.moveSession("questions_asked");
+    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
+  }
+  draft.putAgainLater(id, set.id, {
+    message: id === undefined ? "clarification_response" : turn.message,
+    retries: 0,
+    rounds,
+  });
+  draft.command({
+    do: "ask",
+    ask_id: set.id,
+    kind: "questions",
+    record: fact.sequence,
+    ...(id === undefined ? {} : { subject: id }),
+  });
+}
+
+/** Answers count by scoped id (`c2.q1`), or by a bare one where only one open question (of the set that `ask_id` names) has it. All stand or none. */
+export function onClarificationResponse(draft: Draft, fact: Of<"clarification_response">): void {
+  const { ask_id } = fact.payload;
+  const open = [...draft.before.questions.values()]
+    .filter((set) => !set.closed && (ask_id === undefined || ask_id === set.id))
+    .toSorted((a, b) => a.record - b.record);
+  const given = new Map<QuestionSet, (Place | null)[]>();
+  for (const [index, answer] of fact.payload.answers.entries()) {
+    const found = open.flatMap((set) =>
+      set.questions.flatMap((id, at) =>
+        `${set.id}.${id}` === answer.question_id || id === answer.question_id ? { set, at } : [],
+      ),
+    );
+    const exact = found.filter(({ set, at }) => `${set.id}.${set.questions[at]}` === answer.question_id);
+    const [match, another] = exact.length > 0 ? exact : found;
+    if (!match || another) {
+      const waiting = open.flatMap((set) => set.questions.map((id) => `${set.id}.${id}`)).join(", ");
+      draft.refuse(
+        failure(
+          "validation_failed",
+          `"${answer.question_id}" ${another ? "is asked more than once" : "is not an open question"}`,
+          {
+            hint: waiting ? `open questions: ${waiting}` : "no question is open",
+            details: { pointer: `/answers/${index}/question_id` },
+          },
+        ),
+      );
+      return;
+    }
+    const answers = given.get(match.set) ?? [...match.set.answers];
+    answers[match.at] = [fact.sequence, `/answers/${index}/text`];
+    given.set(match.set, answers);
+  }
+  const complete = fact.payload.status === "complete";
+  if (complete && given.size === 0) for (const set of open) given.set(set, [...set.answers]);
+  for (const [set, answers] of given) settle(draft, { ...set, answers }, complete);
+}
+
+function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
+  const closed = complete || !set.answers.includes(null);
+  draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
+  if (!closed) return;
+  draft.command({ do: "clear_ask", ask_id: set.id });
+  const holder = set.subject === undefined ? draft.session : draft.ticket(set.subject);
+  if (!holder) return;
+  const clarifications = [...(holder.clarifications ?? []), set.id];
+  const again = holder.put_again;
+  // "No more questions, please": the same message may not ask again.
+  const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
+  if (set.subject === undefined) {
+    draft.patchSession({ clarifications, put_again });
+    if (draft.session.phase === "clarifying") draft.moveSession("answered");
+  } else {
+    draft.remember(set.subject);
+    draft.patchTicket(set.subject, { clarifications, put_again });
+  }
+  draft.putAgain(set.subject, set.id);
+}
+
+/** The person's word on the plan, or on the result. */
+export function onApproval(draft: Draft, fact: Of<"approval">): void {
+  const { decision, notes, plan, ask_id } = fact.payload;
+  const { gate, phase } = draft.session;
+  // What was sent back is not approved by a word that comes after; nor is one plan by a word about another.
+  if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id)) {
+    draft.refuse(
+      notPermitted(
+        ask_id === undefined ? "nothing waits for approval" : `"${ask_id}" does not wait for approval`,
+        "see bosun status",
+      ),
+    );
+    return;
+  }
+  if (plan && decision === "approved") {
+    const wrong = takePlan(draft, plan.tasks ?? [], { tasks: "/plan/tasks", summary: "/plan/summary" });
+    if (wrong) draft.refuse(wrong);
+    else if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
+    return;
+  }
+  closeGate(draft);
+  if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
+  switch (decision) {
+    case "approved":
+      if (gate.subject === "result") finish(draft);
+      else acceptPlan(draft);
+      return;
+    case "changes_requested":
+      // A first plan that is sent back is still the first: the next one replaces it wholly.
+      if (gate.subject === "plan") draft.patchSession({ gate });
+      draft.moveSession("plan_sent_back");
+      draft.offer(undefined, "requirement");
+      return;
+    case "rejected":
+      if (gate.subject === "result") finish(draft, "failed", "result_rejected");
+      else if (gate.first) finish(draft, "cancelled", "plan_rejected");
+      else refuseAddition(draft);
+      return;
+  }
+}
+
+/** A rejected revision: what it added is withdrawn, what was there goes on. */
+function refuseAddition(draft: Draft): void {
+  for (const ticket of draft.all()) if (ticket.gated) draft.move(ticket.id, "withdrawn", "withdrawn");
+  acceptPlan(draft);
+}
+
+/** A review that was asked of the person, or given by one while the manager had not yet spoken. */
+export function onUserReview(draft: Draft, fact: Of<"review">): void {
+  const ticket = draft.ticket(fact.payload.ticket_id ?? undefined);
+  if (ticket?.status !== "awaiting_review") {
+    draft.refuse(
+      notPermitted(`ticket "${fact.payload.ticket_id ?? ""}" does not wait for a review`, "see bosun status"),
+    );
+    return;
+  }
+  if (ticket.waits_for?.startsWith("k")) {
+    draft.refuse(
+      notPermitted(`the checks of ticket "${ticket.id}" are still running`, "review it when they have ended"),
+    );
+    return;
+  }
+  // Refused against its evidence, a review leaves whoever was asked for one with the question.
+  if (isAgainstEvidence(fact, ticket)) {
+    refuseReview(draft, ticket);
+    return;
+  }
+  draft.withdraw(ticket.id, "a person reviews");
+  draft.remember(ticket.id);
+  onReview(draft, fact, ticket);
+}
+
+export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
+  const { command, ticket_id } = fact.payload;
+  const ticket = draft.ticket(ticket_id);
+  if (ticket_id !== undefined && !ticket) {
+    draft.refuse(notPermitted(`there is no ticket "${ticket_id}"`, "see bosun status for the tickets"));
+    return;
+  }
+  switch (command) {
+    case "tell":
+      if (ticket) draft.patchTicket(ticket.id, { notes: [...(ticket.notes ?? []), fact.sequence] });
+      else draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
+      return;
+    case "cancel":
+      if (!ticket) {
+        finish(draft, "cancelled", "cancelled");
+      } else {
+        draft.withdraw(ticket.id, "cancelled");
+        draft.move(ticket.id, "withdrawn", "cancelled");
+        finishIfOver(draft);
+      }
+      return;
+    case "retry":
+      if (ticket) retryTicket(draft, ticket.id);
+      else draft.refuse(notPermitted("retry needs a ticket", "bosun retry <ticket>"));
+      return;
+    case "pause":
+    case "resume":
+    case "limits":
+    case "release":
+    case "stop":
+      return;
+  }
+}
+
+function retryTicket(draft: Draft, id: string): void {
+  const ticket = draft.ticket(id);
+  const lost = ticket?.depends_on.find(
+    (dependency) => draft.ticket(dependency)?.status === "error" || draft.before.doomed.has(dependency),
+  );
+  if (ticket?.status === "error" && lost !== undefined) {
+    draft.refuse(notPermitted(`ticket "${id}" waits for "${lost}", which cannot be done`, `bosun retry ${lost}`));
+  } else if (ticket?.status === "error") {
+    draft.move(id, "manual_reset");
+    draft.patchTicket(id, {
+      retries: undefined,
+      escalations: undefined,
+      check_rounds: undefined,
+      review_rounds: undefined,
+    });
+    if (draft.session.gate?.subject === "result") {
+      closeGate(draft);
+      draft.moveSession("plan_accepted");
+    }
+    armNotice(draft);
+    if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
+  } else if (ticket?.waits_for === `retry:${id}`) {
+    draft.command({ do: "clear_timer", timer_id: ticket.waits_for });
+    retry(draft, id, ticket.waits_for);
+  } else {
+    draft.refuse(
+      notPermitted(
+        `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, or waiting for a retry, can be tried again`,
+        "see bosun status",
+      ),
+    );
+  }
+}
+
+/** The runtime let go of the session without closing it. */
+export function onSessionStopped(draft: Draft, fact: Of<"session_stopped">): void {
+  if (fact.payload.reason === "no_progress") {
+    // One that was reopened for nothing is simply over again.
+    if (!finishIfAllOver(draft)) finish(draft, "failed", "no_progress");
+    return;
+  }
+  const { phase, interrupted } = draft.session;
+  const kept = phase === "stopped" || phase === "waiting" ? interrupted : phase;
+  draft.patchSession({ interrupted: kept });
+  draft.moveSession(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
+}
+
+/** Work goes on: in the phase that was left, with what only waited for this. */
+export function onSessionRecovered(draft: Draft): void {
+  const { phase, interrupted } = draft.session;
+  if (phase === "stopped" || phase === "waiting") {
+    draft.moveSession(`resumed_${interrupted ?? "running"}` as SessionEvent);
+    draft.patchSession({ interrupted: undefined });
+  }
+  draft.putAgain(undefined, "resume");
+  for (const ticket of draft.all()) if (ticket.waits_for === "resume") draft.putAgain(ticket.id, "resume");
+  finishIfAllOver(draft);
+}

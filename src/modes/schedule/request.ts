@@ -1,0 +1,181 @@
+import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
+import { from, historyOf } from "../../kernel/references.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { expectedAnswers } from "../../protocol/rights.ts";
+import { SCHEDULE_RIGHTS } from "./rights.ts";
+import {
+  artifactsOf,
+  countsOf,
+  type OpenTurn,
+  type Place,
+  type ScheduleState,
+  type SessionValue,
+  type Ticket,
+} from "./state.ts";
+
+/**
+ * What a role is asked: the message, and the context that lets a program without memory answer it. Texts are references, and
+ * of the plan only the ticket's own part and its direct dependencies are told, so a request does not grow with the plan.
+ */
+export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): TurnDraft {
+  const session = state.session;
+  const ticket = stamp.subject === undefined ? undefined : state.tickets.get(stamp.subject);
+  const turn = stamp.subject === undefined ? session?.turn : ticket?.turn;
+  if (!session || turn?.turn_id !== stamp.turn_id) throw new Error(`nobody holds turn ${stamp.turn_id}`);
+  const toWorker = turn.message === "instruction" || turn.message === "instruction_proposal";
+  return {
+    expects: expectedAnswers(SCHEDULE_RIGHTS, toWorker ? "worker" : "manager", turn.message),
+    message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
+    context: context(state, session, turn, ticket),
+    ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
+  };
+}
+
+function message(
+  state: ReadonlyState<ScheduleState>,
+  session: SessionValue,
+  turn: OpenTurn,
+  ticket: Ticket | undefined,
+): Json {
+  if (!ticket) return sessionMessage(state, session, turn);
+  switch (turn.message) {
+    case "ticket":
+      return ticketPayload(ticket);
+    case "instruction_proposal":
+      return whole(ticket.proposal);
+    case "report":
+      return whole(ticket.report);
+    case "instruction":
+      return place(ticket.instruction);
+    case "review_request":
+      return {
+        ticket_id: ticket.id,
+        instruction: place(ticket.instruction),
+        report: whole(ticket.report),
+        checks: ticket.check === undefined ? [] : place([ticket.check, "/results"]),
+        artifacts: artifactsOf(ticket).map(whole),
+      };
+    case "error":
+      return {
+        code: errorCode(ticket),
+        message: `ticket ${ticket.id} is blocked (${ticket.reason ?? "unknown"}) after ${ticket.attempt} attempts`,
+        resolution_hint: "answer with a new instruction, a revised plan, a clarification, or error to give it up",
+        ...(ticket.failure === undefined ? {} : { details: detailsOf(ticket.failure) }),
+      };
+    case "requirement":
+    case "clarification_response":
+      throw new Error(`"${turn.message}" is not about a ticket`);
+  }
+}
+
+function sessionMessage(state: ReadonlyState<ScheduleState>, session: SessionValue, turn: OpenTurn): Json {
+  const last = session.clarifications.at(-1);
+  const set = last === undefined ? undefined : state.questions.get(last);
+  if (turn.message === "clarification_response" && set) {
+    const answers = set.questions.flatMap((id, index): Json[] => {
+      const answer = set.answers[index];
+      return answer ? [{ question_id: `${set.id}.${id}`, text: place(answer) }] : [];
+    });
+    return { answers, status: answers.length === set.questions.length ? "answered" : "complete" };
+  }
+  return session.requirement ? place(session.requirement) : { text: "" };
+}
+
+const WIRE_ERRORS = new Set([
+  "timeout",
+  "idle_timeout",
+  "agent_failed",
+  "no_answer",
+  "malformed_output",
+  "output_limit",
+  "checks_failed",
+  "conflict",
+  "budget_exhausted",
+  "validation_failed",
+  "internal",
+]);
+
+function errorCode(ticket: Ticket): string {
+  return ticket.reason !== undefined && WIRE_ERRORS.has(ticket.reason) ? ticket.reason : "agent_failed";
+}
+
+/** Of a failure's details what the wire lets an `error` say; the rest is in the history. */
+function detailsOf(failure: number): JsonObject {
+  const known = ["exit_code", "signal", "retry_at", "pointer", "rule"];
+  return Object.fromEntries(known.map((name) => [name, place([failure, `/details/${name}`])]));
+}
+
+function ticketPayload(ticket: Ticket): JsonObject {
+  return {
+    ticket_id: ticket.id,
+    task_id: ticket.id,
+    status: ticket.status,
+    ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
+    ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
+    task: place(ticket.task),
+  };
+}
+
+function context(
+  state: ReadonlyState<ScheduleState>,
+  session: SessionValue,
+  turn: OpenTurn,
+  ticket: Ticket | undefined,
+): JsonObject {
+  const notes = [...session.notes, ...(ticket?.notes ?? [])];
+  return {
+    requirement: session.requirement ? place([session.requirement[0], "/text"]) : "",
+    clarifications: clarifications(state, [...session.clarifications, ...(ticket?.clarifications ?? [])]),
+    ...(session.plan
+      ? {
+          plan: { ...(session.summary ? { summary: place(session.summary) } : {}), counts: countsOf(state) },
+          plan_file: { $file: session.plan },
+        }
+      : {}),
+    ...(ticket
+      ? {
+          ticket: ticketPayload(ticket),
+          history: historyOf(ticket.history ?? []),
+          dependencies: ticket.depends_on.map((id) => dependency(state, id)),
+        }
+      : {}),
+    ...(notes.length > 0 ? { notes: notes.map(note) } : {}),
+    ...(turn.refused ? { refused: turn.refused } : {}),
+  };
+}
+
+function clarifications(state: ReadonlyState<ScheduleState>, ids: readonly string[]): Json[] {
+  return ids.flatMap((id): Json[] => {
+    const set = state.questions.get(id);
+    if (!set) return [];
+    return set.questions.map((_, index): Json => {
+      const answer = set.answers[index];
+      return {
+        question: place([set.record, `${set.pointer}/${index}/text`]),
+        answer: answer ? place(answer) : "(not answered: decide yourself)",
+      };
+    });
+  });
+}
+
+function dependency(state: ReadonlyState<ScheduleState>, id: string): JsonObject {
+  const ticket = state.tickets.get(id);
+  return {
+    task_id: id,
+    outputs: ticket?.report === undefined ? [] : { ...place([ticket.report, "/outputs"]) },
+    artifacts: artifactsOf(ticket).map(whole),
+  };
+}
+
+/** A note is a `tell`'s text, or the words with which a person sent a plan back. */
+function note(sequence: number): Json {
+  return { $first: [place([sequence, "/text"]), place([sequence, "/notes"])] };
+}
+
+function whole(sequence: number | undefined): Json {
+  return sequence === undefined ? {} : place([sequence, ""]);
+}
+
+function place(at: Place | readonly [number, string] | undefined): JsonObject {
+  return at === undefined ? {} : { ...from(at[0], at[1]) };
+}

@@ -1,0 +1,289 @@
+import type { Change, ReadonlyState, Seat } from "../../kernel/mode.ts";
+import type { Json } from "../../lib/json.ts";
+import type { RoleType } from "../../protocol/roles.ts";
+import type { Instant } from "../../protocol/timestamp.ts";
+import type { SessionPhase } from "./session.machine.ts";
+import type { TicketStatus } from "./ticket.machine.ts";
+
+/** Where a text stands: a record's sequence and a pointer into its payload. State holds these, never the text. */
+export type Place = readonly [sequence: number, pointer: string];
+
+/** What a turn asks for; the message it carries has the same name on the wire. */
+export type MessageType =
+  | "requirement"
+  | "clarification_response"
+  | "ticket"
+  | "instruction_proposal"
+  | "report"
+  | "instruction"
+  | "review_request"
+  | "error";
+
+/** The turn that somebody holds, or the message that waits to be put again. */
+export interface OpenTurn {
+  readonly turn_id: string;
+  readonly message: MessageType;
+  /** Tries of this same message beyond the first: failed and refused answers both count. */
+  readonly retries: number;
+  /** Why the previous answer was refused, put again as `context.refused`. */
+  readonly refused?: readonly Json[];
+  /** Clarification rounds that this same message has caused. */
+  readonly rounds?: number;
+}
+
+/** A message kept back for a while, and what its next turn will be told. */
+export interface PutAgain {
+  readonly message: MessageType;
+  readonly retries: number;
+  readonly rounds: number;
+  readonly refused?: readonly Json[];
+}
+
+/** A ticket: one value, one row. Optional fields are absent until they are needed, since sessions hold 100,000 of these. */
+export interface Ticket {
+  readonly id: string;
+  readonly status: TicketStatus;
+  readonly since: Instant;
+  /** Why it is blocked or in error. */
+  readonly reason?: string;
+  readonly task: Place;
+  /** Its place in the plan: whatever is done "for each ticket" is done in this order, however the rows were loaded. */
+  readonly order: number;
+  /** Digest of the task as planned: a revised plan is compared by it. */
+  readonly digest: string;
+  readonly depends_on: readonly string[];
+  readonly seat: Seat;
+  readonly review: ReviewPolicy;
+  readonly discuss?: boolean;
+  /** The instruction that counts, and where the executable criteria stand: the task's, the configuration's, every instruction's. */
+  readonly instruction?: Place;
+  readonly criteria?: readonly Place[];
+  readonly owner?: string;
+  readonly attempt: number;
+  readonly turn?: OpenTurn;
+  /** A message that waits for a back-off timer or for a person's answer. */
+  readonly waits_for?: string;
+  readonly put_again?: PutAgain;
+  /** Not begun before the person has approved the plan that added it. */
+  readonly gated?: boolean;
+  readonly retries?: number;
+  readonly escalations?: number;
+  readonly check_rounds?: number;
+  readonly review_rounds?: number;
+  readonly reviews?: number;
+  readonly failed_reviews?: number;
+  readonly proposal?: number;
+  readonly report?: number;
+  readonly failure?: number;
+  readonly check?: number;
+  readonly checks_passed?: boolean;
+  /** The records of its kept files by label; a label that is used again means the newer file. */
+  readonly artifacts?: Readonly<Record<string, number>>;
+  readonly clarifications?: readonly string[];
+  readonly notes?: readonly number[];
+  readonly history?: readonly number[];
+}
+
+export type ReviewPolicy = "manager" | "user" | "checks";
+
+/** A set of questions put to a person. */
+export interface QuestionSet {
+  readonly id: string;
+  readonly record: number;
+  readonly pointer: string;
+  readonly questions: readonly string[];
+  /** For each question where its answer stands; by position, because an agent's ids may be any text. */
+  readonly answers: readonly (Place | null)[];
+  readonly subject?: string;
+  readonly closed?: boolean;
+}
+
+/** What the mode needs of the configuration. Times in seconds as configured, back-off in ms. */
+export interface Settings {
+  readonly max_retries: number;
+  readonly retry_backoff_ms: number;
+  readonly max_review_rounds: number;
+  readonly check_rounds: number;
+  readonly max_clarification_rounds: number;
+  readonly max_escalations: number;
+  readonly dependency_notice_s: number;
+  readonly plan_approval: "ask" | "never";
+  readonly confirm: boolean;
+  readonly review: ReviewPolicy;
+  readonly proposal: "risk" | "always" | "never";
+  /** Places of the configuration's own executable criteria. */
+  readonly checks: readonly Place[];
+}
+
+export interface RoleEntry {
+  readonly role_id: string;
+  readonly type: RoleType;
+  readonly capabilities: readonly string[];
+}
+
+/** What belongs to the session and to no ticket. */
+export interface SessionValue {
+  readonly phase: SessionPhase;
+  /** The phase a stop interrupted. */
+  readonly interrupted?: SessionPhase;
+  /** The person gave the plan, so nobody is asked for one. */
+  readonly plan_given?: boolean;
+  readonly opened_at: Instant;
+  readonly settings: Settings;
+  readonly roles: readonly RoleEntry[];
+  readonly requirement?: Place;
+  readonly intent?: Place;
+  readonly plan?: Place;
+  readonly summary?: Place;
+  /** The approval that is waited for: of a plan, whose new tickets stay `gated` until then, or of the result. */
+  readonly gate?: { readonly ask_id: string; readonly subject: "plan" | "result"; readonly first: boolean };
+  readonly turn?: OpenTurn;
+  readonly waits_for?: string;
+  readonly put_again?: PutAgain;
+  readonly clarifications: readonly string[];
+  readonly notes: readonly number[];
+  readonly asked: number;
+  readonly notice?: boolean;
+}
+
+/** The schedule mode's state in memory: values as stored, and indexes derived from them by `apply`. */
+export interface ScheduleState {
+  session: SessionValue | undefined;
+  readonly tickets: Map<string, Ticket>;
+  readonly questions: Map<string, QuestionSet>;
+  readonly counts: Map<TicketStatus, number>;
+  readonly dependents: Map<string, string[]>;
+  /** Dependencies not yet done, by ticket. */
+  readonly unmet: Map<string, number>;
+  /** Tickets that wait, directly or not, on one in error. */
+  readonly doomed: Set<string>;
+  /** Tickets that are neither pending, done nor in error: few, whatever the plan's size. */
+  readonly underway: Set<string>;
+}
+
+export function empty(): ScheduleState {
+  return {
+    session: undefined,
+    tickets: new Map(),
+    questions: new Map(),
+    counts: new Map(),
+    dependents: new Map(),
+    unmet: new Map(),
+    doomed: new Set(),
+    underway: new Set(),
+  };
+}
+
+/** The records of a ticket's kept files, oldest first. */
+export function artifactsOf(ticket: Ticket | undefined): number[] {
+  return Object.values(ticket?.artifacts ?? {}).toSorted((a, b) => a - b);
+}
+
+/** How many tickets are in each status that any is in. */
+export function countsOf(state: ReadonlyState<ScheduleState>): Record<string, number> {
+  return Object.fromEntries([...state.counts].filter(([, count]) => count > 0));
+}
+
+/** The order of the plan: for sorting tickets. */
+export function planOrder(a: Ticket, b: Ticket): number {
+  return a.order - b.order || (a.id < b.id ? -1 : 1);
+}
+
+export function apply(state: ScheduleState, change: Change): void {
+  if ("drop" in change) {
+    if (change.drop === "ticket") dropTicket(state, change.id);
+    return;
+  }
+  switch (change.put) {
+    case "session":
+      state.session = change.value as unknown as SessionValue;
+      return;
+    case "question":
+      state.questions.set(change.id, change.value as unknown as QuestionSet);
+      return;
+    case "ticket":
+      putTicket(state, change.value as unknown as Ticket);
+      return;
+    default:
+      throw new Error(`the schedule mode has no collection "${change.put}"`);
+  }
+}
+
+/** Rows may arrive in any order (loading), so each index is kept true by what is known of both ends of a dependency. */
+function putTicket(state: ScheduleState, ticket: Ticket): void {
+  const before = state.tickets.get(ticket.id);
+  state.tickets.set(ticket.id, ticket);
+  if (before?.status !== ticket.status) {
+    if (before) add(state.counts, before.status, -1);
+    add(state.counts, ticket.status, 1);
+    if (ticket.status === "pending" || ticket.status === "done" || ticket.status === "error")
+      state.underway.delete(ticket.id);
+    else state.underway.add(ticket.id);
+  }
+  if (before?.depends_on !== ticket.depends_on && !(before && sameList(before.depends_on, ticket.depends_on))) {
+    if (before) forgetDependencies(state, before);
+    if (before && state.doomed.size > 0) rebuildDoomed(state);
+    let unmet = 0;
+    for (const dependency of new Set(ticket.depends_on)) {
+      const list = state.dependents.get(dependency);
+      if (list) list.push(ticket.id);
+      else state.dependents.set(dependency, [ticket.id]);
+      if (state.tickets.get(dependency)?.status !== "done") unmet += 1;
+      if (state.tickets.get(dependency)?.status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
+    }
+    state.unmet.set(ticket.id, unmet);
+  }
+  if (ticket.status === "done" && before?.status !== "done") {
+    for (const dependent of state.dependents.get(ticket.id) ?? []) add(state.unmet, dependent, -1);
+  }
+  if (ticket.status === "error" && before?.status !== "error") {
+    for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
+  }
+  if (ticket.status === "done" || ticket.status === "error") state.doomed.delete(ticket.id);
+  if (before?.status === "error" && ticket.status !== "error") rebuildDoomed(state);
+}
+
+function dropTicket(state: ScheduleState, id: string): void {
+  const before = state.tickets.get(id);
+  if (!before) return;
+  state.tickets.delete(id);
+  state.underway.delete(id);
+  add(state.counts, before.status, -1);
+  forgetDependencies(state, before);
+  state.unmet.delete(id);
+  if (before.status === "error") rebuildDoomed(state);
+  else state.doomed.delete(id);
+}
+
+function forgetDependencies(state: ScheduleState, ticket: Ticket): void {
+  for (const dependency of new Set(ticket.depends_on)) {
+    const list = state.dependents.get(dependency);
+    if (list) list.splice(list.indexOf(ticket.id), 1);
+  }
+}
+
+function doom(state: ScheduleState, id: string): void {
+  const reached = [id];
+  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+    const status = state.tickets.get(next)?.status;
+    if (state.doomed.has(next) || status === "error" || status === "done") continue;
+    state.doomed.add(next);
+    reached.push(...(state.dependents.get(next) ?? []));
+  }
+}
+
+function rebuildDoomed(state: ScheduleState): void {
+  state.doomed.clear();
+  for (const ticket of state.tickets.values()) {
+    if (ticket.status !== "error") continue;
+    for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
+  }
+}
+
+function add<K>(counts: Map<K, number>, key: K, amount: number): void {
+  counts.set(key, (counts.get(key) ?? 0) + amount);
+}
+
+function sameList(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((item, index) => item === b[index]);
+}

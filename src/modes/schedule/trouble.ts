@@ -1,0 +1,199 @@
+import type { Fact } from "../../kernel/mode.ts";
+import { from } from "../../kernel/references.ts";
+import type { Json } from "../../lib/json.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
+import type { Draft } from "./draft.ts";
+import { finish, finishIfOver } from "./finish.ts";
+import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
+
+type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** Back-off doubles from `retry_backoff_ms` and stays below this. */
+const MAX_BACKOFF_MS = 60_000;
+
+/**
+ * An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry;
+ * when those are spent, a worker's ticket goes on to the manager and a manager stops the session.
+ */
+export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure): void {
+  const holder = id === undefined ? draft.session : draft.ticket(id);
+  const turn = draft.answered;
+  if (!holder || !turn) {
+    draft.refuse(why);
+    return;
+  }
+  const refused: Json = {
+    payload_type: draft.fact.payload_type,
+    code: why.code,
+    pointer: typeof why.details?.pointer === "string" ? why.details.pointer : "",
+    message: why.hint ? `${why.message}; ${why.hint}` : why.message,
+  };
+  draft.refuse(why);
+  again(draft, id, turn, [refused], 0, why.code);
+}
+
+/** A turn ended without an answer that counts. */
+export function onTurnFailed(draft: Draft, fact: Of<"turn_failed">, turn: OpenTurn): void {
+  const id = fact.subject;
+  const { code, refused } = fact.payload;
+  if (id !== undefined) draft.patchTicket(id, { failure: fact.sequence });
+  if (id !== undefined && turn.message === "instruction") {
+    stopWork(draft, id, code, refused as readonly Json[] | undefined);
+    return;
+  }
+  again(draft, id, turn, refused as readonly Json[] | undefined, backoff(draft, turn.retries + 1), code);
+}
+
+/** Puts the same message again, at once or after a delay, until the retries are spent. */
+function again(
+  draft: Draft,
+  id: string | undefined,
+  turn: OpenTurn,
+  refused: readonly Json[] | undefined,
+  delay_ms: number,
+  code: string,
+): void {
+  const next: PutAgain = {
+    message: turn.message,
+    retries: turn.retries + 1,
+    rounds: turn.rounds ?? 0,
+    ...(refused?.length ? { refused } : {}),
+  };
+  if (next.retries > draft.session.settings.max_retries) {
+    exhausted(draft, id, turn, code);
+  } else if (delay_ms === 0) {
+    draft.offer(id, next.message, next);
+  } else {
+    const timer_id = `retry:${id ?? ""}`;
+    draft.putAgainLater(id, timer_id, next);
+    draft.setTimer(timer_id, delay_ms);
+  }
+}
+
+function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: string): void {
+  if (id !== undefined && (turn.message === "instruction" || turn.message === "instruction_proposal")) {
+    const ticket = draft.ticket(id);
+    if (ticket && ticket.status !== "blocked") draft.move(id, "work_stopped", code);
+    escalate(draft, id, code);
+    return;
+  }
+  // Without a manager nothing can be judged or planned; a person must look, and `resume` puts the message again.
+  draft.putAgainLater(id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
+  const about = id === undefined ? "the requirement" : `ticket ${id}`;
+  draft.command({
+    do: "stop_session",
+    reason: "manager_failed",
+    message: `the manager failed ${turn.retries + 1} times on ${turn.message} (${about}), the last time with ${code}`,
+  });
+}
+
+/** The worker's attempt came to nothing: try again after a back-off, or hand the ticket to the manager. */
+export function stopWork(draft: Draft, id: string, reason: string, refused?: readonly Json[]): void {
+  const ticket = draft.move(id, "work_stopped", reason);
+  const retries = (ticket.retries ?? 0) + 1;
+  if (retries > draft.session.settings.max_retries) {
+    escalate(draft, id, reason);
+    return;
+  }
+  draft.patchTicket(id, { retries });
+  const timer_id = `retry:${id}`;
+  draft.putAgainLater(id, timer_id, {
+    message: "instruction",
+    retries: 0,
+    rounds: 0,
+    ...(refused?.length ? { refused } : {}),
+  });
+  draft.setTimer(timer_id, backoff(draft, retries));
+}
+
+/** The manager is asked what to do with a blocked ticket; past `max_escalations` it is given up. */
+export function escalate(draft: Draft, id: string, reason: string): void {
+  const escalations = (draft.ticket(id)?.escalations ?? 0) + 1;
+  if (escalations > draft.session.settings.max_escalations) {
+    giveUp(draft, id, reason);
+    return;
+  }
+  draft.patchTicket(id, { escalations, reason });
+  draft.offer(id, "error");
+}
+
+function giveUp(draft: Draft, id: string, reason: string): void {
+  draft.withdraw(id, "given up");
+  draft.move(id, "retries_exceeded", reason);
+  finishIfOver(draft);
+}
+
+/** An agent says that it cannot. A worker's word is a failed attempt; the manager's word about a ticket is final for it. */
+export function onError(draft: Draft, fact: Of<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
+  if (!ticket) {
+    finish(draft, "failed", fact.payload.code);
+    return;
+  }
+  draft.patchTicket(ticket.id, { failure: fact.sequence });
+  if (turn.message === "instruction") {
+    stopWork(draft, ticket.id, fact.payload.code);
+  } else if (turn.message === "instruction_proposal") {
+    again(draft, ticket.id, turn, undefined, backoff(draft, turn.retries + 1), fact.payload.code);
+  } else {
+    if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", fact.payload.code);
+    giveUp(draft, ticket.id, turn.message === "error" ? (ticket.reason ?? fact.payload.code) : fact.payload.code);
+  }
+}
+
+export function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
+  const { timer_id } = fact.payload;
+  if (timer_id === "notice") {
+    notice(draft);
+    return;
+  }
+  const id = timer_id.slice("retry:".length) || undefined;
+  if (timer_id.startsWith("retry:")) retry(draft, id, timer_id);
+}
+
+/** What waits for `waits_for` goes on; a blocked ticket moves back to work first. */
+export function retry(draft: Draft, id: string | undefined, waits_for: string): boolean {
+  const ticket = draft.ticket(id);
+  if (
+    ticket &&
+    ticket.waits_for === waits_for &&
+    ticket.status === "blocked" &&
+    ticket.put_again?.message === "instruction"
+  ) {
+    draft.move(ticket.id, "retry");
+  }
+  return draft.putAgain(id, waits_for);
+}
+
+/** Says which unfinished tickets hold up others, to the person and to the manager (the founding design's section 9). */
+function notice(draft: Draft): void {
+  const after = draft.session.settings.dependency_notice_s * 1000;
+  const now = milliseconds(draft.fact.received_at);
+  for (const ticket of draft.inOrder(draft.before.underway)) {
+    const { id } = ticket;
+    const waiting = draft.inOrder(draft.before.dependents.get(id) ?? []).map((dependent) => dependent.id);
+    if (waiting.length === 0 || now - milliseconds(ticket.since) < after) continue;
+    draft.envelope({
+      target: draft.session.roles.find((role) => role.type === "manager")?.role_id ?? "user",
+      payload_type: "report",
+      subject: id,
+      payload: {
+        status: "blocked",
+        summary: from(ticket.task[0], `${ticket.task[1]}/description`) as unknown as Json,
+        issues: [
+          `${id} is ${ticket.status} since ${ticket.since} and holds up ${waiting.slice(0, 10).join(", ")}${waiting.length > 10 ? ` and ${waiting.length - 10} more` : ""}`,
+        ],
+      },
+    });
+  }
+  draft.setTimer("notice", after);
+}
+
+function backoff(draft: Draft, retries: number): number {
+  return Math.min(draft.session.settings.retry_backoff_ms * 2 ** (retries - 1), MAX_BACKOFF_MS);
+}
+
+/** A person's or plan's word can only be refused; there is no turn to put again. */
+export function notPermitted(message: string, hint: string): Failure {
+  return failure("not_permitted", message, { hint });
+}

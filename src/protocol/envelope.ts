@@ -1,0 +1,128 @@
+import type { JsonObject } from "../lib/json.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { DocumentByName } from "./generated/types.ts";
+import { type Validator, validators } from "./generated/validators.js";
+import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
+import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./payload.ts";
+import { quote, type Refusal, refusal, refusalOf } from "./refusal.ts";
+import { instant, parseInstant } from "./timestamp.ts";
+
+/** The version of the wire that this program speaks. */
+export const WIRE_VERSION = "1.0";
+
+/** An envelope whose header was checked and whose payload was not. */
+export type Header = Omit<DocumentByName["envelope"], "payload_type"> & { readonly payload_type: PayloadType };
+
+/** One message, checked wholly; narrows in a `switch` on `payload_type`. */
+export type Envelope<K extends PayloadType = PayloadType> = Omit<Header, "payload_type" | "payload"> & TypedPayload<K>;
+
+/** What the scheduler knows of a turn from its channel, against which an agent's own words are held. */
+export interface Channel {
+  readonly session_id: string;
+  readonly role_id: string;
+  readonly turn_id: string;
+  /** The ticket the turn is about, if it is about one. */
+  readonly subject?: string;
+}
+
+/** The first step: the seven fields, whatever the payload. The timestamp comes back in UTC. */
+export function validateHeader(value: unknown): Result<Header, Refusal> {
+  const claimed = claimedType(value);
+  const failed = firstError(validators.envelope, value, claimed);
+  if (failed !== undefined) return err(failed);
+  const header = value as DocumentByName["envelope"];
+  if (!isPayloadType(header.payload_type)) return err(unknownType(header.payload_type));
+  const timestamp = parseInstant(header.timestamp);
+  if (!timestamp.ok)
+    return err(refusal(claimed, "validation_failed", "/timestamp", `${timestamp.error.message} [instant]`));
+  return ok({ ...header, payload_type: header.payload_type, timestamp: timestamp.value });
+}
+
+/**
+ * The second step: the payload by the schema of its type. Pointers are within the payload. Times in it come back in UTC. Errors
+ * are about this type only.
+ */
+export function validatePayload<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
+  return checkPayload(type, payload, "");
+}
+
+/** Both steps; pointers are within the envelope. */
+export function validateEnvelope(value: unknown): Result<Envelope, Refusal> {
+  const header = validateHeader(value);
+  if (!header.ok) return header;
+  const payload = checkPayload(header.value.payload_type, header.value.payload, "/payload");
+  if (!payload.ok) return payload;
+  return ok({ ...header.value, payload: payload.value } as Envelope);
+}
+
+/**
+ * Checks what an agent printed. Who it is, is known from the channel: an envelope that says otherwise is `not_permitted`, as is a
+ * type that no agent sends; anything malformed is `validation_failed`. Whether the type answers the turn is for rights and `expects`.
+ */
+export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedPayload<AgentPayloadType>, Refusal> {
+  // The scheduler stamps its own time on what it records, so an agent without a clock may leave its out.
+  const header = validateHeader("timestamp" in value ? value : { ...value, timestamp: instant(0) });
+  if (!header.ok) return header;
+  const { payload_type, payload } = header.value;
+  const claims = [
+    ["/session_id", header.value.session_id, channel.session_id],
+    ["/source", header.value.source, channel.role_id],
+    ["/target", header.value.target, "scheduler"],
+    ["/payload/turn_id", payload["turn_id"], channel.turn_id],
+    ["/payload/ticket_id", payload["ticket_id"], channel.subject],
+  ] as const;
+  for (const [pointer, claimed, actual] of claims) {
+    if (claimed === undefined || claimed === actual) continue;
+    const belongs = actual === undefined ? "this turn has none: leave it out" : `in this turn it is ${quote(actual)}`;
+    return err(
+      refusal(payload_type, "not_permitted", pointer, `${pointer} is ${quote(claimed)}, but ${belongs}. [identity]`),
+    );
+  }
+  if (!isAgentPayloadType(payload_type)) {
+    return err(
+      refusal(payload_type, "not_permitted", "/payload_type", `No agent may send ${quote(payload_type)}. [identity]`),
+    );
+  }
+  const checked = checkPayload(payload_type, payload, "/payload");
+  if (!checked.ok) return checked;
+  return ok({ payload_type, payload: checked.value } as TypedPayload<AgentPayloadType>);
+}
+
+function checkPayload<K extends PayloadType>(type: K, payload: unknown, within: string): Result<Payload<K>, Refusal> {
+  const failed = firstError(validators[type], payload, type, within);
+  return failed === undefined ? inUtc(type, payload as Payload<K>, within) : err(failed);
+}
+
+function firstError(validate: Validator, value: unknown, type: string, within = ""): Refusal | undefined {
+  if (validate(value)) return undefined;
+  const errors = validate.errors ?? [];
+  // The errors hold the value, which may be large.
+  validate.errors = null;
+  return refusalOf(type, errors, within);
+}
+
+function claimedType(value: unknown): string {
+  const type = typeof value === "object" && value !== null ? (value as JsonObject)["payload_type"] : undefined;
+  return typeof type === "string" ? type : "";
+}
+
+function unknownType(type: string): Refusal {
+  const meant = nearest(type, PAYLOAD_TYPES);
+  const question = meant === undefined ? "" : ` Did you mean ${quote(meant)}?`;
+  const message = `/payload_type ${quote(type)} is not a known payload type.${question} [payload_type]`;
+  return refusal(type, "validation_failed", "/payload_type", message);
+}
+
+// `error.details.retry_at` is the only time that agents write into payloads; the others are the scheduler's own, in UTC by schema.
+function inUtc<K extends PayloadType>(type: K, payload: Payload<K>, within: string): Result<Payload<K>, Refusal> {
+  if (type !== "error") return ok(payload);
+  const error = payload as Payload<"error">;
+  const written = error.details?.retry_at;
+  if (written === undefined) return ok(payload);
+  const time = parseInstant(written);
+  if (!time.ok) {
+    return err(refusal(type, "validation_failed", `${within}/details/retry_at`, `${time.error.message} [instant]`));
+  }
+  return ok({ ...error, details: { ...error.details, retry_at: time.value } } as Payload<K>);
+}

@@ -1,0 +1,65 @@
+import type { JsonObject } from "../lib/json.ts";
+
+/** The codes an `error` payload may carry (WIRE.md): what agents and the scheduler tell each other. */
+export const WIRE_CODES = [
+  "validation_failed",
+  "not_permitted",
+  "invalid_plan",
+  "timeout",
+  "idle_timeout",
+  "agent_failed",
+  "no_answer",
+  "malformed_output",
+  "output_limit",
+  "rate_limited",
+  "authentication",
+  "budget_exhausted",
+  "checks_failed",
+  "conflict",
+  "cancelled",
+  "internal",
+] as const;
+
+export type WireCode = (typeof WIRE_CODES)[number];
+
+/** What went wrong in the product itself; each belongs to one exit code, which `cli.ts` maps. */
+export type ProductCode =
+  | "usage"
+  | "configuration"
+  | "environment"
+  | "trust"
+  | "storage"
+  | "storage_full"
+  | "stale_lease"
+  | "stale"
+  | "busy"
+  | "not_found"
+  | "newer_database"
+  | "verification_failed"
+  | "limit"
+  | "person_needed"
+  | "interrupted";
+
+export type FailureCode = WireCode | ProductCode;
+
+/** An expected bad outcome, as a value. `message` says what is wrong and where, `hint` what to do next. */
+export interface Failure {
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly hint?: string;
+  readonly details?: JsonObject;
+}
+
+/** Makes a failure; leaves out what is not given, so that failures compare and serialise the same. */
+export function failure(
+  code: FailureCode,
+  message: string,
+  more: { readonly hint?: string; readonly details?: JsonObject } = {},
+): Failure {
+  return {
+    code,
+    message,
+    ...(more.hint === undefined ? {} : { hint: more.hint }),
+    ...(more.details === undefined ? {} : { details: more.details }),
+  };
+}

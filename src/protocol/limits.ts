@@ -1,0 +1,181 @@
+import type { JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { FailureCode } from "./failure.ts";
+import { quote, type Refusal, refusal } from "./refusal.ts";
+
+/** The most an envelope line may hold, in bytes without its line feed: 8 MiB. */
+export const MAX_LINE_BYTES = 8 * 1024 * 1024;
+
+/** How many objects and lists may stand in each other. Past some thousands, ordinary code that walks a value overflows its stack. */
+export const MAX_DEPTH = 64;
+
+export interface LineLimits {
+  readonly bytes: number;
+  readonly depth: number;
+}
+
+const QUOTE = 0x22;
+const COLON = 0x3a;
+const BACKSLASH = 0x5c;
+
+/**
+ * Reads one line as a JSON object that later code can trust: within its limits, real UTF-8, no key twice, no key that reaches a
+ * prototype, every number finite, every string well formed. Takes time in proportion to the line and never throws. Refuses with
+ * `output_limit` for size and `malformed_output` for the rest; the refusal's `payload_type` is empty, since none was read.
+ */
+export function parseLine(
+  line: Uint8Array,
+  limits: LineLimits = { bytes: MAX_LINE_BYTES, depth: MAX_DEPTH },
+): Result<JsonObject, Refusal> {
+  if (line.length > limits.bytes) {
+    return refuse(
+      `The line has ${line.length} bytes; at most ${limits.bytes} are read. Put what is large into an artifact. [size]`,
+      {
+        code: "output_limit",
+      },
+    );
+  }
+  const text = decode(line);
+  if (text === undefined) return refuse("The line is not UTF-8. [utf8]");
+  const shape = scan(line);
+  if (shape.depth > limits.depth) {
+    return refuse(`The line nests ${shape.depth} levels deep; at most ${limits.depth} are read. [depth]`);
+  }
+  const value = parse(text);
+  if (!value.ok) return refuse(`The line is not JSON: ${value.error} [json]`);
+  if (typeof value.value !== "object" || value.value === null || Array.isArray(value.value)) {
+    return refuse("The line is JSON, but not an object. [object]");
+  }
+  const found = inspect(value.value);
+  if (found.refused !== undefined) return err(found.refused);
+  // Parsing keeps the last of equal keys, however each was written; so fewer keys than colons means that one stood twice.
+  if (found.keys !== shape.colons) {
+    return refuse(`The key ${quote(repeatedKey(text))} stands twice in one object. [duplicate_key]`);
+  }
+  return ok(value.value as JsonObject);
+}
+
+function refuse(
+  message: string,
+  more: { readonly code?: FailureCode; readonly pointer?: string } = {},
+): Result<never, Refusal> {
+  return err(refusal("", more.code ?? "malformed_output", more.pointer ?? "", message));
+}
+
+function decode(line: Uint8Array): string | undefined {
+  try {
+    // A byte order mark is kept, and is then no JSON: RFC 8259 forbids it between programs.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line);
+  } catch {
+    return undefined;
+  }
+}
+
+function parse(text: string): Result<unknown, string> {
+  try {
+    return ok(JSON.parse(text) as unknown);
+  } catch (thrown) {
+    // Without the excerpt that some messages carry: it is the sender's text, with whatever control characters are in it.
+    const [what = ""] = (thrown as Error).message.split(', "');
+    return err(`${JSON.stringify(what).slice(1, -1)}.`);
+  }
+}
+
+// Bytes suffice: those of a longer UTF-8 sequence are never a bracket, quote or colon.
+function scan(line: Uint8Array): { readonly depth: number; readonly colons: number } {
+  let depth = 0;
+  let deepest = 0;
+  let colons = 0;
+  let quoted = false;
+  for (let at = 0; at < line.length; at++) {
+    const byte = line[at];
+    if (quoted) {
+      if (byte === BACKSLASH) at++;
+      else if (byte === QUOTE) quoted = false;
+    } else if (byte === QUOTE) quoted = true;
+    else if (byte === COLON) colons++;
+    else if (byte === 0x7b || byte === 0x5b) deepest = Math.max(deepest, ++depth);
+    else if (byte === 0x7d || byte === 0x5d) depth--;
+  }
+  return { depth: deepest, colons };
+}
+
+interface Place {
+  readonly value: object;
+  readonly key: string | number;
+  readonly parent?: Place;
+}
+
+/** Walks without recursion; counts keys, and stops at the first thing no record may hold. */
+function inspect(root: object): { readonly keys: number; readonly refused?: Refusal } {
+  let keys = 0;
+  const open: Place[] = [{ value: root, key: "" }];
+  for (let place = open.pop(); place !== undefined; place = open.pop()) {
+    const parent = place;
+    const refuseAt = (key: string | number, wrong: string) => {
+      const pointer = pointerTo({ value: parent.value, key, parent });
+      return { keys, refused: refusal("", "malformed_output", pointer, `${quote(pointer)} ${wrong}`) };
+    };
+    if (Array.isArray(place.value)) {
+      for (const [index, value] of (place.value as unknown[]).entries()) {
+        const wrong = wrongValue(value);
+        if (wrong !== undefined) return refuseAt(index, wrong);
+        if (typeof value === "object" && value !== null) open.push({ value, key: index, parent });
+      }
+      continue;
+    }
+    const object = place.value as Record<string, unknown>;
+    for (const key of Object.keys(object)) {
+      keys++;
+      const value = object[key];
+      const wrong = wrongKey(key, value) ?? wrongValue(value);
+      if (wrong !== undefined) return refuseAt(key, wrong);
+      if (typeof value === "object" && value !== null) open.push({ value, key, parent });
+    }
+  }
+  return { keys };
+}
+
+function wrongKey(key: string, value: unknown): string | undefined {
+  if (key === "__proto__") return "is a key that may reach a prototype. [prototype]";
+  if (key === "constructor" && typeof value === "object" && value !== null && Object.hasOwn(value, "prototype")) {
+    return "is a key that may reach a prototype. [prototype]";
+  }
+  return key.isWellFormed() ? undefined : "has half a surrogate pair in its key. [well_formed]";
+}
+
+function wrongValue(value: unknown): string | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) return "is a number too large to keep. [finite]";
+  if (typeof value === "string" && !value.isWellFormed()) return "holds half a surrogate pair. [well_formed]";
+  return undefined;
+}
+
+function pointerTo(place: Place): string {
+  const keys: string[] = [];
+  for (let at: Place | undefined = place; at?.parent !== undefined; at = at.parent) {
+    keys.unshift(String(at.key).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
+  }
+  return keys.map((key) => `/${key}`).join("");
+}
+
+/** The first key that its object already has, in text that is known to be JSON. */
+function repeatedKey(text: string): string {
+  const open: Set<string>[] = [];
+  let string = "";
+  for (let at = 0; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') {
+      const start = at++;
+      while (text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+      string = text.slice(start, at + 1);
+    } else if (character === "{" || character === "[") open.push(new Set());
+    else if (character === "}" || character === "]") open.pop();
+    else if (character === ":") {
+      const key = JSON.parse(string) as string;
+      const keys = open.at(-1);
+      if (keys?.has(key) === true) return key;
+      keys?.add(key);
+    }
+  }
+  return "";
+}

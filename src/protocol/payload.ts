@@ -1,0 +1,75 @@
+import { PAYLOAD_TYPES, type PayloadByType } from "./generated/types.ts";
+
+export { CONFIGURATION_DEFAULTS, PAYLOAD_TYPES } from "./generated/types.ts";
+export type {
+  ArtifactReference,
+  Budget,
+  Check,
+  Criterion,
+  CriterionObject,
+  DocumentByName,
+  HistoryEntry,
+  Instruction,
+  LogHead,
+  PayloadByType,
+  PlanFile,
+  Question,
+  RefusedMessage,
+  ResolvedConfiguration,
+  SchedulerConfiguration,
+  Step,
+  StepObject,
+  Task,
+  Text,
+  TicketStatus,
+  TotalUsage,
+  Usage,
+} from "./generated/types.ts";
+
+/** The name of a payload's schema; an envelope's `payload_type`. */
+export type PayloadType = keyof PayloadByType;
+
+/** The content of an envelope of some type, or of any. */
+export type Payload<K extends PayloadType = PayloadType> = PayloadByType[K];
+
+/** A payload with its type: narrows in a `switch` on `payload_type`. */
+export type TypedPayload<K extends PayloadType = PayloadType> = {
+  [T in K]: { readonly payload_type: T; readonly payload: PayloadByType[T] };
+}[K];
+
+/** The types that an agent can have any reason to send; which of them a role may send when is for the mode's rights. */
+export const AGENT_PAYLOAD_TYPES = [
+  "artifact_ref",
+  "clarification",
+  "error",
+  "instruction",
+  "instruction_proposal",
+  "opinion",
+  "plan",
+  "report",
+  "review",
+  "verdict",
+] as const satisfies readonly PayloadType[];
+
+export type AgentPayloadType = (typeof AGENT_PAYLOAD_TYPES)[number];
+
+const payloadTypes: ReadonlySet<string> = new Set(PAYLOAD_TYPES);
+const agentPayloadTypes: ReadonlySet<string> = new Set(AGENT_PAYLOAD_TYPES);
+
+/** Whether a name is that of a payload type. */
+export function isPayloadType(name: string): name is PayloadType {
+  return payloadTypes.has(name);
+}
+
+/** Whether a payload type is one that agents send. */
+export function isAgentPayloadType(name: string): name is AgentPayloadType {
+  return agentPayloadTypes.has(name);
+}
+
+/** Whether an agent may say this before its answer: it moves nothing and ends no turn. */
+export function isNotice(message: TypedPayload): boolean {
+  return (
+    message.payload_type === "artifact_ref" ||
+    (message.payload_type === "report" && message.payload.status === "progress")
+  );
+}

@@ -1,0 +1,70 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { Usage } from "./payload.ts";
+import type { Instant } from "./timestamp.ts";
+
+/** How a recorded envelope was taken: it moved the mode, came too late, repeated another, or was refused. */
+export type Disposition = "applied" | "late" | "duplicate" | "refused";
+
+/** Who put something to a session, and by which door. */
+export interface Actor {
+  readonly user: string;
+  readonly host: string;
+  readonly via: string;
+}
+
+/** How the process that carried a turn ended; both are null while nothing is known. */
+export interface Exit {
+  readonly code: number | null;
+  readonly signal: string | null;
+}
+
+/** A transition as it stands in the record. */
+export interface RecordedEffect {
+  readonly ticket_id: string;
+  readonly from: string | null;
+  readonly event: string;
+  readonly to: string;
+  readonly reason?: string;
+}
+
+/** What the scheduler knows of an envelope from its channel. `received_at` is the only time that rules read. */
+export interface RecordMeta {
+  readonly kind: "fact" | "decided";
+  readonly received_at: Instant;
+  readonly turn_id?: string;
+  readonly ticket_id?: string;
+  readonly attempt?: number;
+  readonly run?: number;
+  readonly disposition: Disposition;
+  readonly exit?: Exit;
+  readonly usage?: Usage;
+  readonly actor?: Actor;
+  readonly effects?: readonly RecordedEffect[];
+}
+
+/** The record's place in the hash chain; hashes are `sha256:` and 64 hexadecimal digits. */
+export interface Integrity {
+  readonly sequence: number;
+  readonly previous: string;
+  readonly hash: string;
+}
+
+/**
+ * An envelope with what the channel knew of it, before it has a place in the chain. The payload is plain JSON: a refused one
+ * may be anything, and a recorded `turn_request` holds references.
+ */
+export interface UnsealedRecord {
+  readonly session_id: string;
+  readonly timestamp: Instant;
+  readonly source: string;
+  readonly target: string;
+  readonly payload_type: string;
+  readonly version: string;
+  readonly payload: JsonObject;
+  readonly record: RecordMeta;
+}
+
+/** One line of a session's log: `logs/<session>/<sequence>-<payload_type>.json`. */
+export interface LogRecord extends UnsealedRecord {
+  readonly integrity: Integrity;
+}

@@ -1,0 +1,68 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { PayloadType, Usage } from "./payload.ts";
+import { WIRE_VERSION } from "./envelope.ts";
+import type { Actor, Disposition, Exit, RecordedEffect, RecordMeta, UnsealedRecord } from "./record.ts";
+import type { Instant } from "./timestamp.ts";
+
+/** Everything that the scheduler knows of an envelope when it records it. On the wire a subject is called `ticket_id`. */
+export interface Recording {
+  readonly session_id: string;
+  readonly at: Instant;
+  readonly source: string;
+  readonly target: string;
+  readonly payload_type: PayloadType;
+  readonly payload: JsonObject;
+  readonly kind: "fact" | "decided";
+  readonly disposition: Disposition;
+  readonly subject?: string | undefined;
+  readonly turn?: { readonly turn_id: string; readonly attempt: number; readonly run: number } | undefined;
+  readonly exit?: Exit | undefined;
+  readonly usage?: Usage | undefined;
+  readonly actor?: Actor | undefined;
+  readonly effects?:
+    | readonly {
+        readonly subject: string;
+        readonly from: string | null;
+        readonly event: string;
+        readonly to: string;
+        readonly reason?: string;
+      }[]
+    | undefined;
+}
+
+/** The record of an envelope, before it has a place in the chain. */
+export function recordOf(recording: Recording): UnsealedRecord {
+  const { turn, subject, exit, usage, actor, effects } = recording;
+  const record: RecordMeta = {
+    kind: recording.kind,
+    received_at: recording.at,
+    disposition: recording.disposition,
+    ...(turn ? { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run } : {}),
+    ...(subject === undefined ? {} : { ticket_id: subject }),
+    ...(exit ? { exit } : {}),
+    ...(usage ? { usage } : {}),
+    ...(actor ? { actor } : {}),
+    ...(effects?.length ? { effects: effects.map(recordedEffect) } : {}),
+  };
+  return {
+    session_id: recording.session_id,
+    timestamp: recording.at,
+    source: recording.source,
+    target: recording.target,
+    payload_type: recording.payload_type,
+    version: WIRE_VERSION,
+    payload: recording.payload,
+    record,
+  };
+}
+
+export function recordedEffect(effect: {
+  readonly subject: string;
+  readonly from: string | null;
+  readonly event: string;
+  readonly to: string;
+  readonly reason?: string;
+}): RecordedEffect {
+  const { subject, ...rest } = effect;
+  return { ticket_id: subject, ...rest };
+}

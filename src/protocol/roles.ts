@@ -1,0 +1,1 @@
+export type { Backend, Dialect, RecoveryPolicy, Role, RoleRegistry, RoleType } from "./generated/types.ts";

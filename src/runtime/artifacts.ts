@@ -1,0 +1,160 @@
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, isAbsolute, join, relative } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import type { Answer } from "../kernel/agent.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { validatePayload } from "../protocol/envelope.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import type { ArtifactRow } from "../store/store.ts";
+import type { SessionPaths } from "./paths.ts";
+
+/** The largest file that is kept, in bytes. */
+const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
+
+type Request = PayloadByType["turn_request"];
+
+/** A kept file: what is recorded of it, and its row. */
+export interface KeptArtifact {
+  readonly payload: JsonObject;
+  readonly row: Omit<ArtifactRow, "sequence">;
+}
+
+/**
+ * Copies the file an agent names into the session's artifacts, digests and measures the copy. Fails with `validation_failed` for
+ * a path outside its places, anything but a plain file, or a digest or size that disagrees. A reference elsewhere (https, say)
+ * is recorded as it is; what turn it belongs to stands in the record.
+ */
+export async function keepArtifact(
+  payload: JsonObject,
+  request: Request,
+  paths: SessionPaths,
+): Promise<Result<KeptArtifact, Failure>> {
+  const { turn_id: _turn, ticket_id: _subject, ...reference } = payload as unknown as PayloadByType["artifact_ref"];
+  const { label, uri, content_type } = reference;
+  if (/^[a-z][a-z0-9+.-]*:/i.test(uri) && !uri.startsWith("file:")) {
+    return ok({
+      payload: reference,
+      row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
+    });
+  }
+  const read = readBelow(uri, [request.artifacts_dir, request.workspace]);
+  if (!read.ok) return read;
+  const { bytes, name } = read.value;
+  const hex = createHash("sha256").update(bytes).digest("hex");
+  const digest = `sha256:${hex}`;
+  if (reference.digest !== undefined && reference.digest.toLowerCase() !== digest) {
+    return wrong(uri, `its digest is ${digest}, not ${reference.digest}`);
+  }
+  if (reference.size_bytes !== undefined && reference.size_bytes !== bytes.length) {
+    return wrong(uri, `it has ${bytes.length} bytes, not ${reference.size_bytes}`);
+  }
+  mkdirSync(paths.artifacts, { recursive: true });
+  const path = join(paths.artifacts, `${hex.slice(0, 16)}-${name}`);
+  writeFileSync(`${path}.tmp`, bytes);
+  renameSync(`${path}.tmp`, path);
+  return ok({
+    payload: {
+      ...(reference as unknown as JsonObject),
+      uri: pathToFileURL(path).href,
+      digest,
+      size_bytes: bytes.length,
+    },
+    row: {
+      label,
+      uri,
+      path: join("sessions", basename(paths.folder), "artifacts", basename(path)),
+      digest,
+      size_bytes: bytes.length,
+      ...(content_type === undefined ? {} : { content_type }),
+    },
+  });
+}
+
+/** A plan may bring its tasks as a file; the record holds them, so that it needs no other. */
+export async function inlineTasks(answer: Answer, request: Request): Promise<Result<JsonObject, Failure>> {
+  const reference = answer.payload.tasks_ref as { uri?: string } | undefined;
+  if (answer.payload_type !== "plan" || reference?.uri === undefined || answer.payload.tasks !== undefined)
+    return ok(answer.payload);
+  const read = readBelow(reference.uri, [request.artifacts_dir, request.workspace]);
+  if (!read.ok) return read;
+  let tasks: unknown;
+  try {
+    tasks = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.value.bytes));
+  } catch (error) {
+    return wrong(reference.uri, `it is not JSON (${error instanceof Error ? error.message : String(error)})`);
+  }
+  const list = Array.isArray(tasks) ? tasks : (tasks as { tasks?: unknown })?.tasks;
+  const { tasks_ref: _, ...rest } = answer.payload;
+  const checked = validatePayload("plan", { ...rest, tasks: list });
+  if (!checked.ok)
+    return err(failure("invalid_plan", checked.error.message, { details: { pointer: checked.error.pointer } }));
+  return ok(checked.value as unknown as JsonObject);
+}
+
+function readBelow(uri: string, roots: readonly string[]): Result<{ bytes: Buffer; name: string }, Failure> {
+  let path: string;
+  try {
+    path = uri.startsWith("file:") ? fileURLToPath(uri) : uri;
+  } catch {
+    return wrong(uri, "it is not a file address");
+  }
+  for (const root of roots) {
+    const inside = isAbsolute(path) ? relative(root, path) : path;
+    const opened = openBelow(root, inside);
+    if (opened === undefined) continue;
+    try {
+      const stat = fstatSync(opened);
+      if (!stat.isFile()) return wrong(uri, "it is not a plain file");
+      if (stat.nlink > 1) return wrong(uri, "it is a hard link");
+      if (stat.size > MAX_ARTIFACT_BYTES) return wrong(uri, `it has more than ${MAX_ARTIFACT_BYTES} bytes`);
+      return ok({ bytes: readFileSync(opened), name: safeName(path) });
+    } finally {
+      closeSync(opened);
+    }
+  }
+  return wrong(uri, "there is no such plain file in the artifacts directory or the workspace");
+}
+
+/**
+ * Opens a path below a trusted directory, one component after the other, each relative to the descriptor of the one before and
+ * none through a symbolic link: checking a path and opening it afterwards can be raced. Without /proc (macOS) the whole path is
+ * opened at once, which a link in the middle can lead astray; `doctor` names that.
+ */
+function openBelow(root: string, path: string): number | undefined {
+  const parts = path.split("/");
+  if (path.length > 1024 || path.includes("\0") || parts.some((part) => part === "" || part === "." || part === ".."))
+    return undefined;
+  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  if (process.platform !== "linux")
+    return attempt(() => openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  let current = attempt(() => openSync(root, O_RDONLY | O_DIRECTORY));
+  for (const [index, part] of parts.entries()) {
+    if (current === undefined) return undefined;
+    const parent: number = current;
+    const flags = index < parts.length - 1 ? O_RDONLY | O_NOFOLLOW | O_DIRECTORY : O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
+    current = attempt(() => openSync(`/proc/self/fd/${parent}/${part}`, flags));
+    closeSync(parent);
+  }
+  return current;
+}
+
+function attempt(open: () => number): number | undefined {
+  try {
+    return open();
+  } catch {
+    return undefined;
+  }
+}
+
+function safeName(path: string): string {
+  return basename(path)
+    .replaceAll(/[^A-Za-z0-9._-]/g, "_")
+    .slice(-100);
+}
+
+function wrong(uri: string, why: string): Result<never, Failure> {
+  return err(failure("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`));
+}

@@ -1,0 +1,58 @@
+import type { TurnEvent } from "../kernel/agent.ts";
+import type { LedgerAsk } from "../kernel/ledger.ts";
+import type { Outcome } from "../kernel/mode.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+
+/** Everything a viewer can see of a running session, told after it was committed; a viewer's trouble is its own. */
+export type SessionEvent =
+  | { readonly kind: "record"; readonly sequence: number; readonly record: UnsealedRecord }
+  /** A turn's process runs now. */
+  | {
+      readonly kind: "turn_started";
+      readonly turn_id: string;
+      readonly role_id: string;
+      readonly subject?: string;
+      readonly pid: number;
+    }
+  /** What an agent printed besides messages. */
+  | {
+      readonly kind: "console";
+      readonly turn_id: string;
+      readonly subject?: string;
+      readonly stream: "stdout" | "stderr";
+      readonly text: string;
+    }
+  | { readonly kind: "ask"; readonly ask: LedgerAsk }
+  /** Turns are being ended because the session stops. */
+  | { readonly kind: "stopping"; readonly reason: string; readonly running: number }
+  | { readonly kind: "ended"; readonly end: SessionEnd };
+
+/** How `run` left a session. */
+export type SessionEnd =
+  | { readonly kind: "closed"; readonly outcome: Outcome; readonly reason?: string }
+  | { readonly kind: "stopped"; readonly reason: string; readonly message: string };
+
+export type SessionListener = (event: SessionEvent) => void;
+
+/** What an agent says on the way, as far as viewers care. */
+export type ConsoleEvent = Extract<TurnEvent, { kind: "console" }>;
+
+export class Bus {
+  readonly #listeners = new Set<SessionListener>();
+
+  subscribe(listener: SessionListener): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** A listener that throws is dropped: no viewer can break or slow the engine. */
+  emit(event: SessionEvent): void {
+    for (const listener of this.#listeners) {
+      try {
+        listener(event);
+      } catch {
+        this.#listeners.delete(listener);
+      }
+    }
+  }
+}

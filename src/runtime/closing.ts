@@ -1,0 +1,66 @@
+import type { LedgerFigures } from "../kernel/ledger.ts";
+import type { Command } from "../kernel/mode.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+import { recordOf } from "../protocol/recording.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import { EXIT_DONE, EXIT_FAILED } from "./exit.ts";
+import type { Head } from "./journal.ts";
+
+export interface Closing {
+  readonly session_id: string;
+  readonly mode: string;
+  readonly opened_at: Instant;
+  readonly at: Instant;
+  readonly command: Extract<Command, { do: "finish" }>;
+  readonly figures: LedgerFigures;
+  /** The last record before the report. */
+  readonly head: Head;
+  readonly resolve: (value: JsonObject) => JsonObject;
+}
+
+/** The final report and the session's closing record, which are one commit. A function of the log before them: a replay makes the same. */
+export function closingRecords(closing: Closing): [report: UnsealedRecord, closed: UnsealedRecord] {
+  const { session_id, at, command, figures } = closing;
+  const why = command.reason === undefined ? {} : { reason: command.reason };
+  const report: JsonObject = {
+    ...closing.resolve(command.report),
+    session_id,
+    mode: closing.mode,
+    outcome: command.outcome,
+    ...why,
+    started_at: closing.opened_at,
+    finished_at: at,
+    usage: usageOf(figures),
+    recoveries: figures.recoveries,
+    log: { records: closing.head.sequence, head: closing.head.hash },
+  };
+  const exit_code = command.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
+  const base = {
+    session_id,
+    at,
+    source: "scheduler",
+    target: "user",
+    kind: "decided",
+    disposition: "applied",
+  } as const;
+  return [
+    recordOf({ ...base, payload_type: "final_report", payload: report }),
+    recordOf({
+      ...base,
+      target: "session",
+      payload_type: "session_closed",
+      payload: { outcome: command.outcome, ...why, exit_code },
+    }),
+  ];
+}
+
+/** Totals as reports show them; a cost is unknown as soon as one turn did not say it. */
+export function usageOf(figures: LedgerFigures): JsonObject {
+  return {
+    turns: figures.turns,
+    input_tokens: figures.input_tokens,
+    output_tokens: figures.output_tokens,
+    cost_usd: figures.unpriced_turns > 0 ? null : figures.cost_usd,
+  };
+}

@@ -1,0 +1,218 @@
+import type { LedgerTurn } from "../kernel/ledger.ts";
+import type { Seat } from "../kernel/mode.ts";
+import type { Role, RoleType } from "../protocol/roles.ts";
+import type { DispatchQueue } from "../store/queue.ts";
+
+/** How many turns of each type of role may run at once. */
+export type Capacity = Readonly<Record<RoleType, number>>;
+
+/** A turn that may start now: who takes it, and the small number that is its own while it runs. */
+export interface Admission {
+  readonly turn: LedgerTurn;
+  readonly role: Role;
+  readonly slot: number;
+  readonly fence: number;
+}
+
+interface Running {
+  readonly role: Role;
+  readonly slot: number;
+  readonly fence: number;
+  /** Where a seat had been kept for the subject, the turn sits in that one. */
+  readonly inReserved: boolean;
+}
+
+/**
+ * Which offered turn starts next, and who takes it: by priority, within the capacity of each type of role, the instances of each
+ * role, and the seats kept for subjects that were promised one. Knows seats and subjects, not what the turns are about.
+ */
+export class Dispatcher {
+  readonly #roles: readonly Role[];
+  readonly #capacity: Capacity;
+  readonly #queue: DispatchQueue<LedgerTurn>;
+  readonly #isHeld: (role_id: string) => boolean;
+  readonly #seats = new Map<string, { readonly seat: Seat; readonly reserve?: Seat }>();
+  readonly #turns = new Map<string, LedgerTurn>();
+  readonly #running = new Map<string, Running>();
+  readonly #runningBySubject = new Set<string>();
+  readonly #parked = new Map<string, LedgerTurn>();
+  readonly #takenByRole = new Map<string, number>();
+  readonly #takenByType = new Map<RoleType, number>();
+  /** Seats kept for a subject, and how many of its turns still want them. */
+  readonly #reserved = new Map<string, { readonly role: Role; wanted: number }>();
+  readonly #wanting = new Set<string>();
+  /** Turns whose seat is kept for them already. */
+  readonly #seated: LedgerTurn[] = [];
+
+  constructor(
+    roles: readonly Role[],
+    capacity: Capacity,
+    queue: DispatchQueue<LedgerTurn>,
+    isHeld: (role_id: string) => boolean,
+  ) {
+    this.#roles = roles;
+    this.#capacity = capacity;
+    this.#queue = queue;
+    this.#isHeld = isHeld;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** A subject's next turn waits until nothing runs for it any more, so that no two agents ever work on one thing. */
+  offer(turn: LedgerTurn): void {
+    this.#turns.set(turn.turn_id, turn);
+    if (turn.subject !== undefined && this.#runningBySubject.has(turn.subject)) {
+      this.#parked.set(turn.subject, turn);
+      return;
+    }
+    const reserved = turn.subject === undefined ? undefined : this.#reserved.get(turn.subject);
+    if (reserved && reserved.role.type === turn.seat.type) {
+      this.#want(turn, reserved);
+      this.#seated.push(turn);
+      return;
+    }
+    const key = seatKey(turn);
+    if (!this.#seats.has(key)) {
+      this.#seats.set(key, { seat: turn.seat, ...(turn.reserve ? { reserve: turn.reserve } : {}) });
+    }
+    this.#queue.offer({ id: turn.turn_id, key, priority: turn.priority, body: turn });
+  }
+
+  /** The turn ended, or is no longer wanted: its seat is free. */
+  end(turn_id: string): void {
+    const turn = this.#turns.get(turn_id);
+    if (!turn) return;
+    this.#turns.delete(turn_id);
+    const running = this.#running.get(turn_id);
+    if (running) {
+      this.#running.delete(turn_id);
+      this.#queue.settle(turn_id, running.fence);
+      if (!running.inReserved) this.#free(running.role);
+      if (turn.subject !== undefined) this.#unpark(turn.subject);
+    } else if (turn.subject !== undefined && this.#parked.get(turn.subject) === turn) {
+      this.#parked.delete(turn.subject);
+    } else {
+      const at = this.#seated.indexOf(turn);
+      if (at >= 0) this.#seated.splice(at, 1);
+      else this.#queue.withdraw(turn_id);
+    }
+    if (this.#wanting.delete(turn_id) && turn.subject !== undefined) this.#release(turn.subject);
+  }
+
+  /** The next turn that may start, or nothing. Whoever gets one tells `end` when it is over. */
+  admit(): Admission | undefined {
+    const seated = this.#seated.shift();
+    if (seated) {
+      const role = this.#reserved.get(seated.subject ?? "")?.role;
+      if (role) return this.#start(seated, role, 0, true);
+    }
+    const [claim] = this.#queue.claim({ limit: 1, accepts: (key) => this.#fits(key) });
+    if (!claim) return undefined;
+    const turn = claim.body;
+    const role = this.#pick(turn.seat);
+    if (!role) throw new Error(`turn ${turn.turn_id} was claimed for a seat that nobody can take`);
+    this.#take(role);
+    if (turn.reserve && turn.subject !== undefined) this.#reserve(turn, turn.reserve, turn.subject);
+    return this.#start(turn, role, claim.fence, false);
+  }
+
+  /** Whether a role exists that could ever take the seat, held or busy or not. */
+  canSeat(seat: Seat): boolean {
+    return this.#roles.some((role) => suits(role, seat));
+  }
+
+  #unpark(subject: string): void {
+    this.#runningBySubject.delete(subject);
+    const parked = this.#parked.get(subject);
+    if (!parked) return;
+    this.#parked.delete(subject);
+    this.offer(parked);
+  }
+
+  #reserve(turn: LedgerTurn, seat: Seat, subject: string): void {
+    let reserved = this.#reserved.get(subject);
+    if (!reserved) {
+      const role = this.#pick(seat);
+      if (!role) throw new Error(`turn ${turn.turn_id} was claimed without its reserved seat`);
+      this.#take(role);
+      reserved = { role, wanted: 0 };
+      this.#reserved.set(subject, reserved);
+    }
+    this.#want(turn, reserved);
+  }
+
+  #want(turn: LedgerTurn, reserved: { wanted: number }): void {
+    reserved.wanted += 1;
+    this.#wanting.add(turn.turn_id);
+  }
+
+  #start(turn: LedgerTurn, role: Role, fence: number, inReserved: boolean): Admission {
+    const used = new Set([...this.#running.values()].map((running) => running.slot));
+    let slot = 1;
+    while (used.has(slot)) slot += 1;
+    this.#running.set(turn.turn_id, { role, slot, fence, inReserved });
+    if (turn.subject !== undefined) this.#runningBySubject.add(turn.subject);
+    return { turn, role, slot, fence };
+  }
+
+  #fits(key: string): boolean {
+    const wanted = this.#seats.get(key);
+    if (!wanted || !this.#pick(wanted.seat)) return false;
+    return wanted.reserve === undefined || this.#pick(wanted.reserve) !== undefined;
+  }
+
+  /** The suitable role with the fewest turns, so that work spreads over a crew. */
+  #pick(seat: Seat): Role | undefined {
+    let best: Role | undefined;
+    if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;
+    for (const role of this.#roles) {
+      if (!suits(role, seat) || this.#isHeld(role.role_id)) continue;
+      const taken = this.#takenByRole.get(role.role_id) ?? 0;
+      if (taken >= instances(role)) continue;
+      if (!best || taken < (this.#takenByRole.get(best.role_id) ?? 0)) best = role;
+    }
+    return best;
+  }
+
+  #take(role: Role): void {
+    this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) + 1);
+    this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) + 1);
+  }
+
+  #free(role: Role): void {
+    this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) - 1);
+    this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) - 1);
+  }
+
+  #release(subject: string): void {
+    const reserved = this.#reserved.get(subject);
+    if (!reserved) return;
+    reserved.wanted -= 1;
+    if (reserved.wanted > 0) return;
+    this.#reserved.delete(subject);
+    this.#free(reserved.role);
+  }
+}
+
+function suits(role: Role, seat: Seat): boolean {
+  return (
+    role.type === seat.type &&
+    (seat.role_id === undefined || role.role_id === seat.role_id) &&
+    (seat.capability === undefined || (role.capabilities ?? []).includes(seat.capability))
+  );
+}
+
+/** A manager answers one thing at a time unless it says otherwise; workers are as many as the capacity allows. */
+function instances(role: Role): number {
+  if (role.max_instances !== undefined) return role.max_instances;
+  const several = role.supports_multiple_instances ?? role.type !== "manager";
+  return several ? Number.POSITIVE_INFINITY : 1;
+}
+
+function seatKey({ seat, reserve }: LedgerTurn): string {
+  return [seat, reserve]
+    .map((one) => (one ? `${one.type}/${one.role_id ?? ""}/${one.capability ?? ""}` : ""))
+    .join("|");
+}

@@ -1,0 +1,22 @@
+import type { TurnStamp } from "../kernel/mode.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { PayloadType, Usage } from "../protocol/payload.ts";
+import type { Actor, Exit } from "../protocol/record.ts";
+import type { ArtifactRow } from "../store/store.ts";
+
+/** A fact on its way in: what it says, and what its channel knows. */
+export interface FactInput {
+  readonly source: string;
+  /** `scheduler` unless said otherwise; the scheduler's own facts are the session's. */
+  readonly target?: string;
+  readonly payload_type: PayloadType;
+  readonly payload: JsonObject;
+  readonly subject?: string | undefined;
+  readonly turn?: TurnStamp | undefined;
+  readonly exit?: Exit | undefined;
+  readonly usage?: Usage | undefined;
+  readonly actor?: Actor | undefined;
+  readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
+  /** The inbox row it was. */
+  readonly taken?: number | undefined;
+}

@@ -1,0 +1,117 @@
+import type { Change } from "../kernel/mode.ts";
+import type { Result } from "../lib/result.ts";
+import { seal } from "../log/chain.ts";
+import type { LogFolder } from "../log/writer.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+import type { ArtifactRow, Lease, SealedRecord, SessionChanges, Store } from "../store/store.ts";
+import type { Bus } from "./bus.ts";
+import type { SessionRecords } from "./records.ts";
+
+interface Group {
+  readonly expected: number;
+  readonly records: SealedRecord[];
+  readonly told: { readonly sequence: number; readonly record: UnsealedRecord }[];
+  readonly changes: Change[];
+  readonly artifacts: ArtifactRow[];
+  readonly taken: number[];
+  readonly afterwards: (() => void)[];
+}
+
+export interface JournalParts {
+  readonly store: Store;
+  readonly lease: Lease;
+  readonly records: SessionRecords;
+  /** Absent where nobody wants files: measurements. */
+  readonly log?: LogFolder | undefined;
+  readonly bus: Bus;
+  readonly head: Head;
+}
+
+/** The last record of a session: where the chain goes on. */
+export interface Head {
+  readonly sequence: number;
+  readonly hash: string;
+}
+
+/**
+ * What a session has decided and not yet made durable. Everything put in since the last flush is one transaction; then the log
+ * files are written, then whatever waits for durability is done, in the order in which it was put in.
+ */
+export class Journal {
+  readonly #parts: JournalParts;
+  #head: Head;
+  #group: Group;
+
+  constructor(parts: JournalParts) {
+    this.#parts = parts;
+    this.#head = parts.head;
+    this.#group = newGroup(parts.head.sequence);
+  }
+
+  get head(): Head {
+    return this.#head;
+  }
+
+  get isEmpty(): boolean {
+    return this.#group.records.length === 0 && this.#group.changes.length === 0;
+  }
+
+  /** Gives a record its place and bytes. Returns its sequence. */
+  record(record: UnsealedRecord): number {
+    const sequence = this.#head.sequence + 1;
+    const sealed = seal(record, { sequence, previous: this.#head.hash });
+    this.#head = { sequence, hash: sealed.hash };
+    this.#parts.records.add(sequence, record);
+    this.#group.records.push(sealed);
+    this.#group.told.push({ sequence, record });
+    return sequence;
+  }
+
+  changes(changes: readonly Change[]): void {
+    for (const change of changes) this.#group.changes.push(change);
+  }
+
+  artifact(artifact: ArtifactRow): void {
+    this.#group.artifacts.push(artifact);
+  }
+
+  /** The inbox row has become a fact of this group. */
+  took(inbox_id: number): void {
+    this.#group.taken.push(inbox_id);
+  }
+
+  /** Something that touches the world: done when all that was put in before it is durable. */
+  afterwards(effect: () => void): void {
+    this.#group.afterwards.push(effect);
+  }
+
+  /** Commits what there is. Fails with `storage`, `storage_full` or `stale_lease`; then nothing of the group happened. */
+  async flush(session: SessionChanges): Promise<Result<void, Failure>> {
+    const { store, lease, records, log, bus } = this.#parts;
+    const group = this.#group;
+    this.#group = newGroup(this.#head.sequence);
+    const { expected, changes, artifacts, taken } = group;
+    const committed = await store.commit(lease, {
+      expected,
+      records: group.records,
+      changes,
+      artifacts,
+      taken,
+      session,
+    });
+    if (!committed.ok) return committed;
+    records.trim();
+    if (log && group.records.length > 0) {
+      const published = log.publish(group.records);
+      if (!published.ok) return published;
+    }
+    for (const effect of group.afterwards) effect();
+    for (const told of group.told) bus.emit({ kind: "record", ...told });
+    return committed;
+  }
+}
+
+function newGroup(expected: number): Group {
+  return { expected, records: [], told: [], changes: [], artifacts: [], taken: [], afterwards: [] };
+}

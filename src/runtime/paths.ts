@@ -1,0 +1,22 @@
+import { join } from "node:path";
+
+/** Where a session's things lie in its home. */
+export interface SessionPaths {
+  readonly log: string;
+  readonly folder: string;
+  readonly artifacts: string;
+  readonly output: string;
+  /** Where the agents of one subject (or of the session itself) put files. */
+  work(subject: string | undefined): string;
+}
+
+export function sessionPaths(home: string, session_id: string): SessionPaths {
+  const folder = join(home, "sessions", session_id);
+  return {
+    log: join(home, "logs", session_id),
+    folder,
+    artifacts: join(folder, "artifacts"),
+    output: join(home, "logs", session_id, "output"),
+    work: (subject) => join(folder, "work", subject ?? "_session"),
+  };
+}

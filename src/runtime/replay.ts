@@ -1,0 +1,221 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { advance, type Engine } from "../kernel/engine.ts";
+import { emptyLedger } from "../kernel/ledger.ts";
+import type { Command, Fact, Mode, TurnStamp } from "../kernel/mode.ts";
+import { resolve } from "../kernel/references.ts";
+import { canonicalJson } from "../lib/canonical.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { listFolder, recordName } from "../log/reader.ts";
+import { type Head as KnownHead, type Verification, verifyFolder } from "../log/verify.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
+import { recordedEffect, recordOf } from "../protocol/recording.ts";
+import { closingRecords } from "./closing.ts";
+import { SessionRecords } from "./records.ts";
+import { INTERRUPTED } from "./turns.ts";
+
+/** What a log proves: that it is whole (the folder alone), and that its decisions follow from its facts. */
+export interface Proof extends Omit<Verification, "ok"> {
+  readonly ok: boolean;
+  readonly decisions: "ok" | "failed" | "not_comparable";
+}
+
+/** At most this many wrong decisions are told; the first is the one that matters. */
+const DECISIONS_TOLD = 20;
+
+/**
+ * Proves a session from its folder: the chain, then every decision again through the mode's own rules. A log made under other
+ * rules, or of a mode this program does not have, is `not_comparable`, which is no failure. `head` is what is known from elsewhere.
+ */
+export function verifySession(
+  folder: string,
+  modes: ReadonlyMap<string, Mode<unknown>>,
+  head?: KnownHead,
+): Result<Proof, Failure> {
+  const verified = verifyFolder(folder, head);
+  if (!verified.ok) return verified;
+  const chain = verified.value;
+  if (chain.integrity === "failed") return ok({ ...chain, decisions: "not_comparable" });
+  const listing = listFolder(folder);
+  if (!listing.ok) return listing;
+  const types = new Map(listing.value.files.map((file) => [file.sequence, file.payload_type]));
+  const lineOf = (sequence: number) =>
+    readFileSync(join(folder, recordName(sequence, types.get(sequence) ?? "")), "utf8");
+  const problems: { sequence: number | null; what: string }[] = [];
+  const sequences = [...types.keys()];
+  const replay = beginReplay(sequences.length > 0 ? lineOf(sequences[0] ?? 1) : undefined, modes, lineOf);
+  if (!replay) return ok({ ...chain, decisions: "not_comparable" });
+  for (const sequence of sequences) {
+    const wrong = replay.take(sequence, JSON.parse(lineOf(sequence)) as LogRecord);
+    if (wrong !== undefined) problems.push({ sequence, what: wrong });
+    if (problems.length >= DECISIONS_TOLD) break;
+  }
+  // A scheduler that died between commit and publishing leaves a folder that ends inside a step; a closed one may not.
+  if (problems.length === 0 && chain.completeness === "closed" && replay.awaited > 0) {
+    problems.push({ sequence: null, what: `${replay.awaited} decided records are missing at the end` });
+  }
+  return ok({
+    ...chain,
+    ok: chain.ok && problems.length === 0,
+    decisions: problems.length === 0 ? "ok" : "failed",
+    problems: [...chain.problems, ...problems],
+  });
+}
+
+/** Starts over from the first record; undefined where the rules cannot be compared. */
+function beginReplay(
+  first: string | undefined,
+  modes: ReadonlyMap<string, Mode<unknown>>,
+  lineOf: (sequence: number) => string,
+): Replay | undefined {
+  if (first === undefined) return undefined;
+  const opened = JSON.parse(first) as LogRecord;
+  const name = opened.payload.mode;
+  const mode = typeof name === "string" ? modes.get(name) : undefined;
+  if (opened.payload_type !== "session_opened" || !mode || mode.rules !== opened.payload.rules) return undefined;
+  return new Replay(mode, opened, lineOf);
+}
+
+/** A session lived again from its records, each decision held against what was recorded. */
+export class Replay {
+  readonly engine: Engine<unknown>;
+  readonly #opened: LogRecord;
+  readonly #records: SessionRecords;
+  #awaited: UnsealedRecord[] = [];
+  #closing: { command: Extract<Command, { do: "finish" }>; fact: Fact } | undefined;
+  #head = { sequence: 0, hash: "" };
+
+  constructor(mode: Mode<unknown>, opened: LogRecord, lineOf: (sequence: number) => string) {
+    this.engine = { mode, state: mode.empty(), ledger: emptyLedger() };
+    this.#opened = opened;
+    this.#records = new SessionRecords(lineOf, "");
+  }
+
+  /** Decided records that should have come and have not. */
+  get awaited(): number {
+    return this.#awaited.length + (this.#closing ? 2 : 0);
+  }
+
+  /** The next record; says what is wrong with it, if anything. */
+  take(sequence: number, record: LogRecord): string | undefined {
+    this.#records.add(sequence, record);
+    this.#records.trim();
+    const wrong = record.record.kind === "decided" ? this.#compareDecided(record) : this.#decide(sequence, record);
+    this.#head = { sequence, hash: record.integrity.hash };
+    return wrong;
+  }
+
+  #compareDecided(record: LogRecord): string | undefined {
+    if (this.#awaited.length === 0 && this.#closing) this.#close(this.#closing);
+    const expected = this.#awaited.shift();
+    if (!expected) return `a decided "${record.payload_type}" follows from nothing`;
+    const { integrity: _, ...unsealed } = record;
+    return same(expected, unsealed)
+      ? undefined
+      : `the rules decide ${excerpt(expected)} here, the log has ${excerpt(unsealed)}`;
+  }
+
+  #decide(sequence: number, record: LogRecord): string | undefined {
+    const { disposition, effects } = record.record;
+    // Notes of what moved nothing: an agent's refused, repeated or late message.
+    if (disposition === "late" || disposition === "duplicate") return undefined;
+    if (record.source === "scheduler" && record.payload_type === "error") return undefined;
+    if (this.awaited > 0) {
+      const missing = this.#awaited[0]?.payload_type ?? "final_report";
+      this.#awaited = [];
+      this.#closing = undefined;
+      return `a decided "${missing}" is missing before this record`;
+    }
+    const fact = factOf(sequence, record);
+    const asked = fact.payload_type === "turn_request" ? this.#compareRequest(fact, record) : undefined;
+    const done = advance(this.engine, fact);
+    for (const envelope of done.envelopes) {
+      this.#awaited.push(
+        recordOf({
+          session_id: record.session_id,
+          at: fact.received_at,
+          source: "scheduler",
+          target: envelope.target,
+          payload_type: envelope.payload_type,
+          payload: this.#resolve(envelope.payload),
+          kind: "decided",
+          disposition: "applied",
+          subject: envelope.subject,
+        }),
+      );
+    }
+    const finish = done.step.commands.find((command) => command.do === "finish");
+    if (finish) this.#closing = { command: finish, fact };
+    if (asked !== undefined) return asked;
+    if (done.disposition !== disposition) return `the rules say "${done.disposition}", the log "${disposition}"`;
+    const decided = done.step.effects.map(recordedEffect);
+    if (!same(decided, effects ?? []))
+      return `the rules decide ${excerpt(decided)}, the log has ${excerpt(effects ?? [])}`;
+    return undefined;
+  }
+
+  /** The request of a turn is a function of the state, as far as the mode wrote it. */
+  #compareRequest(fact: Extract<Fact, { payload_type: "turn_request" }>, record: LogRecord): string | undefined {
+    if (!fact.turn || this.engine.ledger.turns.get(fact.turn.turn_id) === undefined)
+      return "this turn was never offered";
+    const draft = this.engine.mode.request(this.engine.state, fact.turn);
+    const { expects, message, context, discuss } = record.payload;
+    const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
+    const expected = {
+      ...draft,
+      context: fact.turn.run > 1 ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
+    };
+    const recorded = { expects, message, context, ...(discuss === undefined ? {} : { discuss }) };
+    return same(expected, recorded) ? undefined : "the rules ask something else in this turn than the log has";
+  }
+
+  /** The report names the record before it, so it is made when that one is known. */
+  #close({ command, fact }: { command: Extract<Command, { do: "finish" }>; fact: Fact }): void {
+    this.#closing = undefined;
+    this.#awaited.push(
+      ...closingRecords({
+        session_id: this.#opened.session_id,
+        mode: this.engine.mode.name,
+        opened_at: this.#opened.timestamp,
+        at: fact.received_at,
+        command,
+        figures: this.engine.ledger.figures,
+        head: this.#head,
+        resolve: (value) => this.#resolve(value),
+      }),
+    );
+  }
+
+  #resolve(value: JsonObject): JsonObject {
+    return resolve(value, this.#records) as JsonObject;
+  }
+}
+
+/** A record as the fact it was. */
+export function factOf(sequence: number, record: LogRecord): Fact {
+  const { received_at, turn_id, ticket_id, attempt, run, usage } = record.record;
+  const subject = ticket_id === undefined ? {} : { subject: ticket_id };
+  const turn: TurnStamp | undefined =
+    turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...subject };
+  return {
+    sequence,
+    received_at,
+    source: record.source,
+    payload_type: record.payload_type,
+    payload: record.payload,
+    ...subject,
+    ...(turn ? { turn } : {}),
+    ...(usage ? { usage } : {}),
+  } as unknown as Fact;
+}
+
+function same(a: unknown, b: unknown): boolean {
+  return canonicalJson(a) === canonicalJson(b);
+}
+
+function excerpt(value: unknown): string {
+  const text = JSON.stringify(value);
+  return text.length > 300 ? `${text.slice(0, 300)}…` : text;
+}

@@ -1,0 +1,441 @@
+import type { Launcher } from "../agents/launcher.ts";
+import type { Agent } from "../kernel/agent.ts";
+import { type Advance, advance, type Engine } from "../kernel/engine.ts";
+import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
+import type { Change, Command, Fact, SessionView, TurnStamp } from "../kernel/mode.ts";
+import { resolve } from "../kernel/references.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Result } from "../lib/result.ts";
+import { writeReport } from "../log/report.ts";
+import type { LogFolder } from "../log/writer.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { PayloadType, ResolvedConfiguration } from "../protocol/payload.ts";
+import { recordOf } from "../protocol/recording.ts";
+import type { Role } from "../protocol/roles.ts";
+import { type Instant, milliseconds } from "../protocol/timestamp.ts";
+import type { Lease, Store } from "../store/store.ts";
+import { Bus, type SessionEnd } from "./bus.ts";
+import { Checks } from "./checks.ts";
+import type { Clock } from "./clock.ts";
+import { closingRecords } from "./closing.ts";
+import type { Admission, Dispatcher } from "./dispatcher.ts";
+import { InboxWatch } from "./inbox.ts";
+import type { FactInput } from "./facts.ts";
+import { type Head, Journal } from "./journal.ts";
+import type { SessionPaths } from "./paths.ts";
+import type { SessionRecords } from "./records.ts";
+import { Alarm } from "./timers.ts";
+import { Turns } from "./turns.ts";
+
+/** Everything a session works with; put together by `open.ts`. */
+export interface SessionParts<S> {
+  readonly session_id: string;
+  readonly engine: Engine<S>;
+  readonly head: Head;
+  readonly store: Store;
+  readonly lease: Lease;
+  readonly records: SessionRecords;
+  /** Absent where nobody wants files: measurements. */
+  readonly log?: LogFolder | undefined;
+  readonly clock: Clock;
+  readonly paths: SessionPaths;
+  readonly launcher: Launcher;
+  readonly config: ResolvedConfiguration;
+  readonly workspace: string;
+  readonly agentFor: (role: Role) => Agent;
+  readonly makeDispatcher: (isHeld: (role_id: string) => boolean) => Dispatcher;
+  readonly opened_at: Instant;
+}
+
+/**
+ * One session at work, the only writer of it. Facts come in one by one and are decided at once in memory; what follows is
+ * committed in groups, and only then does anything happen in the world: processes, files, words to a person. A commit that
+ * fails ends the session here with everything before it intact.
+ */
+export class Session<S> {
+  readonly bus = new Bus();
+  readonly #parts: SessionParts<S>;
+  readonly #dispatcher: Dispatcher;
+  readonly #alarm: Alarm;
+  readonly #turns: Turns;
+  readonly #checks: Checks;
+  readonly #inbox: InboxWatch;
+  readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
+  readonly #journal: Journal;
+  #flushing = false;
+  #scheduled = false;
+  #over = false;
+  #leaving: SessionEnd | undefined;
+  #waitForPeople = true;
+
+  constructor(parts: SessionParts<S>) {
+    this.#parts = parts;
+    this.#journal = new Journal({ ...parts, bus: this.bus });
+    this.#dispatcher = parts.makeDispatcher((role_id) => this.#isHeld(role_id));
+    this.#alarm = new Alarm(parts.clock, () => this.#onAlarm());
+    this.#turns = new Turns(parts, this);
+    this.#checks = new Checks(parts, this);
+    this.#inbox = new InboxWatch(parts.store, parts.session_id, parts.clock, (input) => this.submit(input));
+    for (const turn of this.ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
+  }
+
+  get session_id(): string {
+    return this.#parts.session_id;
+  }
+
+  get ledger(): Ledger {
+    return this.#parts.engine.ledger;
+  }
+
+  /** The sequence of the last record, committed or about to be. */
+  get sequence(): number {
+    return this.#journal.head.sequence;
+  }
+
+  view(): SessionView {
+    return this.#parts.engine.mode.view(this.#parts.engine.state);
+  }
+
+  /** A recorded text by reference, for those who show it. */
+  resolve(value: JsonObject): JsonObject {
+    return resolve(value, this.#parts.records) as JsonObject;
+  }
+
+  /**
+   * Runs until the session closes or stops. With `waitForPeople` false it stops as `waiting` when only a person could move it.
+   * Fails with `storage`, `storage_full` or `stale_lease` when it could not go on writing.
+   */
+  run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
+    this.#waitForPeople = options.waitForPeople;
+    this.#inbox.start();
+    for (const checks of this.ledger.checks.values()) this.#checks.start(checks);
+    this.#armAll();
+    this.#schedule();
+    return this.#ended.promise;
+  }
+
+  /** Ends resumably: no new turns, running ones are ended and stay open for a later run. Told again, it changes nothing. */
+  stop(reason: "signal" | "limit" | "waiting" | "manager_failed", message: string, more: JsonObject = {}): void {
+    if (this.#over || this.#leaving) return;
+    this.#leaving = { kind: "stopped", reason, message };
+    this.bus.emit({ kind: "stopping", reason, running: this.#turns.count });
+    this.#abortAll();
+    void this.#turns.idle().then(() => {
+      if (!this.#over)
+        this.submit({ source: "scheduler", payload_type: "session_stopped", payload: { reason, message, ...more } });
+    });
+  }
+
+  /** Takes a fact in: decides, applies, and puts everything that follows into the next commit. */
+  submit(input: FactInput): Advance | undefined {
+    if (this.#over) return undefined;
+    const { engine, clock } = this.#parts;
+    const sequence = this.#journal.head.sequence + 1;
+    const at = sequence === 1 ? this.#parts.opened_at : clock.now();
+    const fact = {
+      sequence,
+      received_at: at,
+      source: input.source,
+      payload_type: input.payload_type,
+      payload: input.payload,
+      ...(input.subject === undefined ? {} : { subject: input.subject }),
+      ...(input.turn ? { turn: input.turn } : {}),
+      ...(input.usage ? { usage: input.usage } : {}),
+    } as unknown as Fact;
+    const before = input.turn && engine.ledger.turns.get(input.turn.turn_id);
+    const done = advance(engine, fact);
+    this.#journal.record(
+      recordOf({
+        ...input,
+        session_id: this.session_id,
+        at,
+        target: input.target ?? (input.source === "scheduler" ? "session" : "scheduler"),
+        kind: "fact",
+        disposition: done.disposition,
+        effects: done.step.effects,
+      }),
+    );
+    this.#journal.changes(done.changes);
+    if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
+    if (input.taken !== undefined) this.#journal.took(input.taken);
+    for (const envelope of done.envelopes) {
+      this.#journal.record(
+        recordOf({
+          session_id: this.session_id,
+          at,
+          source: "scheduler",
+          target: envelope.target,
+          payload_type: envelope.payload_type,
+          payload: this.resolve(envelope.payload),
+          kind: "decided",
+          disposition: "applied",
+          subject: envelope.subject,
+        }),
+      );
+    }
+    for (const command of done.step.commands) this.#carryOut(command, at);
+    this.#settleTurn(before, input.turn?.turn_id);
+    if (fact.payload_type === "session_recovered") this.#offerRecovered(fact.payload.turns);
+    this.#schedule();
+    return done;
+  }
+
+  /** Records what moves nothing: a refused or late message of an agent, as the scheduler's own note of it. */
+  note(
+    payload_type: PayloadType,
+    payload: JsonObject,
+    disposition: "refused" | "late" | "duplicate",
+    turn: TurnStamp,
+    source: string,
+  ): void {
+    if (this.#over) return;
+    const at = this.#parts.clock.now();
+    this.#journal.record(
+      recordOf({
+        session_id: this.session_id,
+        at,
+        source,
+        target: source === "scheduler" ? "session" : "scheduler",
+        payload_type,
+        payload,
+        kind: "fact",
+        disposition,
+        subject: turn.subject,
+        turn,
+      }),
+    );
+    this.#schedule();
+  }
+
+  /** Stores a value that is no fact (a process's identity) and comes back when it is durable. */
+  keep(change: Change): Promise<void> {
+    const kept = Promise.withResolvers<void>();
+    this.#journal.changes([change]);
+    this.#journal.afterwards(kept.resolve);
+    this.#schedule();
+    return kept.promise;
+  }
+
+  /** A turn's agent is gone: if it was withdrawn, its seat is free only now. */
+  over(turn_id: string): void {
+    if (this.ledger.turns.get(turn_id)?.status !== "open") this.#dispatcher.end(turn_id);
+    this.#schedule();
+  }
+
+  /** The turn's part in the dispatcher is over, whatever its result was. */
+  #settleTurn(before: LedgerTurn | undefined, turn_id: string | undefined): void {
+    if (!before || turn_id === undefined) return;
+    const after = this.ledger.turns.get(turn_id);
+    if (after?.status === "open") return;
+    this.#dispatcher.end(turn_id);
+    if (after) this.#dispatcher.offer(after);
+  }
+
+  #offerRecovered(turns: readonly { readonly turn_id: string }[]): void {
+    for (const { turn_id } of turns) {
+      const turn = this.ledger.turns.get(turn_id);
+      if (turn) this.#dispatcher.offer(turn);
+    }
+  }
+
+  #carryOut(command: Command, at: Instant): void {
+    switch (command.do) {
+      case "offer_turn": {
+        const turn = this.ledger.turns.get(command.turn_id);
+        if (turn) this.#dispatcher.offer(turn);
+        return;
+      }
+      case "withdraw_turn":
+        if (this.#turns.has(command.turn_id))
+          this.#journal.afterwards(() => this.#turns.abort(command.turn_id, command.reason));
+        else this.#dispatcher.end(command.turn_id);
+        return;
+      case "ask": {
+        const { do: _, ...ask } = command;
+        this.#journal.afterwards(() => this.bus.emit({ kind: "ask", ask }));
+        return;
+      }
+      case "set_timer":
+        this.#journal.afterwards(() => this.#alarm.at(command.due_at));
+        return;
+      case "run_checks":
+        this.#journal.afterwards(() => this.#checks.start(command));
+        return;
+      case "drop_checks":
+        this.#journal.afterwards(() => this.#checks.abort(command.check_id));
+        return;
+      case "stop_session":
+        this.#journal.afterwards(() => this.stop("manager_failed", command.message));
+        return;
+      case "finish":
+        this.#close(command, at);
+        return;
+      case "clear_ask":
+      case "clear_timer":
+        return;
+    }
+  }
+
+  #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
+    const records = closingRecords({
+      session_id: this.session_id,
+      mode: this.#parts.engine.mode.name,
+      opened_at: this.#parts.opened_at,
+      at,
+      command,
+      figures: this.ledger.figures,
+      head: this.#journal.head,
+      resolve: (value) => this.resolve(value),
+    });
+    for (const record of records) this.#journal.record(record);
+    this.#journal.afterwards(() => writeReport(this.#parts.paths.folder, records[0].payload));
+    const { outcome, reason } = command;
+    this.#leaving = { kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) };
+    this.#journal.afterwards(() => this.#abortAll());
+  }
+
+  #schedule(): void {
+    if (this.#scheduled || this.#flushing || this.#over) return;
+    this.#scheduled = true;
+    setImmediate(() => {
+      this.#scheduled = false;
+      void this.#flush();
+    });
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#over) return;
+    this.#flushing = true;
+    this.#admit();
+    if (!this.#journal.isEmpty) {
+      const flushed = await this.#journal.flush({
+        state: this.#stateName(),
+        ...(this.#leaving?.kind === "closed" ? { outcome: this.#leaving.outcome } : {}),
+      });
+      if (!flushed.ok) {
+        this.#fail(flushed.error);
+        return;
+      }
+    }
+    this.#flushing = false;
+    if (this.#journal.isEmpty) this.#rest();
+    else this.#schedule();
+  }
+
+  #stateName(): string {
+    return this.ledger.figures.paused ? "paused" : this.view().state;
+  }
+
+  /** Starts what may start, as facts of the group that is about to be committed. */
+  #admit(): void {
+    const { figures } = this.ledger;
+    if (this.#leaving || figures.paused || figures.stopped || figures.closed) return;
+    for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
+      const limit = this.#turns.limitReached();
+      if (limit) {
+        this.#dispatcher.end(admission.turn.turn_id);
+        this.#dispatcher.offer(admission.turn);
+        this.stop("limit", limit.message, limit.details);
+        return;
+      }
+      this.#open(admission);
+    }
+  }
+
+  #open(admission: Admission): void {
+    const { turn } = admission;
+    const stamp: TurnStamp = {
+      turn_id: turn.turn_id,
+      attempt: turn.attempt,
+      run: turn.run,
+      ...(turn.subject === undefined ? {} : { subject: turn.subject }),
+    };
+    const { engine } = this.#parts;
+    const draft = engine.mode.request(engine.state, stamp);
+    const payload = this.#turns.requestPayload(draft, admission, stamp);
+    this.submit({
+      source: "scheduler",
+      target: admission.role.role_id,
+      payload_type: "turn_request",
+      payload,
+      subject: turn.subject,
+      turn: stamp,
+    });
+    this.#journal.afterwards(() => this.#turns.start(admission, stamp, payload));
+  }
+
+  #onAlarm(): void {
+    const now = milliseconds(this.#parts.clock.now());
+    const due = [...this.ledger.timers].filter(([, at]) => milliseconds(at) <= now);
+    due.sort(([a, first], [b, second]) => milliseconds(first) - milliseconds(second) || (a < b ? -1 : 1));
+    for (const [timer_id, due_at] of due) {
+      this.submit({ source: "scheduler", payload_type: "timer_fired", payload: { timer_id, due_at } });
+    }
+    this.#armAll();
+    this.#schedule();
+  }
+
+  #armAll(): void {
+    if (this.#over || this.#leaving) return;
+    for (const due_at of this.ledger.timers.values()) this.#alarm.at(due_at);
+    for (const hold of this.ledger.holds.values())
+      if (hold.until && this.#isHeld(hold.role_id)) this.#alarm.at(hold.until);
+  }
+
+  #isHeld(role_id: string): boolean {
+    const hold = this.ledger.holds.get(role_id);
+    if (!hold) return false;
+    return hold.until === undefined || milliseconds(hold.until) > milliseconds(this.#parts.clock.now());
+  }
+
+  /** Nothing left to write: is anything still going on, and if not, how does this end? */
+  #rest(): void {
+    if (this.#over) return;
+    if (this.#leaving) {
+      if (this.#turns.count === 0 && this.#checks.count === 0 && this.#hasLeft())
+        void this.#end({ ok: true, value: this.#leaving });
+      return;
+    }
+    this.#armAll();
+    const { asks, timers, holds, figures } = this.ledger;
+    if (this.#turns.count > 0 || this.#checks.count > 0 || figures.paused) return;
+    if ([...timers.keys()].some((id) => id !== "notice") || [...holds.values()].some((hold) => hold.until)) return;
+    if (asks.size === 0 && holds.size === 0) {
+      this.submit({
+        source: "scheduler",
+        payload_type: "session_stopped",
+        payload: { reason: "no_progress", message: "nothing is open and nothing is finished" },
+      });
+    } else if (!this.#waitForPeople) {
+      this.stop("waiting", holds.size > 0 ? "a role is held until a person acts" : "a person must answer");
+    }
+  }
+
+  /** The closing or stopping fact is committed. */
+  #hasLeft(): boolean {
+    const { figures } = this.ledger;
+    return figures.closed !== undefined || figures.stopped !== undefined;
+  }
+
+  #abortAll(): void {
+    this.#alarm.stop();
+    this.#turns.abortAll();
+    this.#checks.abortAll();
+  }
+
+  #fail(failure: Failure): void {
+    this.#abortAll();
+    this.#over = true;
+    void this.#turns.idle().then(() => this.#end({ ok: false, error: failure }));
+  }
+
+  async #end(end: Result<SessionEnd, Failure>): Promise<void> {
+    this.#over = true;
+    this.#alarm.stop();
+    this.#inbox.stop();
+    this.#parts.log?.close();
+    await this.#parts.store.release(this.#parts.lease);
+    if (end.ok) this.bus.emit({ kind: "ended", end: end.value });
+    this.#ended.resolve(end);
+  }
+}

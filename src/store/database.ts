@@ -1,0 +1,127 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+import { err, ok, type Result } from "../lib/result.ts";
+import { failure, type Failure } from "../protocol/failure.ts";
+
+/** An open connection; every query of this folder is prepared on one. */
+export type Database = SqliteDatabase.Database;
+
+/** How long a connection waits for another process's write, in milliseconds. A write takes a few; a full disk takes long. */
+const BUSY_TIMEOUT_MS = 10_000;
+
+/** The database file of a home. */
+export function databasePath(home: string): string {
+  return join(home, "bosun.db");
+}
+
+/**
+ * Opens a home's database for writing and makes home and file if need be. A commit is on the disk when it returns
+ * (`synchronous=FULL`), and readers never wait for it (WAL). Fails with `storage` or `storage_full`.
+ */
+export function openForWriting(home: string): Result<Database, Failure> {
+  const path = databasePath(home);
+  return guarded(path, () => {
+    mkdirSync(home, { recursive: true });
+    return prepared(new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
+      database.pragma("journal_mode = WAL");
+      database.pragma("synchronous = FULL");
+      database.pragma("foreign_keys = ON");
+    });
+  });
+}
+
+/** Opens a home's database for looking only. `not_found` if the home has none, else as `openForWriting`. */
+export function openForReading(home: string): Result<Database, Failure> {
+  const path = databasePath(home);
+  if (!existsSync(path)) {
+    return err(
+      failure("not_found", `There is no Bosun home at ${home}: it holds no bosun.db.`, {
+        hint: "Start with `bosun run`, or name the home with --home.",
+      }),
+    );
+  }
+  return guarded(path, () => {
+    const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    return prepared(database, () => {});
+  });
+}
+
+/**
+ * Runs `work` in one transaction that nobody else can write beside (BEGIN IMMEDIATE). Nothing of it stands if it gives a failure
+ * or throws, or if the commit fails.
+ */
+export function write<T>(database: Database, work: () => Result<T, Failure>): Result<T, Failure> {
+  return guarded(database.name, () => {
+    database.exec("BEGIN IMMEDIATE");
+    try {
+      const result = work();
+      if (result.ok) database.exec("COMMIT");
+      return result;
+    } finally {
+      // Some errors (a full disk) have rolled back already.
+      if (database.inTransaction) database.exec("ROLLBACK");
+    }
+  });
+}
+
+/** Runs `work` on the file at `path` and turns what storage refuses into a failure that names it. Bugs stay exceptions. */
+export function guarded<T>(path: string, work: () => Result<T, Failure>): Result<T, Failure> {
+  try {
+    return work();
+  } catch (error) {
+    const known = storageFailure(error, path);
+    if (known === undefined) throw error;
+    return err(known);
+  }
+}
+
+function prepared(database: Database, prepare: (database: Database) => void): Result<Database, Failure> {
+  try {
+    // A file is not read before the first statement, so what is no database shows itself here.
+    database.pragma("schema_version");
+    prepare(database);
+    return ok(database);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function storageFailure(error: unknown, path: string): Failure | undefined {
+  const code = (error as { code?: unknown }).code;
+  if (typeof code !== "string") return undefined;
+  const isSqlite = error instanceof SqliteDatabase.SqliteError;
+  if (!isSqlite && (error as NodeJS.ErrnoException).syscall === undefined) return undefined;
+  // Extended codes (SQLITE_IOERR_WRITE) begin with the plain one.
+  const kind = code.startsWith("SQLITE_") ? code.split("_").slice(0, 2).join("_") : code;
+  const message = (what: string) => `${what}: ${path} (${code}).`;
+  switch (kind) {
+    case "SQLITE_FULL":
+    case "ENOSPC":
+    case "EDQUOT":
+      return failure("storage_full", message("There is no space left for the database"), {
+        hint: "Nothing of the last step was written. Make space on this disk, then resume the session.",
+      });
+    case "SQLITE_BUSY":
+    case "SQLITE_LOCKED":
+      return failure("storage", message(`The database stayed locked for ${BUSY_TIMEOUT_MS / 1000} s`), {
+        hint: "Another program holds it open for writing. End that program, then try again.",
+      });
+    case "SQLITE_CORRUPT":
+    case "SQLITE_NOTADB":
+      return failure("storage", message("The database is damaged, or is no Bosun database"), {
+        hint: "Keep the file as it is. Bosun's logs/ folders hold every record; start a new home with --home to go on.",
+      });
+    case "SQLITE_CONSTRAINT":
+    case "SQLITE_ERROR":
+    case "SQLITE_MISUSE":
+    case "SQLITE_RANGE":
+    case "SQLITE_MISMATCH":
+      return undefined;
+    default:
+      return failure("storage", message("The database cannot be used"), {
+        hint: "Check that the directory exists, that you may write to it, and that its disk works; or choose another with --home.",
+      });
+  }
+}

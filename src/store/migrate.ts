@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { err, ok, type Result } from "../lib/result.ts";
+import { failure, type Failure } from "../protocol/failure.ts";
+import { type Database, write } from "./database.ts";
+
+/** One numbered file of `migrations/`. Once released it never changes: its hash stands in every database it made. */
+export interface Migration {
+  readonly number: number;
+  readonly name: string;
+  readonly sql: string;
+  readonly sha256: string;
+}
+
+const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
+
+const LEDGER = `
+CREATE TABLE IF NOT EXISTS migrations (
+  number INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,
+  sha256 TEXT NOT NULL,
+  applied_at TEXT NOT NULL
+) STRICT`;
+
+/** The migrations that came with this program, in order. Throws if its own files are gone: then the installation is broken. */
+export function bundledMigrations(): readonly Migration[] {
+  const folder = migrationsFolder();
+  return readdirSync(folder)
+    .sort()
+    .flatMap((file) => {
+      const match = FILE_NAME.exec(file);
+      if (match === null) return [];
+      const sql = readFileSync(join(folder, file), "utf8");
+      const sha256 = createHash("sha256").update(sql).digest("hex");
+      return [{ number: Number(match[1]), name: match[2] ?? "", sql, sha256 }];
+    });
+}
+
+/**
+ * Brings a database to the newest schema, one transaction for each migration; does nothing to one that is there already, and many
+ * processes may do it at once. `newer_database` if a later version of the program has been here, `storage` if the database was
+ * made by other migrations than these.
+ */
+export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
+  const before = standing(database, migrations);
+  if (!before.ok) return before;
+  if (before.value === migrations.length) return ok(undefined);
+  for (const migration of migrations.slice(before.value)) {
+    const applied = write(database, () => apply(database, migration));
+    if (!applied.ok) return applied;
+  }
+  // Another process may have gone further in the meantime.
+  const after = standing(database, migrations);
+  return after.ok ? ok(undefined) : after;
+}
+
+/** How many of the migrations a database has; failures as `migrate`. */
+export function standing(database: Database, migrations: readonly Migration[]): Result<number, Failure> {
+  const ledger = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get();
+  if (ledger === undefined) return ok(0);
+  const rows = database
+    .prepare<[], { number: number; name: string; sha256: string }>(
+      "SELECT number, name, sha256 FROM migrations ORDER BY number",
+    )
+    .all();
+  for (const [index, row] of rows.entries()) {
+    const migration = migrations[index];
+    if (migration === undefined) return err(newer(database, row.number, migrations.length));
+    if (row.number !== migration.number || row.sha256 !== migration.sha256) {
+      return err(
+        failure(
+          "storage",
+          `The database ${database.name} was made by another migration ${row.number} (${row.name}) than this program's.`,
+          {
+            hint: "It belongs to a development version of Bosun. Use that version, or choose another home with --home.",
+          },
+        ),
+      );
+    }
+  }
+  return ok(rows.length);
+}
+
+/** The ledger row comes first: a process that does the same at the same time finds it, after having waited for the lock. */
+function apply(database: Database, migration: Migration): Result<void, Failure> {
+  database.exec(LEDGER);
+  const { changes } = database
+    .prepare("INSERT INTO migrations VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ')) ON CONFLICT (number) DO NOTHING")
+    .run(migration.number, migration.name, migration.sha256);
+  if (changes === 1) database.exec(migration.sql);
+  return ok(undefined);
+}
+
+function newer(database: Database, found: number, known: number): Failure {
+  return failure(
+    "newer_database",
+    `The database ${database.name} was made by a newer Bosun (schema ${found}; this one knows ${known}).`,
+    { hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home." },
+  );
+}
+
+/** Sources are two folders below the package, the bundle one: so the way up is looked along, and not counted. */
+function migrationsFolder(): string {
+  let folder = import.meta.dirname;
+  while (!existsSync(join(folder, "migrations", "0001_initial.sql"))) {
+    if (folder === dirname(folder)) throw new Error(`No migrations/ above ${import.meta.dirname}: reinstall Bosun.`);
+    folder = dirname(folder);
+  }
+  return join(folder, "migrations");
+}

@@ -1,0 +1,154 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import { failure, type Failure } from "../protocol/failure.ts";
+import type { Database } from "./database.ts";
+import type { NewSession, Owner, SessionChanges, SessionFilter, SessionRow } from "./store.ts";
+
+/** What stands as `head` before the first record. */
+const NO_HEAD = `sha256:${"0".repeat(64)}`;
+
+/** What can be a folder's name everywhere, cannot be hidden or lead anywhere, and leaves room for a child's `.<sequence>`. */
+const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
+
+const COLUMNS = `session_id, mode, state, outcome, exit_code, requirement, workspace, parent, created_at, updated_at,
+  last_sequence, head, published, epoch`;
+
+const CHANGEABLE = ["state", "outcome", "exit_code", "published", "requirement"] as const;
+
+const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ')";
+
+/** How many candidates an ambiguous prefix names. */
+const CANDIDATES_TOLD = 5;
+
+/** What a commit moves a session to. */
+export interface Advance {
+  readonly session: number;
+  readonly epoch: number;
+  /** The last sequence before. */
+  readonly expected: number;
+  readonly last_sequence: number;
+  /** Null leaves the head as it is. */
+  readonly head: string | null;
+}
+
+/** The rows of `sessions`. Keys are the integers that stand for ids inside the database. */
+export function sessionQueries(database: Database) {
+  const insert = database.prepare<[Pick<SessionRow, "requirement" | "parent" | "head">]>(
+    `INSERT INTO sessions (session_id, mode, requirement, workspace, parent, created_at, updated_at, head)
+     VALUES (:session_id, :mode, :requirement, :workspace, :parent, :created_at, :created_at, :head)
+     ON CONFLICT (session_id) DO NOTHING`,
+  );
+  const key = database.prepare<[string], number>("SELECT session FROM sessions WHERE session_id = ?").pluck();
+  const byId = database.prepare<[string], SessionRow>(`SELECT ${COLUMNS} FROM sessions WHERE session_id = ?`);
+  // The id column compares without case, so this range is an index range whatever the case of the prefix.
+  const byPrefix = database.prepare<[string, string, number], SessionRow>(
+    `SELECT ${COLUMNS} FROM sessions WHERE session_id >= ? AND session_id < ? ORDER BY session_id LIMIT ?`,
+  );
+  const owner = database.prepare<[string], Owner>(
+    `SELECT owner_pid AS pid, owner_host AS host, owner_started_at AS started_at FROM sessions
+     WHERE session_id = ? AND owner_pid IS NOT NULL`,
+  );
+  const take = database
+    .prepare<[number, string, string, number], number>(
+      `UPDATE sessions SET epoch = epoch + 1, owner_pid = ?, owner_host = ?, owner_started_at = ?
+       WHERE session = ? RETURNING epoch`,
+    )
+    .pluck();
+  const leave = database.prepare<[number, number]>(
+    `UPDATE sessions SET owner_pid = NULL, owner_host = NULL, owner_started_at = NULL WHERE session = ? AND epoch = ?`,
+  );
+  const advance = database.prepare<[Advance]>(
+    `UPDATE sessions SET last_sequence = :last_sequence, head = coalesce(:head, head), updated_at = ${NOW}
+     WHERE session = :session AND epoch = :epoch AND last_sequence = :expected`,
+  );
+
+  return {
+    /** False if the id is taken. */
+    insert(session: NewSession): boolean {
+      const { requirement = null, parent = null } = session;
+      return insert.run({ ...session, requirement, parent, head: NO_HEAD }).changes === 1;
+    },
+    key: (session_id: string): number | undefined => key.get(session_id),
+    byId: (session_id: string): SessionRow | undefined => byId.get(session_id),
+    /** The owner as written down, alive or not. */
+    owner: (session_id: string): Owner | undefined => owner.get(session_id),
+    /** Writes the new owner down and gives the new epoch. */
+    take: (session: number, by: Owner): number => take.get(by.pid, by.host, by.started_at, session) as number,
+    leave: (session: number, epoch: number): void => void leave.run(session, epoch),
+    /** False if the epoch or the last sequence is not the expected one: then nothing changed. */
+    advance: (step: Advance): boolean => advance.run(step).changes === 1,
+    change: (session: number, changes: SessionChanges): void => change(database, session, changes),
+    list: (filter: SessionFilter): SessionRow[] => list(database, filter),
+    find(id_or_prefix: string): Result<SessionRow, Failure> {
+      const exact = byId.get(id_or_prefix);
+      if (exact !== undefined) return ok(exact);
+      const found =
+        id_or_prefix === "" ? [] : byPrefix.all(id_or_prefix, `${id_or_prefix}\u{10FFFF}`, CANDIDATES_TOLD + 1);
+      const [only] = found;
+      if (only === undefined) return err(unknownSession(id_or_prefix));
+      return found.length === 1 ? ok(only) : err(ambiguous(id_or_prefix, found));
+    },
+  };
+}
+
+/** Refuses an id that cannot name a folder: `usage`. */
+export function checkSessionId(session_id: string): Result<void, Failure> {
+  if (SESSION_ID.test(session_id) && !session_id.endsWith(".")) return ok(undefined);
+  return err(
+    failure("usage", `${JSON.stringify(session_id.slice(0, 200))} cannot be a session's id.`, {
+      hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or a digit, do not end with a dot.",
+    }),
+  );
+}
+
+/** There is no such session here. */
+export function unknownSession(session_id: string): Failure {
+  return failure("not_found", `There is no session ${JSON.stringify(session_id)} in this home.`, {
+    hint: "`bosun status` lists the sessions; --home names another home.",
+  });
+}
+
+function ambiguous(prefix: string, found: readonly SessionRow[]): Failure {
+  const candidates = found.slice(0, CANDIDATES_TOLD).map((row) => row.session_id);
+  const more = found.length > CANDIDATES_TOLD ? ", …" : "";
+  return failure(
+    "usage",
+    `More than one session begins with ${JSON.stringify(prefix)}: ${candidates.join(", ")}${more}.`,
+    {
+      hint: "Write more of its id.",
+      details: { candidates },
+    },
+  );
+}
+
+/** Rare beside `advance`, so it is put together from the fields that are there. */
+function change(database: Database, session: number, changes: SessionChanges): void {
+  const fields = CHANGEABLE.filter((field) => changes[field] !== undefined);
+  if (fields.length === 0) return;
+  const assignments = fields.map((field) => `${field} = ?`).join(", ");
+  database
+    .prepare(`UPDATE sessions SET ${assignments} WHERE session = ?`)
+    .run(...fields.map((field) => changes[field]), session);
+}
+
+function list(database: Database, filter: SessionFilter): SessionRow[] {
+  const { states, parent, workspace, limit = -1 } = filter;
+  const conditions: string[] = [];
+  const values: (string | number)[] = [];
+  if (states !== undefined) {
+    conditions.push("state IN (SELECT value FROM json_each(?))");
+    values.push(JSON.stringify(states));
+  }
+  if (parent === null) conditions.push("parent IS NULL");
+  if (typeof parent === "string") {
+    conditions.push("parent = ?");
+    values.push(parent);
+  }
+  if (workspace !== undefined) {
+    conditions.push("workspace = ?");
+    values.push(workspace);
+  }
+  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
+  return database
+    .prepare<(string | number)[], SessionRow>(`SELECT ${COLUMNS} FROM sessions ${where} ORDER BY session DESC LIMIT ?`)
+    .all(...values, limit);
+}

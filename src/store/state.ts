@@ -1,0 +1,79 @@
+import type { Change } from "../kernel/mode.ts";
+import type { Json } from "../lib/json.ts";
+import type { Database } from "./database.ts";
+import type { StateRow } from "./store.ts";
+
+/** How many rows are fetched at once. */
+const PAGE_ROWS = 1_000;
+
+/** The rows of `state`: values by collection and id. */
+export function stateQueries(database: Database) {
+  const put = database.prepare<[number, string, string, string]>(
+    `INSERT INTO state (session, collection, id, value) VALUES (?, ?, ?, ?)
+     ON CONFLICT (session, collection, id) DO UPDATE SET value = excluded.value`,
+  );
+  const drop = database.prepare<[number, string, string]>(
+    "DELETE FROM state WHERE session = ? AND collection = ? AND id = ?",
+  );
+  const one = database
+    .prepare<[number, string, string], string>(
+      "SELECT value FROM state WHERE session = ? AND collection = ? AND id = ?",
+    )
+    .pluck();
+  const nextCollection = database
+    .prepare<[number, string], string | null>("SELECT min(collection) FROM state WHERE session = ? AND collection >= ?")
+    .pluck();
+  const page = database
+    .prepare<[number, string, string, number], [id: string, value: string]>(
+      "SELECT id, value FROM state WHERE session = ? AND collection = ? AND id >= ? ORDER BY id LIMIT ?",
+    )
+    .raw();
+
+  /** In pages, since a statement that stays open would keep its connection from writing. */
+  function* rowsOf(session: number, collection: string): IterableIterator<StateRow> {
+    let from = "";
+    for (;;) {
+      const rows = page.all(session, collection, from, PAGE_ROWS);
+      for (const [id, value] of rows) yield { collection, id, value: JSON.parse(value) as Json };
+      const final = rows.at(-1);
+      if (final === undefined || rows.length < PAGE_ROWS) return;
+      from = after(final[0]);
+    }
+  }
+
+  function* allRows(session: number): IterableIterator<StateRow> {
+    let collection = nextCollection.get(session, "");
+    while (typeof collection === "string") {
+      yield* rowsOf(session, collection);
+      collection = nextCollection.get(session, after(collection));
+    }
+  }
+
+  return {
+    /** Applies changes in order; of several to one value only the last is written. */
+    apply(session: number, changes: readonly Change[]): void {
+      for (const change of lastOfEach(changes)) {
+        if ("put" in change) put.run(session, change.put, change.id, JSON.stringify(change.value));
+        else drop.run(session, change.drop, change.id);
+      }
+    },
+    value(session: number, collection: string, id: string): Json | undefined {
+      const text = one.get(session, collection, id);
+      return text === undefined ? undefined : (JSON.parse(text) as Json);
+    },
+    rows: (session: number, collection?: string): IterableIterator<StateRow> =>
+      collection === undefined ? allRows(session) : rowsOf(session, collection),
+  };
+}
+
+/** The text that sorts next after another. */
+function after(text: string): string {
+  return `${text}\0`;
+}
+
+function lastOfEach(changes: readonly Change[]): Iterable<Change> {
+  if (changes.length < 2) return changes;
+  const last = new Map<string, Change>();
+  for (const change of changes) last.set(`${"put" in change ? change.put : change.drop}\0${change.id}`, change);
+  return last.values();
+}

@@ -1,0 +1,61 @@
+import { stripVTControlCharacters } from "node:util";
+
+/**
+ * What must never reach a terminal as it is: control characters, and everything that is invisible or turns the reading direction
+ * around (format, tag, filler and separator characters). The two selectors that only choose how an emoji is drawn are let through.
+ */
+const UNSAFE = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\uFE0E\uFE0F]]/gv;
+
+/** Marks that are piled on a character beyond this many are taken off, since a pile covers the lines above. */
+const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
+
+/**
+ * Text of whatever origin, made safe for a terminal, in lines: escape sequences are taken out, a tab becomes a blank, and every
+ * other character that could move a cursor, hide, or reorder is written out as `\u{202e}`. Every text that Bosun did not write
+ * itself goes through here, and through nothing else.
+ */
+export function safeText(text: string): string {
+  return stripVTControlCharacters(text.toWellFormed())
+    .replaceAll("\r\n", "\n")
+    .replaceAll("\t", "  ")
+    .replace(PILED_MARKS, "$1")
+    .replace(UNSAFE, escaped);
+}
+
+/** The same on one line: line breaks and runs of blanks become one blank. */
+export function safeLine(text: string): string {
+  return safeText(text).replace(/\s+/gu, " ").trim();
+}
+
+/** One line, cut with an ellipsis to at most `width` terminal columns. */
+export function clipped(text: string, width: number): string {
+  const line = safeLine(text);
+  if (widthOf(line) <= width) return line;
+  let kept = "";
+  let used = 0;
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    const wide = widthOf(segment);
+    if (used + wide > width - 1) break;
+    kept += segment;
+    used += wide;
+  }
+  return `${kept.trimEnd()}…`;
+}
+
+/** How many terminal columns a line takes. */
+export function widthOf(line: string): number {
+  let width = 0;
+  for (const character of stripVTControlCharacters(line)) {
+    if (!NO_WIDTH.test(character)) width += WIDE.test(character) ? 2 : 1;
+  }
+  return width;
+}
+
+const NO_WIDTH = /[\p{M}\uFE0E\uFE0F]/u;
+
+const WIDE =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u;
+
+function escaped(character: string): string {
+  return `\\u{${character.codePointAt(0)?.toString(16)}}`;
+}

@@ -1,0 +1,87 @@
+import { formatDuration } from "../lib/durations.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { safeLine, safeText } from "./display.ts";
+import type { Ending, TicketLine } from "./reporter.ts";
+import { tableLines } from "./table.ts";
+import type { Output, Style } from "./terminal.ts";
+import { commandFor, sentenceFor } from "./waiting.ts";
+import { counted } from "./words.ts";
+
+/** The last lines of a command that ran a session: what became of every ticket, where things lie, and what to type next. */
+export function endingLines(output: Output, ending: Ending): string[] {
+  const lines = [""];
+  if (ending.tickets.length > 0) lines.push(...ticketTable(ending.tickets, output), "");
+  lines.push(output.style(headlineStyle(ending), headline(ending)));
+  if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
+  if (ending.result) lines.push(...safeText(JSON.stringify(ending.result, null, 2)).split("\n"));
+  if (ending.waiting.length > 0) {
+    lines.push("", "A person is needed:");
+    for (const one of ending.waiting) {
+      lines.push(`  ${output.style("yellow", "?")} ${sentenceFor(one)}`, `      ${commandFor(ending.session_id, one)}`);
+    }
+  }
+  lines.push("");
+  if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
+  lines.push(`log     ${safeLine(ending.log)}`);
+  for (const [index, command] of ending.next.entries()) lines.push(`${index === 0 ? "next    " : "        "}${command}`);
+  return lines;
+}
+
+/** Tickets as a table: what is in trouble comes first in the eye by its colour, the order is the plan's. */
+export function ticketTable(tickets: readonly TicketLine[], output: Output): string[] {
+  const rows = tickets.map((ticket) => [
+    ticket.ticket_id,
+    ticket.status + reasonOf(ticket),
+    ticket.owner ?? "-",
+    String(ticket.attempt),
+    ticket.outputs.length > 0 ? `${ticket.title} -> ${ticket.outputs.join(", ")}` : ticket.title,
+  ]);
+  const columns = [
+    { heading: "TICKET", widest: 24 },
+    { heading: "STATE", widest: 36 },
+    { heading: "OWNER", widest: 16 },
+    { heading: "TRY" },
+    { heading: "WHAT" },
+  ];
+  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
+  return [
+    output.style("dim", heading),
+    ...lines.map((line, index) => {
+      const style = STATUS_STYLE[tickets[index]?.status ?? ""];
+      return style ? output.style(style, line) : line;
+    }),
+  ];
+}
+
+const STATUS_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
+
+function reasonOf({ reason, blocked_by }: TicketLine): string {
+  if (blocked_by !== undefined) return ` (waits for ${blocked_by})`;
+  return reason === undefined ? "" : ` (${reason})`;
+}
+
+function headline({ session_id, state, outcome, tickets, usage, elapsed_ms }: Ending): string {
+  const done = tickets.filter((ticket) => ticket.status === "done").length;
+  const figures = [
+    ...(tickets.length > 0 ? [`${done} of ${counted(tickets.length, "ticket")} done`] : []),
+    `${numberOf(usage, "turns")} turns`,
+    costOf(usage),
+    ...(elapsed_ms === undefined ? [] : [formatDuration(elapsed_ms)]),
+  ];
+  return `${session_id} is ${outcome ?? state}: ${figures.join(", ")}`;
+}
+
+function headlineStyle({ outcome }: Ending): Style {
+  if (outcome === "done") return "green";
+  return outcome === undefined ? "yellow" : "red";
+}
+
+function numberOf(usage: JsonObject, key: string): number {
+  const value = usage[key];
+  return typeof value === "number" ? value : 0;
+}
+
+function costOf(usage: JsonObject): string {
+  const cost = usage.cost_usd;
+  return typeof cost === "number" ? `$${cost.toFixed(2)}` : "cost unknown";
+}

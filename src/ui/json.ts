@@ -1,0 +1,39 @@
+import type { Output } from "./terminal.ts";
+import type { Ending, Reporter } from "./reporter.ts";
+
+/**
+ * One JSON object a line, for programs: first `hello`, then every record as it is written and every question, at last `result`.
+ * Nothing else is ever on that stream.
+ */
+export function jsonReporter(out: Output): Reporter {
+  const say = (value: object) => out.line(JSON.stringify(value));
+  return {
+    begin: ({ session_id, version, requirement, workspace, resumed }) =>
+      say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed }),
+    event(event) {
+      if (event.kind === "record") say({ type: "record", sequence: event.sequence, ...event.record });
+    },
+    asked: (waiting) => say({ type: "waiting", ...waiting }),
+    end: (ending) => say(result(ending)),
+  };
+}
+
+function result(ending: Ending): object {
+  const { session_id, exit_code, state, outcome, message, tickets, usage, waiting, report, log, next, failure } = ending;
+  return {
+    type: "result",
+    exit_code,
+    session_id,
+    state,
+    outcome,
+    message,
+    ...(failure ? { error: failure } : {}),
+    tickets,
+    ...(ending.result ? { result: ending.result } : {}),
+    usage,
+    waiting,
+    report,
+    log,
+    next,
+  };
+}

@@ -1,0 +1,71 @@
+import { formatDuration } from "../lib/durations.ts";
+import { recordLines } from "./record-lines.ts";
+import { clipped, safeLine, safeText } from "./display.ts";
+import { endingLines } from "./ending.ts";
+import type { Opening, Reporter, Standing } from "./reporter.ts";
+import type { Style, Terminal } from "./terminal.ts";
+import { showWaiting } from "./waiting.ts";
+import { counted } from "./words.ts";
+
+/** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
+const HEARTBEAT_MS = 30_000;
+
+/** Width of the column of ticket ids; longer ones are cut. */
+const TICKET_WIDTH = 16;
+
+/** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
+export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
+  let opening: Opening | undefined;
+  let heartbeat: NodeJS.Timeout | undefined;
+
+  const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
+    const name = safeLine(ticket ?? "-");
+    const column = (name.length > TICKET_WIDTH ? `${name.slice(0, TICKET_WIDTH - 1)}…` : name).padEnd(TICKET_WIDTH);
+    const shown = style ? out.style(style, safeLine(text)) : safeLine(text);
+    out.line(`${timeOf(at)} ${opening?.session_id ?? "-"} ${column} ${shown}`);
+    heartbeat?.refresh();
+  };
+
+  return {
+    begin(begun) {
+      opening = begun;
+      const { session_id, requirement, workspace, resumed } = begun;
+      const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
+      out.line(out.style("bold", `${resumed ? "Going on with" : "Session"} ${session_id}${words}`));
+      out.line(out.style("dim", `in ${safeLine(workspace)}; from elsewhere: bosun status ${session_id}`));
+      heartbeat = setInterval(() => line(new Date(), undefined, pulse(begun.now())), HEARTBEAT_MS);
+      heartbeat.unref();
+    },
+    event(event) {
+      if (event.kind === "record") {
+        const { record } = event;
+        const at = new Date(record.record.received_at);
+        for (const told of recordLines(record)) line(at, told.ticket, told.text, told.style);
+      } else if (event.kind === "stopping" && event.reason === "signal") {
+        const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
+        const asked = event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
+        err.line(`Stopping: ${asked}. Once more kills them.`);
+      }
+    },
+    asked(waiting) {
+      line(new Date(), "ticket_id" in waiting ? waiting.ticket_id : undefined, "WAITS FOR A PERSON", "yellow");
+      showWaiting(out, opening?.session_id ?? "", waiting);
+    },
+    end(ending) {
+      clearInterval(heartbeat);
+      if (ending.failure) err.line(safeText(ending.failure.message));
+      for (const text of endingLines(out, ending)) out.line(text);
+    },
+  };
+}
+
+function pulse({ state, counts, turns, waiting }: Standing): string {
+  const states = Object.entries(counts).map(([status, count]) => `${status}=${count}`);
+  return ["HEARTBEAT", `state=${state}`, ...states, `turns=${turns}`, `waiting=${waiting}`].join(" ");
+}
+
+function timeOf(at: Date): string {
+  const two = (value: number) => String(value).padStart(2, "0");
+  const milliseconds = String(at.getMilliseconds()).padStart(3, "0");
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${milliseconds}`;
+}

@@ -1,0 +1,82 @@
+import { createInterface } from "node:readline";
+import { safeLine, safeText } from "./display.ts";
+import type { Terminal } from "./terminal.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** What a person typed; `left` when they closed the input (Ctrl-D) or the question was taken away. */
+export type Typed = { readonly kind: "text"; readonly text: string } | { readonly kind: "left" };
+
+/** One of a few things to choose from; `key` is what the caller gets. */
+export interface Choice<K extends string> {
+  readonly key: K;
+  readonly label: string;
+}
+
+/**
+ * Asks for one line. Ctrl-C is passed on to the process as SIGINT, since the terminal no longer does it while a line is edited.
+ */
+export function promptLine({ input, err }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
+  if (signal.aborted) return Promise.resolve({ kind: "left" });
+  const lines = createInterface({ input, output: err.stream, terminal: true });
+  return new Promise<Typed>((resolve) => {
+    const take = () => lines.close();
+    signal.addEventListener("abort", take);
+    lines.on("SIGINT", () => process.emit("SIGINT"));
+    lines.on("close", () => {
+      signal.removeEventListener("abort", take);
+      resolve({ kind: "left" });
+    });
+    lines.question(label, (text) => {
+      resolve({ kind: "text", text: text.trim() });
+      lines.close();
+    });
+  });
+}
+
+/**
+ * Asks a question of an agent: Enter takes the default, a number picks an option, anything else is the answer. Asks again while
+ * there is nothing to take.
+ */
+export async function promptQuestion(
+  terminal: Terminal,
+  question: Extract<Waiting, { kind: "question" }>,
+  place: { readonly number: number; readonly of: number },
+  signal: AbortSignal,
+): Promise<Typed> {
+  const { err } = terminal;
+  const about = question.ticket_id === undefined ? "" : `  (ticket ${question.ticket_id})`;
+  err.line();
+  err.line(err.style("bold", `Question ${place.number} of ${place.of}${about}`));
+  for (const line of safeText(question.text).split("\n")) err.line(`  ${line}`);
+  if (question.why !== undefined) err.line(err.style("dim", `  why: ${safeLine(question.why)}`));
+  for (const [index, option] of question.options.entries()) {
+    err.line(`  ${index + 1}  ${safeLine(option)}${option === question.default ? err.style("dim", "  (default)") : ""}`);
+  }
+  if (question.default !== undefined && !question.options.includes(question.default)) {
+    err.line(`  Enter: ${safeLine(question.default)}`);
+  }
+  for (;;) {
+    const typed = await promptLine(terminal, "> ", signal);
+    if (typed.kind === "left") return typed;
+    const picked = /^\d{1,3}$/.test(typed.text) ? question.options[Number(typed.text) - 1] : undefined;
+    const text = typed.text === "" ? question.default : (picked ?? typed.text);
+    if (text !== undefined) return { kind: "text", text };
+    err.line("  There is no default: type an answer, or Ctrl-D to leave it open.");
+  }
+}
+
+/** Asks for one of the choices, by its number; undefined if the person left. */
+export async function promptChoice<K extends string>(
+  terminal: Terminal,
+  choices: readonly Choice<K>[],
+  signal: AbortSignal,
+): Promise<K | undefined> {
+  for (const [index, { label }] of choices.entries()) terminal.err.line(`  ${index + 1}  ${label}`);
+  for (;;) {
+    const typed = await promptLine(terminal, "> ", signal);
+    if (typed.kind === "left") return undefined;
+    const choice = choices[Number(typed.text) - 1];
+    if (choice) return choice.key;
+    terminal.err.line(`  Type a number from 1 to ${choices.length}, or Ctrl-D to leave it open.`);
+  }
+}

@@ -1,0 +1,150 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+import { clipped } from "./display.ts";
+import type { Style } from "./terminal.ts";
+import { allWords, counted, wordsOf } from "./words.ts";
+
+/** One line of a record for people: the ticket it is about, what happened, and how it should catch the eye. */
+export interface RecordLine {
+  readonly ticket: string | undefined;
+  readonly text: string;
+  readonly style?: Style;
+}
+
+const QUOTE_WIDTH = 100;
+
+/**
+ * What a record means to somebody who follows a session: a line for every transition, and for what else they would want to
+ * know. Requests, progress and what merely repeats a transition give none. Questions are told by the reporter, with the answer's command.
+ */
+export function recordLines(record: UnsealedRecord): RecordLine[] {
+  const { effects = [], disposition, ticket_id } = record.record;
+  if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record) }];
+  if (effects.length === 0) {
+    const told = eventOf(record);
+    return told ? [{ ticket: ticket_id, ...told }] : [];
+  }
+  const why = details(record);
+  return effects.map((effect): RecordLine => {
+    const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
+    const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
+    const style = STATE_STYLE[effect.to];
+    return {
+      ticket: effect.ticket_id,
+      text: `${effect.from ?? "new"} -> ${effect.to}${reason}${own}`,
+      ...(style ? { style } : {}),
+    };
+  });
+}
+
+const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
+
+function setAside({ source, payload_type, payload, record }: UnsealedRecord): Omit<RecordLine, "ticket"> {
+  const why = typeof payload.message === "string" ? ` ${quoted(payload.message)}` : "";
+  const what = payload_type === "error" ? "a message" : payload_type;
+  return { text: `${record.disposition.toUpperCase()} ${what} of ${source}${why}`, style: "dim" };
+}
+
+function details({ source, payload_type, payload, record }: UnsealedRecord): string {
+  const parts: string[] = [];
+  if (payload_type === "report" || payload_type === "turn_failed") {
+    if (record.attempt !== undefined) parts.push(`attempt=${record.attempt}`);
+  }
+  if (source !== "scheduler" && source !== "user") parts.push(`by=${source}`);
+  const said = summaryOf(payload_type, payload);
+  if (said !== "") parts.push(quoted(said));
+  return parts.length === 0 ? "" : `  ${parts.join(" ")}`;
+}
+
+function summaryOf(payload_type: string, payload: JsonObject): string {
+  if (payload_type === "instruction" || payload_type === "plan") return "";
+  if (payload_type === "review" && payload.decision === "changes_requested") {
+    const changes = allWords(payload.requested_changes);
+    return changes.length > 0 ? changes.join("; ") : wordsOf(payload.notes);
+  }
+  const said = payload.summary ?? payload.message ?? payload.notes;
+  return wordsOf(said);
+}
+
+function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined {
+  const { payload_type, payload, source, target } = record;
+  switch (payload_type) {
+    case "turn_request":
+      return record.record.ticket_id === undefined ? { text: `asked ${target}`, style: "dim" } : undefined;
+    case "plan":
+      return { text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}`, style: "bold" };
+    case "approval_request":
+      return undefined;
+    case "approval":
+      return { text: `${String(payload.decision).toUpperCase()} by ${who(record)}${said(payload.notes)}` };
+    case "clarification_response":
+      return { text: `ANSWERED by ${who(record)} ${quoted(answersOf(payload))}` };
+    case "turn_failed":
+      return { text: `FAILED ${target === "session" ? "" : `${target} `}${codeOf(payload)}`, style: "yellow" };
+    case "error":
+      return { text: `ERROR ${source} ${codeOf(payload)}`, style: "yellow" };
+    case "check_result":
+      return checks(payload);
+    case "artifact_ref":
+      return { text: `artifact ${wordsOf(payload.label)}${sizeOf(payload.size_bytes)}`, style: "dim" };
+    case "user_command":
+      return { text: `${String(payload.command).toUpperCase()} by ${who(record)}${said(payload.text)}` };
+    case "session_recovered":
+      return { text: `RESUMED ${counted(lengthOf(payload.turns), "turn")} to repeat` };
+    case "session_reopened":
+      return { text: `REOPENED${said(payload.reason)}` };
+    case "session_stopped":
+      return { text: `STOPPED ${String(payload.reason)}${said(payload.message)}`, style: "yellow" };
+    case "session_closed":
+      return closed(payload);
+    case "opinion":
+      return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text)}` };
+    case "verdict":
+      return { text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text)}`, style: "bold" };
+    default:
+      return undefined;
+  }
+}
+
+function checks(payload: JsonObject): Omit<RecordLine, "ticket"> {
+  const results = (Array.isArray(payload.results) ? payload.results : []) as JsonObject[];
+  const failed = results.filter((result) => result.passed !== true);
+  if (failed.length === 0) return { text: `checks: ${results.length} passed`, style: "dim" };
+  const names = failed.map((result) => wordsOf(result.criterion)).join("; ");
+  return { text: `checks: ${failed.length} of ${results.length} FAILED ${quoted(names)}`, style: "yellow" };
+}
+
+function closed(payload: JsonObject): Omit<RecordLine, "ticket"> {
+  const reason = typeof payload.reason === "string" ? ` reason=${payload.reason}` : "";
+  return { text: `CLOSED ${String(payload.outcome)}${reason}`, style: payload.outcome === "done" ? "green" : "red" };
+}
+
+function codeOf(payload: JsonObject): string {
+  return `${String(payload.code)}${said(payload.message)}${said(payload.resolution_hint)}`;
+}
+
+function answersOf(payload: JsonObject): string {
+  const answers = (Array.isArray(payload.answers) ? payload.answers : []) as JsonObject[];
+  return answers.map((answer) => `${String(answer.question_id)}: ${wordsOf(answer.text)}`).join("; ");
+}
+
+function who({ source, record }: UnsealedRecord): string {
+  return record.actor ? `${record.actor.user} (${record.actor.via})` : source;
+}
+
+function sizeOf(bytes: unknown): string {
+  return typeof bytes === "number" ? ` ${bytes} bytes` : "";
+}
+
+function lengthOf(value: unknown): number {
+  return Array.isArray(value) ? value.length : 0;
+}
+
+function said(value: JsonObject[string]): string {
+  const words = wordsOf(value);
+  return words === "" ? "" : ` ${quoted(words)}`;
+}
+
+function quoted(text: string): string {
+  return `"${clipped(text, QUOTE_WIDTH)}"`;
+}

@@ -1,0 +1,73 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { SessionEvent } from "../runtime/bus.ts";
+import type { Waiting } from "./waiting.ts";
+
+/** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
+export interface Reporter {
+  /** The session is about to run. */
+  begin(opening: Opening): void;
+  event(event: SessionEvent): void;
+  /** A person is asked, and how it can be answered from anywhere. */
+  asked(waiting: Waiting): void;
+  /** The last word; nothing comes after it. */
+  end(ending: Ending): void;
+}
+
+/** What is known of a session before it runs. */
+export interface Opening {
+  readonly session_id: string;
+  readonly version: string;
+  readonly requirement: string | undefined;
+  readonly workspace: string;
+  /** Whether the session was there before. */
+  readonly resumed: boolean;
+  /** Seconds the agents get to end when the session is stopped. */
+  readonly kill_grace_s: number;
+  /** The tickets as they stand now, for the heartbeat. */
+  readonly now: () => Standing;
+}
+
+/** How far a session is, in figures. */
+export interface Standing {
+  readonly state: string;
+  readonly counts: Readonly<Record<string, number>>;
+  readonly turns: number;
+  readonly waiting: number;
+}
+
+/** How a command that ran a session leaves it. */
+export interface Ending {
+  readonly session_id: string;
+  readonly exit_code: number;
+  readonly state: string;
+  /** Why it stopped, or why it ended as it did; for people. */
+  readonly message: string | undefined;
+  readonly failure: Failure | undefined;
+  readonly outcome: string | undefined;
+  readonly tickets: readonly TicketLine[];
+  readonly usage: JsonObject;
+  /** How long this command ran it; undefined if it did not. */
+  readonly elapsed_ms: number | undefined;
+  /** What a mode without tickets came to. */
+  readonly result: JsonObject | undefined;
+  readonly waiting: readonly Waiting[];
+  /** Where the final report lies, if there is one. */
+  readonly report: string | undefined;
+  /** The folder with the session's record. */
+  readonly log: string;
+  /** Commands that make sense now. */
+  readonly next: readonly string[];
+}
+
+/** A ticket as the last table shows it. */
+export interface TicketLine {
+  readonly ticket_id: string;
+  readonly status: string;
+  readonly title: string;
+  readonly attempt: number;
+  readonly reason?: string;
+  readonly blocked_by?: string;
+  readonly owner?: string;
+  readonly outputs: readonly string[];
+}

@@ -1,0 +1,19 @@
+import { safeText } from "./display.ts";
+import type { Reporter } from "./reporter.ts";
+import type { Terminal } from "./terminal.ts";
+import { showWaiting } from "./waiting.ts";
+
+/** Says nothing of a session that went well; of any other, why it ended and what to do, as a message. */
+export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
+  return {
+    begin() {},
+    event() {},
+    asked() {},
+    end({ exit_code, session_id, message, waiting, next }) {
+      if (exit_code === 0) return;
+      if (message !== undefined) err.line(`${session_id}: ${safeText(message)}`);
+      for (const one of waiting) showWaiting(err, session_id, one);
+      for (const command of next) err.line(`  ${command}`);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { styleText } from "node:util";
+
+/** Where a command's results go (`out`), its messages (`err`), and where a person types. */
+export interface Terminal {
+  readonly out: Output;
+  readonly err: Output;
+  readonly input: NodeJS.ReadStream;
+  /** Whether a person sits there who can be asked: input and messages are a terminal, and this is no automatic build. */
+  readonly hasPerson: boolean;
+}
+
+/** The colours and weights the product uses. */
+export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
+
+/** A stream of lines. Whoever writes text of foreign origin makes it safe first (`display.ts`). */
+export interface Output {
+  readonly stream: NodeJS.WriteStream;
+  line(text?: string): void;
+  /** Keeps lines back while a person types at the same terminal; the returned function lets them out. */
+  hold(): () => void;
+  /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
+  style(style: Style, text: string): string;
+  /** The terminal's columns; 100 where there is none. */
+  readonly width: number;
+}
+
+const WIDTH_WITHOUT_TERMINAL = 100;
+
+/** The terminal of this process. */
+export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
+  const { stdin, stdout, stderr } = process;
+  const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
+  return {
+    out: outputOn(stdout),
+    err: outputOn(stderr),
+    input: stdin,
+    hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
+  };
+}
+
+function outputOn(stream: NodeJS.WriteStream): Output {
+  let broken = false;
+  let held: string[] | undefined;
+  // A reader that has gone (`| head`) takes the output with it, and nothing else.
+  stream.on("error", () => {
+    broken = true;
+  });
+  return {
+    stream,
+    line(text = "") {
+      if (held) held.push(text);
+      else if (!broken) stream.write(`${text}\n`);
+    },
+    hold() {
+      if (stream.isTTY) held ??= [];
+      return () => {
+        const lines = held ?? [];
+        held = undefined;
+        for (const line of lines) this.line(line);
+      };
+    },
+    style: (style, text) => styleText(style, text, { stream }),
+    get width() {
+      return stream.columns ?? WIDTH_WITHOUT_TERMINAL;
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { clipped, safeLine, safeText } from "./display.ts";
+import type { Output } from "./terminal.ts";
+
+/** Something a person must say before a session, or one ticket of it, can go on. */
+export type Waiting =
+  | {
+      readonly kind: "question";
+      readonly ask_id: string;
+      /** Scoped, as it is to be answered: `c2.q1`. */
+      readonly question_id: string;
+      readonly text: string;
+      readonly why?: string;
+      readonly options: readonly string[];
+      readonly default?: string;
+      readonly ticket_id?: string;
+    }
+  | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
+  | { readonly kind: "review"; readonly ask_id: string; readonly ticket_id: string };
+
+/** The command that answers it from anywhere. */
+export function commandFor(session_id: string, waiting: Waiting): string {
+  switch (waiting.kind) {
+    case "question":
+      return `bosun answer ${session_id} ${waiting.question_id} ${answerFor(waiting)}`;
+    case "approval":
+      return waiting.about === "plan" ? `bosun plan ${session_id} --approve` : `bosun review ${session_id} --approve`;
+    case "review":
+      return `bosun review ${session_id} ${waiting.ticket_id} --approve`;
+  }
+}
+
+/** What it is, in one line of plain words. */
+export function sentenceFor(waiting: Waiting): string {
+  switch (waiting.kind) {
+    case "question":
+      return `${waiting.question_id}: ${safeLine(waiting.text)}`;
+    case "approval":
+      return waiting.about === "plan" ? "The plan waits to be approved." : "The result waits to be accepted.";
+    case "review":
+      return `The work on ${waiting.ticket_id} waits for your review.`;
+  }
+}
+
+/** The whole of it, with everything one needs to answer. */
+export function showWaiting(output: Output, session_id: string, waiting: Waiting): void {
+  const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (ticket ${waiting.ticket_id})` : "";
+  output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
+  if (waiting.kind === "question") {
+    if (waiting.why !== undefined) for (const line of safeText(waiting.why).split("\n")) output.line(`      why: ${line}`);
+    if (waiting.options.length > 0) output.line(`      options: ${waiting.options.map(safeLine).join(" | ")}`);
+    if (waiting.default !== undefined) output.line(`      default: ${safeLine(waiting.default)}`);
+  }
+  output.line(`      ${commandFor(session_id, waiting)}`);
+}
+
+function answerFor(question: Extract<Waiting, { kind: "question" }>): string {
+  const example = question.default ?? question.options[0];
+  return example === undefined ? '"…"' : quoted(clipped(example, 60));
+}
+
+function quoted(text: string): string {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}

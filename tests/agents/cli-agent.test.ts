@@ -1,0 +1,229 @@
+import { access, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { cliAgent } from "../../src/agents/cli/agent.ts";
+import { embeddedLauncher, type Launcher } from "../../src/agents/launcher.ts";
+import type { TurnRequest } from "../../src/kernel/agent.ts";
+import { Cleanup, livingInGroup } from "./cleanup.ts";
+import { AgentRig, envelope, type Puppet, REPORT } from "./rig.ts";
+
+let cleanup: Cleanup;
+let rig: AgentRig;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  rig = await AgentRig.open(cleanup);
+});
+afterEach(() => cleanup.run());
+
+/** Runs a turn of a program that nobody drives. */
+function simply(request: TurnRequest, launcher: Launcher = embeddedLauncher(), signal = new AbortController().signal) {
+  return cliAgent({ launcher, settings: rig.settings() }).turn(request, { signal, started: async () => {}, emit: () => {} });
+}
+
+function withCommand(...cli_command: string[]): TurnRequest {
+  return rig.request({ request: { role: { role_id: "worker", type: "worker", cli_command } } });
+}
+
+describe("a turn of a command-line agent", () => {
+  test("gives one request line and end of file, and takes the answer with the exit", async () => {
+    const { puppet, result, events } = await rig.turn();
+    const { lines, size } = (await puppet.ask({ do: "read" }, "input")) as unknown as { lines: string[]; size: number };
+    expect(lines).toHaveLength(1);
+    expect(size).toBeGreaterThan(0);
+    const request = JSON.parse(lines[0] ?? "") as Record<string, unknown>;
+    expect(request).toMatchObject({
+      session_id: "s-1",
+      source: "scheduler",
+      target: "worker",
+      payload_type: "turn_request",
+      version: "1.0",
+      payload: { turn_id: "t7", expects: ["report", "error"], workspace: rig.directory },
+    });
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    expect(await result).toEqual({
+      answer: { payload_type: "report", payload: { status: "completed", summary: "Done." } },
+      exit: { code: 0, signal: null },
+      refused: [],
+    });
+    expect(events).toEqual([]);
+    expect(livingInGroup(puppet.pid)).toEqual([]);
+  });
+
+  test("gives no work before the start is on record", async () => {
+    const recorded = Promise.withResolvers<void>();
+    const { puppet, result, identities } = await rig.turn({ started: recorded.promise });
+    expect(identities).toMatchObject([{ pid: puppet.pid }]);
+    const input = puppet.ask({ do: "read" }, "input");
+    let given = false;
+    void input.then(() => {
+      given = true;
+    });
+    // A round trip through the puppet: had it been given anything, it would have said so before.
+    await puppet.ask({ do: "environment" }, "environment");
+    expect(given).toBe(false);
+    recorded.resolve();
+    expect(await input).toMatchObject({ lines: [expect.stringContaining("turn_request")] });
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    expect((await result).answer).toBeDefined();
+  });
+
+  test("ends the process without work when the start cannot be recorded", async () => {
+    const recorded = Promise.withResolvers<void>();
+    const { puppet, result, identities } = await rig.turn({ started: recorded.promise });
+    recorded.reject(new Error("disk full"));
+    expect((await result).failure).toMatchObject({ code: "internal" });
+    expect(identities).toHaveLength(1);
+    expect(livingInGroup(puppet.pid)).toEqual([]);
+  });
+
+  test("gives no work when it is cancelled while its start is being recorded", async () => {
+    const recorded = Promise.withResolvers<void>();
+    const prepare = async (puppet: Puppet) => {
+      await puppet.ask({ do: "ignore", signal: "SIGTERM" }, "ignoring");
+    };
+    const turn = await rig.turn({ started: recorded.promise, prepare, settings: { kill_grace_ms: 1_000 } });
+    let given: unknown;
+    void turn.puppet.ask({ do: "read" }, "input").then((input) => {
+      given = input;
+    });
+    turn.abort.abort();
+    recorded.resolve();
+    expect((await turn.result).failure?.code).toBe("cancelled");
+    expect(given).toBeUndefined();
+  });
+
+  test("ends a process that was started while it was cancelled", async () => {
+    const abort = new AbortController();
+    const pids: number[] = [];
+    const launcher: Launcher = {
+      launch: async (spec) => {
+        const launched = await embeddedLauncher().launch(spec);
+        if (launched.ok) pids.push(launched.value.identity.pid);
+        abort.abort();
+        return launched;
+      },
+    };
+    const result = await simply(withCommand("sleep", "600"), launcher, abort.signal);
+    expect(result.failure?.code).toBe("cancelled");
+    expect(pids).toHaveLength(1);
+    expect(pids.flatMap(livingInGroup)).toEqual([]);
+  });
+
+  test("starts nothing when it is cancelled already", async () => {
+    const launcher: Launcher = {
+      launch: () => {
+        throw new Error("it was started");
+      },
+    };
+    const result = await simply(rig.request(), launcher, AbortSignal.abort());
+    expect(result.failure?.code).toBe("cancelled");
+  });
+
+  test("gives a program that cannot be started as a failure of its own kind", async () => {
+    const result = await simply(withCommand("no-such-agent"));
+    expect(result.failure).toMatchObject({ code: "environment", details: { errno: "ENOENT" } });
+    expect(result.failure?.hint).toBeDefined();
+  });
+
+  test("shows an agent the allow-listed environment, the role's own and the wire's, and nothing else", async () => {
+    const { puppet } = await rig.turn({
+      environment: { AGENT_KEY: "k", BOSUN_ROLE_ID: "manager", TERM: "xterm" },
+      settings: {
+        environment: {
+          PATH: process.env["PATH"],
+          HOME: "/home/u",
+          LANG: "C.UTF-8",
+          LC_ALL: "C",
+          XDG_CACHE_HOME: "/c",
+          TZ: "UTC",
+          OPENAI_API_KEY: "secret",
+          AWS_SECRET_ACCESS_KEY: "secret",
+          NODE_OPTIONS: "--no-warnings",
+          LD_PRELOAD: "",
+          BOSUN_HOME: "/h",
+          PATHOLOGY: "x",
+        },
+      },
+    });
+    const { environment, directory } = (await puppet.ask({ do: "environment" }, "environment")) as unknown as {
+      environment: Record<string, string>;
+      directory: string;
+    };
+    expect(directory).toBe(rig.directory);
+    expect(environment).toEqual({
+      PATH: process.env["PATH"],
+      HOME: "/home/u",
+      LANG: "C.UTF-8",
+      LC_ALL: "C",
+      XDG_CACHE_HOME: "/c",
+      TZ: "UTC",
+      TERM: "xterm",
+      AGENT_KEY: "k",
+      BOSUN_SESSION_ID: "s-1",
+      BOSUN_TURN_ID: "t7",
+      BOSUN_TICKET_ID: "T-1",
+      BOSUN_ATTEMPT: "2",
+      BOSUN_ROLE_ID: "worker",
+      BOSUN_ARTIFACTS_DIR: join(rig.directory, "artifacts"),
+      BOSUN_SLOT: "4",
+    });
+  });
+
+  test("keeps console text in a file for each stream and emits it, redacted", async () => {
+    const { puppet, result, events } = await rig.turn({ settings: { redact: (text) => text.replaceAll("hunter2", "***") } });
+    await puppet.print("thinking about hunter2\n\u001b[31mred\n");
+    await puppet.print("warning hunter2", "stderr");
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 4 });
+    expect((await result).failure?.details).toMatchObject({ stderr_tail: "warning ***" });
+    const output = join(rig.directory, "output");
+    expect(await readFile(join(output, "t7.3.stdout.log"), "utf8")).toBe("thinking about ***\n\u001b[31mred\n");
+    expect(await readFile(join(output, "t7.3.stderr.log"), "utf8")).toBe("warning ***\n");
+    expect(events).toContainEqual({ kind: "console", stream: "stdout", text: "thinking about ***" });
+    expect(events).toContainEqual({ kind: "console", stream: "stderr", text: "warning ***" });
+  });
+
+  test("makes no file for an agent that prints only messages", async () => {
+    const { puppet, result } = await rig.turn();
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    await result;
+    await expect(access(join(rig.directory, "output"))).rejects.toThrow("ENOENT");
+  });
+
+  test("goes on when the console text cannot be kept", async () => {
+    const occupied = join(rig.directory, "occupied");
+    await writeFile(occupied, "");
+    const { puppet, result } = await rig.turn({ request: { output_directory: occupied } });
+    await puppet.print("some text\n");
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    const { answer, failure } = await result;
+    expect(answer).toBeDefined();
+    expect(failure).toBeUndefined();
+  });
+
+  test("emits at most a thousand console lines and keeps them all in the file", async () => {
+    const { puppet, result, events } = await rig.turn();
+    await puppet.print("line\n".repeat(5_000));
+    puppet.tell({ do: "exit", code: 0 });
+    await result;
+    expect(events).toHaveLength(1_000);
+    const kept = await readFile(join(rig.directory, "output", "t7.3.stdout.log"), "utf8");
+    expect(kept.length).toBe(25_000);
+  });
+
+  test("says first what came first", async () => {
+    const { puppet, result, events } = await rig.turn();
+    await puppet.print("one\n");
+    await puppet.print(envelope("report", { status: "progress", summary: "Half." }));
+    await puppet.print("two\n");
+    await puppet.print(REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    await result;
+    expect(events.map((event) => (event.kind === "console" ? event.text : event.kind))).toEqual(["one", "envelope", "two"]);
+  });
+});

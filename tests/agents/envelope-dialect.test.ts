@@ -1,0 +1,139 @@
+import { describe, expect, test } from "vitest";
+import { EnvelopeReader, requestLine } from "../../src/agents/cli/envelope-dialect.ts";
+import type { TurnEvent, TurnRequest } from "../../src/kernel/agent.ts";
+import { validateEnvelope } from "../../src/protocol/envelope.ts";
+import { envelope, REPORT } from "./rig.ts";
+
+const REQUEST: TurnRequest = {
+  session_id: "s-1",
+  role: { role_id: "worker", type: "worker", cli_command: ["agent"] },
+  stamp: { turn_id: "t7", subject: "T-1", attempt: 1, run: 1 },
+  payload: {
+    turn_id: "t7",
+    role_id: "worker",
+    expects: ["report"],
+    message: { payload_type: "instruction", payload: { summary: "Line\u2028separators and\nnewlines." } },
+    context: {},
+    workspace: "/w",
+    artifacts_dir: "/a",
+  },
+  timeout_ms: 1_000,
+  idle_timeout_ms: 1_000,
+  slot: 1,
+  output_directory: "/o",
+};
+
+function hear(...lines: (string | Buffer)[]) {
+  const events: TurnEvent[] = [];
+  const reader = new EnvelopeReader(REQUEST, (event) => events.push(event), (text) => text.replaceAll("hunter2", "[redacted]"));
+  const meant = lines.map((line) => reader.read(Buffer.from(typeof line === "string" ? line.trimEnd() : line), false));
+  return { reader, events, meant };
+}
+
+describe("the request line", () => {
+  test("is one line, a valid envelope, and the same bytes for the same request and time", () => {
+    const line = requestLine(REQUEST, "2026-01-02T03:04:05Z");
+    expect(line.indexOf("\n")).toBe(line.length - 1);
+    const envelope = JSON.parse(line) as Record<string, unknown>;
+    expect(validateEnvelope(envelope)).toMatchObject({ ok: true });
+    expect(envelope).toMatchObject({ source: "scheduler", target: "worker", payload_type: "turn_request" });
+    expect(requestLine(REQUEST, "2026-01-02T03:04:05Z")).toBe(line);
+  });
+});
+
+describe("the envelope reader", () => {
+  test("takes a line for a message only if it begins with a brace and has a payload_type", () => {
+    const { meant, events, reader } = hear("plain text", '{"level":"info"}', ` ${REPORT}`, "{ not json", "[1]", "", "{}");
+    expect(meant).toEqual([false, false, false, false, false, false, false]);
+    expect(events).toEqual([]);
+    expect(reader.answer).toBeUndefined();
+  });
+
+  test("takes the first message that the turn expects as the answer", () => {
+    const { reader, events } = hear(REPORT);
+    expect(reader.answer).toEqual({ payload_type: "report", payload: { status: "completed", summary: "Done." } });
+    expect(events).toEqual([]);
+  });
+
+  test("takes an error as the answer to any turn", () => {
+    const { reader } = hear(envelope("error", { code: "conflict", message: "I cannot." }));
+    expect(reader.answer?.payload_type).toBe("error");
+  });
+
+  test("hears artifacts and progress before the answer, and neither is the answer", () => {
+    const { reader, events } = hear(
+      envelope("artifact_ref", { label: "log", uri: "log.txt" }),
+      envelope("report", { status: "progress", summary: "Half." }),
+      REPORT,
+    );
+    expect(events.map((event) => event.kind)).toEqual(["envelope", "envelope"]);
+    expect(reader.answer?.payload).toMatchObject({ status: "completed" });
+  });
+
+  test("tells a repeated answer from another one that comes too late", () => {
+    const { reader, events } = hear(REPORT, REPORT, envelope("report", { status: "error", summary: "No." }));
+    expect(events).toEqual([
+      { kind: "duplicate", payload_type: "report" },
+      { kind: "late", payload_type: "report", payload: { status: "error", summary: "No." } },
+    ]);
+    expect(reader.answer?.payload).toMatchObject({ status: "completed" });
+  });
+
+  test("refuses with a reason and still takes the answer that follows", () => {
+    const { reader, events } = hear(envelope("report", { status: "fine" }), REPORT);
+    expect(events).toMatchObject([{ kind: "refused", refusal: { payload_type: "report", code: "validation_failed" } }]);
+    expect(reader.refused).toHaveLength(1);
+    expect(reader.answer).toBeDefined();
+  });
+
+  test.each([
+    ["another session", { session_id: "s-2" }],
+    ["another role", { source: "manager" }],
+    ["the person", { source: "user" }],
+    ["another target", { target: "worker" }],
+  ])("refuses what claims %s", (_, claim) => {
+    const { reader, events } = hear(envelope("report", { status: "completed" }, claim));
+    expect(events).toMatchObject([{ kind: "refused", refusal: { code: "not_permitted" } }]);
+    expect(reader.answer).toBeUndefined();
+  });
+
+  test("refuses a type that does not answer this turn, naming those that do", () => {
+    const { reader, events } = hear(envelope("review", { decision: "approved" }));
+    expect(events).toMatchObject([{ refusal: { code: "not_permitted", pointer: "/payload_type" } }]);
+    expect(reader.refused[0]?.message).toContain("report, error");
+  });
+
+  test("refuses a broken message, by its look, and takes other broken lines for console text", () => {
+    const broken = '{"payload_type":"report","payload":{"status":';
+    const badBytes = Buffer.concat([Buffer.from('{"payload_type":"report","x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]);
+    const { meant, reader } = hear(broken, badBytes, '{"half":');
+    expect(meant).toEqual([true, true, false]);
+    expect(reader.refused.map(({ code }) => code)).toEqual(["malformed_output", "malformed_output"]);
+  });
+
+  test("refuses a message that was cut at the limit as output_limit", () => {
+    const events: TurnEvent[] = [];
+    const reader = new EnvelopeReader(REQUEST, (event) => events.push(event), (text) => text);
+    expect(reader.read(Buffer.from('{"payload_type":"report","payload":{"summary":"xxx'), true)).toBe(true);
+    expect(reader.read(Buffer.from('{"something":"else'), true)).toBe(false);
+    expect(events).toMatchObject([{ kind: "refused", refusal: { code: "output_limit" } }]);
+  });
+
+  test("keeps the latest eight refusals and emits at most a thousand events, and still hears the answer", () => {
+    const bad = Array.from({ length: 1_200 }, (_, index) => envelope("report", { status: `no-${index}` }));
+    const { reader, events } = hear(...bad, REPORT);
+    expect(reader.refused).toHaveLength(8);
+    expect(events).toHaveLength(1_000);
+    expect(reader.answer).toBeDefined();
+  });
+
+  test("keeps a secret out of the excerpt of a refused line, also across its end", () => {
+    const padding = "x".repeat(2_040 - 40);
+    const { events } = hear(`{"payload_type":"report","a":"hunter2","b":"${padding}hunter2"`);
+    const [event] = events;
+    expect(event?.kind).toBe("refused");
+    const excerpt = event?.kind === "refused" ? event.excerpt : "";
+    expect(excerpt.length).toBeLessThanOrEqual(2_048);
+    expect(excerpt).not.toContain("hunter");
+  });
+});

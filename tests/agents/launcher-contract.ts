@@ -1,0 +1,155 @@
+import { once } from "node:events";
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Launched, Launcher } from "../../src/agents/launcher.ts";
+import { findProcess } from "../../src/agents/processes.ts";
+import { Cleanup, isLiving, killStray, livingInGroup, scratchDirectory } from "./cleanup.ts";
+
+const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
+
+/** What every launcher must do, whatever it starts processes with. */
+export function launcherContract(name: string, make: () => Launcher): void {
+  describe(`the launcher contract: ${name}`, () => {
+    let cleanup: Cleanup;
+    let directory: string;
+
+    beforeEach(async () => {
+      cleanup = new Cleanup();
+      directory = await scratchDirectory(cleanup);
+    });
+    afterEach(() => cleanup.run());
+
+    async function launch(command: readonly string[], environment: Record<string, string> = { PATH }): Promise<Launched> {
+      const launched = await make().launch({ command, directory, environment });
+      if (!launched.ok) throw new Error(launched.error.message);
+      cleanup.add(() => {
+        launched.value.signalGroup("SIGKILL");
+        launched.value.destroyPipes();
+      });
+      return launched.value;
+    }
+
+    async function failureOf(command: readonly string[], where = directory, environment: Record<string, string> = { PATH }) {
+      const launched = await make().launch({ command, directory: where, environment });
+      if (launched.ok) throw new Error("it started");
+      return launched.error;
+    }
+
+    test("carries stdin, stdout, stderr and the exit code", async () => {
+      const cat = await launch(["sh", "-c", "cat; echo oops >&2; exit 3"]);
+      const output = Promise.all([textOf(cat.stdout), textOf(cat.stderr)]);
+      cat.stdin.end("hello\n");
+      expect(await output).toEqual(["hello\n", "oops\n"]);
+      expect(await cat.exited).toEqual({ code: 3, signal: null });
+    });
+
+    test("runs in the given directory with the given environment and nothing else", async () => {
+      const env = await launch(["/usr/bin/env"], { ONLY: "this" });
+      expect(await textOf(env.stdout)).toBe("ONLY=this\n");
+      const where = await launch(["pwd"]);
+      expect((await textOf(where.stdout)).trim()).toBe(directory);
+    });
+
+    test("passes arguments as they are, past no shell", async () => {
+      const odd = ["$HOME", "a b", "*", "--flag", "", "'\"", "x;y"];
+      const echo = await launch(["printf", "%s\\n", ...odd]);
+      expect(await textOf(echo.stdout)).toBe(odd.map((word) => `${word}\n`).join(""));
+    });
+
+    test("names the process so that it can be found again while it lives, and not after", async () => {
+      const sleeper = await launch(["sleep", "600"]);
+      const { identity } = sleeper;
+      expect(isLiving(identity.pid)).toBe(true);
+      expect(identity.started).not.toBe("");
+      expect(findProcess(identity)).toBe("alive");
+      expect(findProcess({ pid: identity.pid, started: "1" })).toBe("gone");
+      sleeper.signalGroup("SIGKILL");
+      expect(await sleeper.exited).toEqual({ code: null, signal: "SIGKILL" });
+      expect(findProcess(identity)).toBe("gone");
+    });
+
+    test("makes the process the leader of its own group and signals the whole of it", async () => {
+      const family = await launch(["sh", "-c", "sleep 600 & echo started; wait"]);
+      await once(family.stdout, "data");
+      expect(livingInGroup(family.identity.pid)).toHaveLength(2);
+      expect(family.groupLives()).toBe(true);
+      family.signalGroup("SIGTERM");
+      await family.exited;
+      await expect.poll(() => livingInGroup(family.identity.pid)).toEqual([]);
+      expect(family.groupLives()).toBe(false);
+      family.signalGroup("SIGTERM");
+    });
+
+    test("tells the exit while somebody still holds the pipes, and lets go of them when told", async () => {
+      const daemon = await launch(["sh", "-c", "sleep 600 & echo $!"]);
+      const [line] = (await once(daemon.stdout, "data")) as [Buffer];
+      cleanup.add(() => killStray(Number(line.toString())));
+      expect(await daemon.exited).toEqual({ code: 0, signal: null });
+      expect(daemon.stdout.closed).toBe(false);
+      expect(daemon.groupLives()).toBe(true);
+      const closed = Promise.all([once(daemon.stdout, "close"), once(daemon.stderr, "close")]);
+      daemon.destroyPipes();
+      await closed;
+    });
+
+    test("loses no output of a process that is gone at once", async () => {
+      const quick = await launch(["sh", "-c", "printf %100000d 7"]);
+      const text = await textOf(quick.stdout);
+      expect(text.length).toBe(100_000);
+    });
+
+    test("survives input that nobody reads", async () => {
+      const deaf = await launch(["sh", "-c", "exec 0<&-; exit 0"]);
+      deaf.stdin.end("x".repeat(5_000_000));
+      expect(await deaf.exited).toEqual({ code: 0, signal: null });
+    });
+
+    test("gives a missing program as a failure that names it", async () => {
+      const missing = await failureOf(["no-such-program-here"]);
+      expect(missing).toMatchObject({ code: "environment", details: { program: "no-such-program-here", errno: "ENOENT" } });
+      expect(missing.message).toBe('Cannot start "no-such-program-here": there is no such program on the PATH.');
+      expect(missing.hint).toContain("Install it");
+    });
+
+    test("gives a missing path, and a script whose interpreter is missing, as failures", async () => {
+      expect((await failureOf([join(directory, "gone")])).message).toContain("there is no such file");
+      const script = join(directory, "script");
+      await writeFile(script, "#!/no/such/interpreter\n");
+      await chmod(script, 0o755);
+      expect((await failureOf([script])).message).toContain("interpreter");
+    });
+
+    test("gives a file without execute permission as a failure that says how to repair it", async () => {
+      const script = join(directory, "script");
+      await writeFile(script, "#!/bin/sh\n");
+      const refused = await failureOf([script]);
+      expect(refused.code).toBe("environment");
+      expect(refused.hint).toContain(`chmod +x "${script}"`);
+    });
+
+    test("gives a missing directory as a failure about the directory, not the program", async () => {
+      const nowhere = join(directory, "nowhere");
+      const refused = await failureOf(["true"], nowhere);
+      expect(refused.message).toBe(`Cannot start "true": its directory "${nowhere}" is not there.`);
+    });
+
+    test("gives arguments beyond what the system takes as a failure", async () => {
+      const refused = await failureOf(["true", "x".repeat(4_000_000)]);
+      expect(refused).toMatchObject({ code: "environment", details: { errno: "E2BIG" } });
+    });
+
+    test("refuses an empty command and NUL bytes before anything is started", async () => {
+      expect((await failureOf([])).code).toBe("configuration");
+      expect((await failureOf(["true", "a\0b"])).message).toContain("an argument holds a NUL byte");
+      expect((await failureOf(["true"], directory, { PATH, KEY: "a\0b" })).message).toContain('"KEY" holds a NUL byte');
+    });
+  });
+}
+
+async function textOf(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}

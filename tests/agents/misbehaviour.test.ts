@@ -1,0 +1,407 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { TurnResult } from "../../src/kernel/agent.ts";
+import { Cleanup, isLiving, killStray, livingInGroup, stateOf } from "./cleanup.ts";
+import { AgentRig, envelope, type Puppet, REPORT, type RunningTurn } from "./rig.ts";
+
+/** How long after its own grace periods a turn may take to settle, on a machine that is busy with other things. */
+const SETTLE_MS = 2_000 + 3_000;
+
+let cleanup: Cleanup;
+let rig: AgentRig;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  rig = await AgentRig.open(cleanup);
+});
+afterEach(() => cleanup.run());
+
+/** The result, with the two promises that hold for every turn: it settled in time, and nothing of its group is left. */
+async function settled({ result, puppet }: RunningTurn, within_ms = SETTLE_MS): Promise<TurnResult> {
+  const before = performance.now();
+  const end = await result;
+  expect(performance.now() - before).toBeLessThan(within_ms);
+  expect(livingInGroup(puppet.pid)).toEqual([]);
+  return end;
+}
+
+/** Starts a process below the puppet; if `detached`, outside its group, so that the test must end it. */
+async function spawnBelow(puppet: Puppet, order: { command: string[]; detached: boolean; hold: boolean }): Promise<number> {
+  const { pid } = (await puppet.ask({ do: "spawn", ...order }, "spawned")) as { pid: number };
+  cleanup.add(() => killStray(pid));
+  return pid;
+}
+
+async function ignoreSigterm(puppet: Puppet): Promise<void> {
+  await puppet.ask({ do: "ignore", signal: "SIGTERM" }, "ignoring");
+}
+
+async function answerAndLinger(puppet: Puppet): Promise<void> {
+  puppet.tell({ do: "exitAfter", ms: 400, code: 0 });
+  await puppet.print(REPORT);
+}
+
+describe("an agent that ends badly", () => {
+  test("by exiting without an answer is no_answer", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print("All done, I think!\n");
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, exit, answer } = await settled(turn);
+    expect(failure).toMatchObject({ code: "no_answer", details: { exit_code: 0 } });
+    expect(failure?.message).toContain("Role worker");
+    expect(failure?.hint).toContain("report, error");
+    expect(exit).toEqual({ code: 0, signal: null });
+    expect(answer).toBeUndefined();
+  });
+
+  test("by exiting with a code is agent_failed, with the end of its stderr made harmless", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print(`${"nöise\n".repeat(2_000)}\u001b]0;title\u0007cause: \u202edisk\u0000 full\n`, "stderr");
+    turn.puppet.tell({ do: "exit", code: 3 });
+    const { failure, exit } = await settled(turn);
+    expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 3 } });
+    expect(failure?.message).toContain("exited with code 3");
+    const tail = String(failure?.details?.["stderr_tail"]);
+    expect(tail.endsWith("cause: ?disk? full")).toBe(true);
+    expect(tail).not.toContain("title");
+    expect(tail).not.toContain("\ufffd");
+    expect(Buffer.byteLength(tail)).toBeLessThanOrEqual(2_048);
+    expect(exit).toEqual({ code: 3, signal: null });
+  });
+
+  test("by exiting with a code after its answer is agent_failed, and keeps the answer", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 1 });
+    const { failure, answer } = await settled(turn);
+    expect(failure?.code).toBe("agent_failed");
+    expect(answer?.payload).toMatchObject({ status: "completed" });
+  });
+
+  test("by a signal of its own is agent_failed and names the signal", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "kill", signal: "SIGKILL" });
+    const { failure, exit, answer } = await settled(turn);
+    expect(failure).toMatchObject({ code: "agent_failed", details: { signal: "SIGKILL" } });
+    expect(failure?.message).toContain("ended by signal SIGKILL");
+    expect(exit).toEqual({ code: null, signal: "SIGKILL" });
+    expect(answer).toBeDefined();
+  });
+
+  test("with only refused messages fails as what the last of them was refused for", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print(envelope("report", { summary: "No status." }));
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, refused } = await settled(turn);
+    expect(failure).toMatchObject({ code: "validation_failed", details: { pointer: refused[0]?.pointer } });
+    expect(refused).toMatchObject([{ payload_type: "report", code: "validation_failed" }]);
+    expect(turn.events.map(({ kind }) => kind)).toEqual(["refused"]);
+  });
+
+  test("with bad UTF-8 in its message fails as malformed_output, and elsewhere harms nothing", async () => {
+    const turn = await rig.turn();
+    const bad = Buffer.concat([Buffer.from([0xff, 0xc0, 0x80, 0x0a]), Buffer.from(REPORT)]);
+    bad[bad.indexOf("Done")] = 0xfe;
+    await turn.puppet.ask({ do: "print", base64: bad.toString("base64") }, "printed");
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure } = await settled(turn);
+    expect(failure?.code).toBe("malformed_output");
+    expect(turn.events.map(({ kind }) => kind)).toEqual(["console", "refused"]);
+  });
+
+  test("without a line feed behind its answer has still answered", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print(REPORT.trimEnd());
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+  });
+});
+
+describe("an agent that does not end", () => {
+  test("and says nothing is ended at the time limit", async () => {
+    const turn = await rig.turn({ request: { timeout_ms: 100 } });
+    const { failure, exit } = await settled(turn);
+    expect(failure).toMatchObject({ code: "timeout", details: { signal: "SIGTERM" } });
+    expect(failure?.message).toContain("did not finish within 0.1 s");
+    expect(exit).toEqual({ code: null, signal: "SIGTERM" });
+  });
+
+  test("and ignores SIGTERM is killed after the grace", async () => {
+    const turn = await rig.turn({ settings: { kill_grace_ms: 1_000 }, prepare: ignoreSigterm });
+    const told = turn.puppet.heard("signal");
+    turn.abort.abort();
+    const { failure, exit } = await settled(turn);
+    expect(await told).toMatchObject({ signal: "SIGTERM" });
+    expect(exit).toEqual({ code: null, signal: "SIGKILL" });
+    expect(failure?.code).toBe("cancelled");
+  });
+
+  test("and falls silent is ended at the idle limit, which tells silence from the start", async () => {
+    const prepare = (puppet: Puppet) => puppet.print("working\n");
+    const turn = await rig.turn({ request: { idle_timeout_ms: 100 }, prepare });
+    const { failure } = await settled(turn);
+    expect(failure).toMatchObject({ code: "idle_timeout", details: { spoke: true } });
+    const silent = await settled(await rig.turn({ request: { idle_timeout_ms: 100 } }));
+    expect(silent.failure).toMatchObject({ code: "idle_timeout", details: { spoke: false } });
+    expect(silent.failure?.message).toContain("nothing at all");
+  });
+
+  test("and drips bytes is not idle, but is ended at the time limit", async () => {
+    const prepare = async (puppet: Puppet) => puppet.tell({ do: "drip", text: ".", every_ms: 20 });
+    const turn = await rig.turn({ request: { idle_timeout_ms: 1_300, timeout_ms: 1_500 }, prepare });
+    const { failure } = await settled(turn, 1_500 + SETTLE_MS);
+    expect(failure?.code).toBe("timeout");
+  });
+
+  test("and stops itself is ended without waiting for the kill grace", async () => {
+    const prepare = async (puppet: Puppet) => {
+      puppet.tell({ do: "kill", signal: "SIGSTOP" });
+      await expect.poll(() => stateOf(puppet.pid)).toMatch(/^T/);
+    };
+    const turn = await rig.turn({ request: { timeout_ms: 50 }, settings: { kill_grace_ms: 20_000 }, prepare });
+    const { failure, exit } = await settled(turn);
+    expect(failure?.code).toBe("timeout");
+    expect(exit).toEqual({ code: null, signal: "SIGTERM" });
+  });
+
+  test("after its answer is ended after the answer grace, and the answer counts", async () => {
+    const turn = await rig.turn({ settings: { answer_grace_ms: 50 }, request: { timeout_ms: 0 } });
+    await turn.puppet.print(REPORT);
+    const { failure, answer, exit } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+    expect(exit?.signal).toBe("SIGTERM");
+  });
+
+  test("at once after its answer has the answer grace, and no other limit", async () => {
+    const limits = { timeout_ms: 100, idle_timeout_ms: 100 };
+    const turn = await rig.turn({ request: limits, settings: { answer_grace_ms: 10_000 }, prepare: answerAndLinger });
+    expect(await settled(turn)).toMatchObject({ exit: { code: 0, signal: null } });
+    const late = await rig.turn({ request: { timeout_ms: 2_000 }, settings: { answer_grace_ms: 10_000 } });
+    late.puppet.tell({ do: "exitAfter", ms: 2_300, code: 0 });
+    await late.puppet.print(REPORT);
+    const { failure, exit } = await settled(late);
+    expect(failure).toBeUndefined();
+    expect(exit?.code).toBe(0);
+  });
+
+  test("after its answer, deaf to SIGTERM and with children, still answers", async () => {
+    const turn = await rig.turn({ settings: { answer_grace_ms: 50, kill_grace_ms: 100 }, prepare: ignoreSigterm });
+    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
+    await turn.puppet.print(REPORT);
+    const { failure, answer, exit } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+    expect(exit?.signal).toBe("SIGKILL");
+  });
+
+  test("but answers while it is being ended for time has failed, and keeps the answer", async () => {
+    const prepare = async (puppet: Puppet) => {
+      await puppet.ask({ do: "sayOnSignal", signal: "SIGTERM", text: REPORT, code: 0 }, "ready");
+    };
+    const turn = await rig.turn({ request: { timeout_ms: 50 }, prepare });
+    const { failure, answer } = await settled(turn);
+    expect(failure?.code).toBe("timeout");
+    expect(answer?.payload).toMatchObject({ status: "completed" });
+  });
+
+  test("is ended when the turn is cancelled, with its whole group", async () => {
+    const turn = await rig.turn();
+    const child = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: false });
+    turn.abort.abort();
+    const { failure } = await settled(turn);
+    expect(failure?.code).toBe("cancelled");
+    expect(isLiving(child)).toBe(false);
+  });
+});
+
+describe("an agent that says too much", () => {
+  test("is ended at the output limit, and its files stay below it", async () => {
+    const limit = 2_000_000;
+    const turn = await rig.turn({ settings: { max_output_bytes: limit } });
+    turn.puppet.tell({ do: "flood", text: "all work and no play\n" });
+    const { failure } = await settled(turn);
+    expect(failure).toMatchObject({ code: "output_limit" });
+    expect(failure?.message).toContain("more than 2000000 bytes");
+    const { size } = await stat(join(rig.directory, "output", "t7.3.stdout.log"));
+    expect(size).toBeLessThanOrEqual(limit);
+    expect(turn.events.length).toBeLessThanOrEqual(1_000);
+  });
+
+  test("in bytes that grow when decoded still fills no file beyond the limit", async () => {
+    const limit = 1_000_000;
+    const turn = await rig.turn({ settings: { max_output_bytes: limit } });
+    await turn.puppet.ask({ do: "print", base64: Buffer.alloc(600_000, 0xff).toString("base64") }, "printed");
+    turn.puppet.tell({ do: "exit", code: 0 });
+    await settled(turn);
+    const { size } = await stat(join(rig.directory, "output", "t7.3.stdout.log"));
+    expect(size).toBe(limit);
+  });
+
+  test("in one line without end is ended at the output limit, in bounded memory", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 64_000_000 } });
+    const before = process.memoryUsage().rss;
+    turn.puppet.tell({ do: "flood", text: "x" });
+    const { failure } = await settled(turn, 20_000);
+    expect(failure?.code).toBe("output_limit");
+    expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
+    expect(turn.events).toHaveLength(1);
+    const { size } = await stat(join(rig.directory, "output", "t7.3.stdout.log"));
+    expect(size).toBeLessThan(1_048_576 + 100);
+  });
+
+  test("in a line of console text over 1 MiB is heard at once, without its end", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print("x".repeat(1_500_000));
+    expect(await turn.event((event) => event.kind === "console")).toMatchObject({ stream: "stdout" });
+    turn.puppet.tell({ do: "exit", code: 0 });
+    await settled(turn);
+  });
+
+  test("in valid messages is ended at the output limit and emits a bounded number of events", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 3_000_000 } });
+    turn.puppet.tell({ do: "flood", text: envelope("report", { status: "progress", summary: "Still." }) });
+    const { failure } = await settled(turn, 20_000);
+    expect(failure?.code).toBe("output_limit");
+    expect(turn.events.filter(({ kind }) => kind === "envelope")).toHaveLength(1_000);
+  });
+
+  test("after its answer keeps the answer", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 1_000_000, answer_grace_ms: 10_000 } });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "flood", text: "more\n" });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+  });
+
+  test("in one message over the limit is refused for its size, and may answer shorter", async () => {
+    const turn = await rig.turn({ settings: { max_line_bytes: 20_000 } });
+    await turn.puppet.print(envelope("report", { status: "completed", summary: "x".repeat(30_000) }));
+    await turn.event((event) => event.kind === "refused" && event.refusal.code === "output_limit");
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, answer, refused } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+    expect(refused).toHaveLength(1);
+  });
+
+  test("by answering twice has answered once", async () => {
+    const turn = await rig.turn();
+    await turn.puppet.print(REPORT);
+    await turn.puppet.print(REPORT);
+    await turn.puppet.print(envelope("report", { status: "error", summary: "Or not." }));
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { answer, failure } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer?.payload).toMatchObject({ status: "completed" });
+    expect(turn.events.map(({ kind }) => kind)).toEqual(["duplicate", "late"]);
+  });
+});
+
+describe("an agent that does not take its request", () => {
+  const large = { context: { requirement: "y".repeat(5_000_000) } };
+
+  test("because it closed its stdin can still answer", async () => {
+    const recorded = Promise.withResolvers<void>();
+    const turn = await rig.turn({ payload: large, started: recorded.promise });
+    await turn.puppet.ask({ do: "closeStdin" }, "closed");
+    recorded.resolve();
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+  });
+
+  test("because it never reads five megabytes blocks nobody and is ended at the time limit", async () => {
+    const turn = await rig.turn({ payload: large, request: { timeout_ms: 100 } });
+    const { failure } = await settled(turn);
+    expect(failure?.code).toBe("timeout");
+  });
+
+  test("because it is gone before the start is on record fails without harm", async () => {
+    const recorded = Promise.withResolvers<void>();
+    const turn = await rig.turn({ payload: large, started: recorded.promise });
+    turn.puppet.tell({ do: "exit", code: 5 });
+    await expect.poll(() => livingInGroup(turn.puppet.pid)).toEqual([]);
+    recorded.resolve();
+    const { failure } = await settled(turn);
+    expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 5 } });
+  });
+
+  test("reads all five megabytes when it does read", async () => {
+    const turn = await rig.turn({ payload: large });
+    const { size } = (await turn.puppet.ask({ do: "read" }, "input")) as { size: number };
+    expect(size).toBeGreaterThan(5_000_000);
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    expect((await settled(turn)).failure).toBeUndefined();
+  });
+});
+
+describe("an agent that leaves processes behind", () => {
+  test("in its group, holding its pipes, has them ended and its answer counts", async () => {
+    const turn = await rig.turn();
+    const child = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+    expect(isLiving(child)).toBe(false);
+  });
+
+  test("in its group, deaf to SIGTERM and holding no pipe, has them killed after a normal exit", async () => {
+    const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
+    const deaf = ["sh", "-c", "trap '' TERM; sleep 600; sleep 600"];
+    const child = await spawnBelow(turn.puppet, { command: deaf, detached: false, hold: false });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(isLiving(child)).toBe(false);
+  });
+
+  test("outside its group, holding its pipes, does not delay the turn", async () => {
+    const turn = await rig.turn();
+    const stray = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer).toBeDefined();
+    expect(isLiving(stray)).toBe(true);
+  });
+
+  test("outside its group, holding its pipes, has answered even without a line feed", async () => {
+    const turn = await rig.turn();
+    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    await turn.puppet.print(REPORT.trimEnd());
+    turn.puppet.tell({ do: "exit", code: 0 });
+    expect((await settled(turn)).answer).toBeDefined();
+  });
+
+  test("outside its group, holding its pipes, does not defeat the time limit", async () => {
+    const prepare = async (puppet: Puppet) => {
+      await spawnBelow(puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    };
+    const turn = await rig.turn({ request: { timeout_ms: 50 }, prepare });
+    const { failure } = await settled(turn);
+    expect(failure?.code).toBe("timeout");
+  });
+
+  test("as a daemon without its pipes has simply answered", async () => {
+    const turn = await rig.turn();
+    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { failure } = await settled(turn);
+    expect(failure).toBeUndefined();
+  });
+});

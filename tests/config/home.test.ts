@@ -1,0 +1,122 @@
+import { spawnSync } from "node:child_process";
+import { chownSync, mkdirSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { repositoryId, resolveHome } from "../../src/config/home.ts";
+import { errorOf, scratch, valueOf } from "./scratch.ts";
+
+describe("the home", () => {
+  test("is --home, else BOSUN_HOME, else the nearest directory with a bosun.db, else the state directory", () => {
+    const place = scratch();
+    const { directory } = place;
+    place.write("repo/bosun.db", "");
+    place.write("repo/src/deep/x", "");
+    mkdirSync(join(directory, "other"));
+    const environment = { HOME: directory, BOSUN_HOME: "relative/home" };
+    const inside = join(directory, "repo/src/deep");
+    const plain = (home: unknown) => JSON.parse(place.plain(JSON.stringify(home))) as unknown;
+    expect(plain(valueOf(resolveHome("../named", environment, inside)))).toEqual({
+      directory: "~/repo/src/named",
+      from: "flag",
+    });
+    expect(plain(valueOf(resolveHome(undefined, environment, directory)))).toEqual({
+      directory: "~/relative/home",
+      from: "environment",
+    });
+    expect(plain(valueOf(resolveHome(undefined, { ...environment, BOSUN_HOME: "" }, inside)))).toEqual({
+      directory: "~/repo",
+      from: "ancestor",
+    });
+    const other = valueOf(resolveHome(undefined, { HOME: directory }, join(directory, "other")));
+    expect(place.plain(other.directory)).toMatch(/^~\/\.local\/state\/bosun\/other-[0-9a-f]{10}$/);
+    expect(other.from).toBe("state");
+    const state = valueOf(
+      resolveHome(undefined, { HOME: directory, XDG_STATE_HOME: "/var/state" }, join(directory, "other")),
+    );
+    expect(state.directory).toBe(`/var/state/bosun/${repositoryId(join(directory, "other"))}`);
+    const relative = valueOf(
+      resolveHome(undefined, { HOME: directory, XDG_STATE_HOME: "state" }, join(directory, "other")),
+    );
+    expect(relative).toEqual(other);
+  });
+
+  test("cannot be a file, nor nothing", () => {
+    const place = scratch();
+    const file = place.write("x", "");
+    expect(place.plain(errorOf(resolveHome(file, {}, "/")).message)).toMatchInlineSnapshot(
+      `"--home ~/x: this is a file, and the home must be a directory."`,
+    );
+    expect(errorOf(resolveHome(undefined, { BOSUN_HOME: file }, "/")).code).toBe("configuration");
+    expect(errorOf(resolveHome("", {}, "/"))).toMatchInlineSnapshot(`
+      {
+        "code": "usage",
+        "hint": "Give a directory: --home DIRECTORY",
+        "message": "--home is empty.",
+      }
+    `);
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    "that was found but belongs to another user is not taken, unless it is named",
+    () => {
+      const place = scratch();
+      chownSync(place.write("bosun.db", ""), 65_534, 65_534);
+      const failure = errorOf(resolveHome(undefined, {}, place.directory));
+      expect([failure.code, place.plain(failure.message), place.plain(failure.hint ?? "")]).toMatchInlineSnapshot(`
+        [
+          "trust",
+          "The home found in ~ belongs to another user (65534), and its sessions can run commands.",
+          "Name it if you mean it: --home ~",
+        ]
+      `);
+      expect(valueOf(resolveHome(place.directory, {}, "/")).from).toBe("flag");
+    },
+  );
+});
+
+describe("a repository's id", () => {
+  const git = (directory: string, ...words: string[]) => {
+    const run = spawnSync("git", ["-c", "user.name=t", "-c", "user.email=t@example.org", ...words], {
+      cwd: directory,
+      env: { PATH: process.env.PATH, GIT_CONFIG_GLOBAL: "/dev/null", GIT_CONFIG_NOSYSTEM: "1" },
+    });
+    expect(run.stderr.toString() + run.error).toBe(`${run.stderr.toString()}undefined`);
+    expect(run.status).toBe(0);
+  };
+
+  test("is the same from its subdirectories, its worktrees and through links; another's differs", () => {
+    const place = scratch();
+    const { directory } = place;
+    const repository = join(directory, "project");
+    for (const name of ["project", "elsewhere/project"]) {
+      mkdirSync(join(directory, name), { recursive: true });
+      git(join(directory, name), "init", "--quiet");
+    }
+    place.write("project/sub/file", "x");
+    git(repository, "add", ".");
+    git(repository, "commit", "--quiet", "--message", "one");
+    git(repository, "worktree", "add", "--quiet", "../tree");
+    symlinkSync(repository, join(directory, "link"));
+    const id = repositoryId(repository);
+    expect(id).toMatch(/^project-[0-9a-f]{10}$/);
+    for (const same of ["project/sub", "tree", "tree/sub", "link", "link/sub"]) {
+      expect(repositoryId(join(directory, same))).toBe(id);
+    }
+    expect(repositoryId(join(directory, "elsewhere/project"))).not.toBe(id);
+  });
+
+  test("of a directory outside of any is that of the directory", () => {
+    const { directory } = scratch();
+    for (const name of ["a", "b", "日本 語", "-rf"]) mkdirSync(join(directory, name));
+    const ids = ["a", "b", "日本 語", "-rf"].map((name) => repositoryId(join(directory, name)));
+    expect(new Set(ids).size).toBe(4);
+    for (const id of ids) expect(id).toMatch(/^[A-Za-z0-9_][A-Za-z0-9._-]*-[0-9a-f]{10}$/);
+    expect(repositoryId("/")).toMatch(/^root-/);
+  });
+
+  test("is found for a .git file that is broken", () => {
+    const place = scratch();
+    place.write(".git", "no git directory is named here");
+    expect(repositoryId(place.directory)).toMatch(/-[0-9a-f]{10}$/);
+  });
+});

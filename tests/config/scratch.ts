@@ -1,0 +1,48 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach } from "vitest";
+import type { Result } from "../../src/lib/result.ts";
+
+/** A directory for one test; what a message says of it is shortened to `~`. */
+export interface Scratch {
+  readonly directory: string;
+  /** Writes a file, with the folders above it, and gives its path. */
+  write(name: string, content: string | Uint8Array): string;
+  /** Text with the directory's path taken out, for comparing. */
+  plain(text: string): string;
+}
+
+const made: string[] = [];
+
+afterEach(() => {
+  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
+});
+
+/** Makes a directory that is gone after the test. */
+export function scratch(): Scratch {
+  const directory = mkdtempSync(join(tmpdir(), "bosun-config-"));
+  made.push(directory);
+  return {
+    directory,
+    write(name, content) {
+      const file = join(directory, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+      return file;
+    },
+    plain: (text) => text.replaceAll(directory, "~"),
+  };
+}
+
+/** The value of a result that must be one. */
+export function valueOf<T>(result: Result<T, unknown>): T {
+  if (result.ok) return result.value;
+  throw new Error(`expected a value, got ${JSON.stringify(result.error)}`);
+}
+
+/** The error of a result that must be one. */
+export function errorOf<E>(result: Result<unknown, E>): E {
+  if (!result.ok) return result.error;
+  throw new Error(`expected an error, got ${JSON.stringify(result.value)}`);
+}

@@ -1,0 +1,10 @@
+// Begins or resumes the debate of a home and carries it to its end: argv is the home, the stage's address, and what to do.
+import { begin, openHome, resume, value } from "../home.ts";
+import { rolesAt } from "../stage.ts";
+
+const [home = "", address = "", task] = process.argv.slice(2);
+const around = openHome(home);
+const session = task === "begin" ? await begin(around, rolesAt(address)) : await resume(around);
+const end = value(await session.run({ waitForPeople: false }));
+around.store.close();
+process.stdout.write(`${JSON.stringify(end)}\n`);

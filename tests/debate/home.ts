@@ -1,0 +1,111 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { cliAgent } from "../../src/agents/cli/agent.ts";
+import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import type { Agent } from "../../src/kernel/agent.ts";
+import type { Mode } from "../../src/kernel/mode.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { Result } from "../../src/lib/result.ts";
+import { debateMode } from "../../src/modes/debate/mode.ts";
+import type { DebateState } from "../../src/modes/debate/state.ts";
+import type { Failure } from "../../src/protocol/failure.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createSession, resumeSession, type Surroundings } from "../../src/runtime/open.ts";
+import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import type { Session } from "../../src/runtime/session.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import { INPUT } from "./stage.ts";
+
+export const SESSION = "s-debate";
+
+const CLI: Agent = cliAgent({
+  launcher: embeddedLauncher(),
+  settings: {
+    kill_grace_ms: 2_000,
+    answer_grace_ms: 2_000,
+    max_line_bytes: 8_388_608,
+    max_output_bytes: 67_108_864,
+    environment: { PATH: process.env["PATH"] },
+    redact: (text) => text,
+  },
+});
+
+/** A store in a directory of its own; whoever opens it closes it. */
+export function openHome(home: string, agent: Agent = CLI): Surroundings {
+  return {
+    home,
+    store: value(openStore(home)),
+    clock: systemClock,
+    launcher: embeddedLauncher(),
+    version: "0.1.0",
+    agentFor: () => agent,
+    files: true,
+  };
+}
+
+export async function begin(
+  around: Surroundings,
+  roles: readonly Role[],
+  input: JsonObject = {},
+  config: Partial<ResolvedConfiguration> = {},
+): Promise<Session<DebateState>> {
+  const given = { ...INPUT, ...input };
+  return value(
+    await createSession(around, debateMode, {
+      session_id: SESSION,
+      requirement: given.topic,
+      input: given,
+      config: {
+        ...CONFIGURATION_DEFAULTS,
+        plan_approval: "never",
+        workspace: around.home,
+        retry_backoff_ms: 1,
+        ...config,
+      } as ResolvedConfiguration,
+      roles,
+      workspace: around.home,
+      started_by: { user: "ada", host: "here", via: "test" },
+      facts: [],
+    }),
+  );
+}
+
+export async function resume(
+  around: Surroundings,
+  change: { readonly limits?: JsonObject; readonly reopen?: string } = {},
+): Promise<Session<DebateState>> {
+  return value(await resumeSession(around, debateMode, value(around.store.session(SESSION)), change));
+}
+
+/** What the session's files alone prove. */
+export function proofOf(home: string): Proof {
+  return value(verifySession(join(home, "logs", SESSION), new Map([["debate", debateMode as Mode<unknown>]])));
+}
+
+/** Everything that stands in the session's log, in order. */
+export function logOf(home: string): LogRecord[] {
+  const folder = join(home, "logs", SESSION);
+  return readdirSync(folder)
+    .filter((name) => /^\d{6}-/.test(name))
+    .toSorted()
+    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord);
+}
+
+export function recordsOf(home: string, payload_type: string): LogRecord[] {
+  return logOf(home).filter((record) => record.payload_type === payload_type);
+}
+
+export function reportOf(home: string): JsonObject {
+  const report = recordsOf(home, "final_report").at(-1);
+  if (!report) throw new Error("The session has no final report.");
+  return report.payload;
+}
+
+/** The value of a result that the test takes for granted. */
+export function value<T>(result: Result<T, Failure>): T {
+  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
+  return result.value;
+}

@@ -1,0 +1,78 @@
+import canonicalize from "canonicalize";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { canonicalJson } from "../../src/lib/canonical.ts";
+
+describe("canonical JSON", () => {
+  test("is RFC 8785's own example", () => {
+    // RFC 8785, section 3.2.2 and 3.2.3: numbers, escapes and the order of keys.
+    const value = {
+      // oxlint-disable-next-line no-loss-of-precision -- the RFC's own number
+      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+      string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
+      literals: [null, true, false],
+    };
+    expect(canonicalJson(value)).toBe(
+      '{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],' +
+        '"string":"€$\\u000f\\nA\'B\\"\\\\\\\\\\"/"}',
+    );
+  });
+
+  test("orders keys by UTF-16 code units, numbers among them, whatever order they came in", () => {
+    const value = {
+      "\u20ac": 1,
+      "\r": 2,
+      "\ufb33": 3,
+      "1": 4,
+      "10": 5,
+      "9": 6,
+      "\ud83d\ude00": 7,
+      "\u0080": 8,
+      "\u00f6": 9,
+    };
+    expect(Object.keys(JSON.parse(canonicalJson(value)) as object).length).toBe(9);
+    expect(canonicalJson(value)).toBe(
+      '{"\\r":2,"1":4,"10":5,"9":6,"\u0080":8,"\u00f6":9,"\u20ac":1,"\ud83d\ude00":7,"\ufb33":3}',
+    );
+  });
+
+  test("writes a key of any name, and leaves out what is undefined", () => {
+    expect(canonicalJson(JSON.parse('{"__proto__":{"a":1},"":0,"constructor":null}'))).toBe(
+      '{"":0,"__proto__":{"a":1},"constructor":null}',
+    );
+    expect(canonicalJson({ a: undefined, b: 1, c: undefined })).toBe('{"b":1}');
+  });
+
+  test.each([
+    [Number.NaN, "NaN is not a JSON number"],
+    [Number.POSITIVE_INFINITY, "Infinity is not a JSON number"],
+    ["\ud800", "lone surrogate"],
+    [{ "\udc00": 1 }, "lone surrogate"],
+    [[[{ a: [Number.NaN] }]], "NaN"],
+    [1n, "A bigint is not JSON"],
+    [undefined, "A undefined is not JSON"],
+    [[undefined], "A undefined is not JSON"],
+    [() => 1, "A function is not JSON"],
+  ])("refuses %o", (value, message) => {
+    expect(() => canonicalJson(value)).toThrow(TypeError);
+    expect(() => canonicalJson(value)).toThrow(message);
+  });
+
+  test("agrees with another implementation, and reads back as what it was", () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const text = canonicalJson(value);
+        expect(text).toBe(canonicalize(value));
+        expect(canonicalJson(JSON.parse(text))).toBe(text);
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  test("stays the same for more keys than it remembers", () => {
+    for (let each = 0; each < 3_000; each++) {
+      const value = { [`key "${each}"`]: each, [`${"long".repeat(20)}${each}`]: "x" };
+      expect(canonicalJson(value)).toBe(canonicalize(value));
+    }
+  });
+});

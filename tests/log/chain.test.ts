@@ -1,0 +1,65 @@
+import { createHash } from "node:crypto";
+import * as fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { canonicalJson } from "../../src/lib/canonical.ts";
+import type { Json } from "../../src/lib/json.ts";
+import { expectedHash, GENESIS, seal } from "../../src/log/chain.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { chain, unsealed } from "../store/rig.ts";
+
+/** The promise, in the plainest words: SHA-256 over the domain and the canonical record without its hash. */
+function promised(record: LogRecord): string {
+  const { hash: _, ...link } = record.integrity;
+  const text = canonicalJson({ ...record, integrity: link });
+  return `sha256:${createHash("sha256").update(`bosun-log-v1\0${text}`).digest("hex")}`;
+}
+
+describe("a sealed record", () => {
+  test("is the canonical line of the record with its place in the chain", () => {
+    const sealed = seal(unsealed(7), { sequence: 7, previous: GENESIS });
+    const record = JSON.parse(sealed.line) as LogRecord;
+    expect(record).toEqual({ ...unsealed(7), integrity: { sequence: 7, previous: GENESIS, hash: sealed.hash } });
+    expect(sealed.line).toBe(`${canonicalJson(record)}\n`);
+    expect(sealed).toMatchObject({ sequence: 7, payload_type: "report", subject: "T-7", hash: promised(record) });
+  });
+
+  test("of no ticket has no subject", () => {
+    const record = unsealed(1, {
+      record: { kind: "fact", received_at: "2026-01-01T00:00:00Z", disposition: "applied" },
+    });
+    expect(seal(record, { sequence: 1, previous: GENESIS })).not.toHaveProperty("subject");
+  });
+
+  test("has the promised hash and the canonical bytes for every payload", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue() as fc.Arbitrary<Json>),
+        fc.integer({ min: 1 }),
+        (payload, sequence) => {
+          const sealed = seal(unsealed(sequence, { payload }), { sequence, previous: GENESIS });
+          const record = JSON.parse(sealed.line) as LogRecord;
+          expect(sealed.line).toBe(`${canonicalJson(record)}\n`);
+          expect(sealed.hash).toBe(promised(record));
+          expect(expectedHash(sealed.line)).toBe(sealed.hash);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test("names the hash of the one before it", () => {
+    const [first, second] = chain(2).map((each) => JSON.parse(each.line) as LogRecord);
+    expect(first?.integrity.previous).toBe(`sha256:${"0".repeat(64)}`);
+    expect(second?.integrity.previous).toBe(first?.integrity.hash);
+  });
+
+  test("is refused for a payload that has no canonical form", () => {
+    const record = unsealed(1, { payload: { text: "\ud800" } });
+    expect(() => seal(record, { sequence: 1, previous: GENESIS })).toThrow(TypeError);
+  });
+});
+
+test("a line without a hash in its place has no expected hash", () => {
+  expect(expectedHash('{"a":1}\n')).toBeUndefined();
+  expect(expectedHash('{"integrity":{"hash":"sha256:00","previous":""}}')).toBeUndefined();
+});

@@ -1,0 +1,228 @@
+import {
+  appendFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, test } from "vitest";
+import { verifyFolder } from "../../src/log/verify.ts";
+import { LogFolder } from "../../src/log/writer.ts";
+import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import type { SealedRecord } from "../../src/store/store.ts";
+import { chain, cleanUp, closeLater, failureOf, temporaryDirectory, unsealed, value } from "../store/rig.ts";
+
+afterEach(cleanUp);
+
+function folder(directory = join(temporaryDirectory(), "logs", "s1")): LogFolder {
+  const opened = value(LogFolder.open(directory));
+  closeLater(() => opened.close());
+  return opened;
+}
+
+/** What the store gives: the committed records from a sequence on. */
+function from(records: readonly SealedRecord[]) {
+  return (sequence: number) => records.filter((record) => record.sequence >= sequence);
+}
+
+function contents(directory: string): Record<string, string> {
+  const files = readdirSync(directory).map((name) => [name, readFileSync(join(directory, name), "utf8")]);
+  return Object.fromEntries(files) as Record<string, string>;
+}
+
+/** A session of five records, three of which move two tickets. */
+function session(): SealedRecord[] {
+  return chain(5, (sequence) => {
+    const { record } = unsealed(sequence);
+    const effect = { from: "pending", event: "go", to: "in_progress" };
+    const effects = sequence < 3 ? [] : ["a", "b"].map((ticket) => ({ ...effect, ticket_id: ticket }));
+    return { record: { ...record, effects } } satisfies Partial<UnsealedRecord>;
+  });
+}
+
+describe("publishing", () => {
+  test("puts each record in a file named by its number and type, and its events in events.log", () => {
+    const records = session();
+    const log = folder();
+    value(log.publish(records.slice(0, 2)));
+    value(log.publish(records.slice(2)));
+    const files = contents(log.directory);
+    expect(Object.keys(files).sort()).toEqual([
+      "000001-session_opened.json",
+      "000002-report.json",
+      "000003-report.json",
+      "000004-report.json",
+      "000005-report.json",
+      "events.log",
+    ]);
+    const lines = Object.keys(files)
+      .sort()
+      .map((name) => files[name]);
+    expect(lines.slice(0, 5)).toEqual(records.map((record) => record.line));
+    const sequences = files["events.log"]?.split("\n").map((line) => /#(\d+)/.exec(line)?.[1]);
+    expect(sequences).toEqual(["1", "2", "3", "3", "4", "4", "5", "5", undefined]);
+  });
+
+  test("again changes nothing", () => {
+    const log = folder();
+    value(log.publish(session()));
+    const before = contents(log.directory);
+    value(log.publish(session()));
+    expect(contents(log.directory)).toEqual(before);
+  });
+
+  test("gives a sequence over 999,999 more digits", () => {
+    const log = folder();
+    const [record] = chain(1) as [SealedRecord];
+    value(log.publish([{ ...record, sequence: 1_000_000 }]));
+    expect(existsSync(join(log.directory, "1000000-session_opened.json"))).toBe(true);
+  });
+
+  test("never writes over a file that says something else", () => {
+    const log = folder();
+    const records = session();
+    value(log.publish(records.slice(0, 1)));
+    const path = join(log.directory, "000002-report.json");
+    const forged = records[1]?.line.replace("done", "DONE") ?? "";
+    writeFileSync(path, forged);
+    const failure = failureOf(log.publish(records.slice(1)));
+    expect(failure.code).toBe("conflict");
+    expect(failure.message).toContain(path);
+    expect(readFileSync(path, "utf8")).toBe(forged);
+    expect(failureOf(log.catchUp(1, from(records))).code).toBe("conflict");
+    expect(readFileSync(path, "utf8")).toBe(forged);
+  });
+
+  test("says which path refuses", () => {
+    const directory = temporaryDirectory();
+    writeFileSync(join(directory, "file"), "");
+    const failure = failureOf(LogFolder.open(join(directory, "file", "s1")));
+    expect(failure.code).toBe("storage");
+    expect(failure.message).toContain(join(directory, "file"));
+
+    const log = folder();
+    mkdirSync(join(log.directory, ".publishing"));
+    const refused = failureOf(log.publish(session()));
+    expect(refused.code).toBe("storage");
+    expect(refused.message).toContain(log.directory);
+    expect(refused.hint).toContain("resume");
+  });
+});
+
+describe("catching up", () => {
+  const damages: [string, (directory: string) => void, { missing: number; torn: number }][] = [
+    ["nothing amiss", () => {}, { missing: 0, torn: 0 }],
+    [
+      "the whole folder gone",
+      (directory) => readdirSync(directory).forEach((name) => rmSync(join(directory, name))),
+      { missing: 5, torn: 0 },
+    ],
+    [
+      "a file missing in the middle",
+      (directory) => rmSync(join(directory, "000003-report.json")),
+      { missing: 1, torn: 0 },
+    ],
+    [
+      "a file cut short",
+      (directory) => truncateSync(join(directory, "000004-report.json"), 100),
+      { missing: 0, torn: 1 },
+    ],
+    ["an empty file", (directory) => truncateSync(join(directory, "000004-report.json"), 0), { missing: 0, torn: 1 }],
+    [
+      "blocks never written",
+      (directory) => writeFileSync(join(directory, "000005-report.json"), Buffer.alloc(512)),
+      { missing: 0, torn: 1 },
+    ],
+    [
+      "a file that never got its name",
+      (directory) => writeFileSync(join(directory, ".publishing"), "{"),
+      { missing: 0, torn: 0 },
+    ],
+    ["no events.log", (directory) => truncateSync(join(directory, "events.log"), 0), { missing: 0, torn: 0 }],
+    ["an event torn in the middle", (directory) => cut(directory, 20), { missing: 0, torn: 0 }],
+    [
+      "some of a record's events missing",
+      (directory) => cut(directory, eventsOfLast(directory)),
+      { missing: 0, torn: 0 },
+    ],
+    [
+      "events of two records missing",
+      (directory) => cut(directory, 2 * eventsOfLast(directory) + 30),
+      { missing: 0, torn: 0 },
+    ],
+    [
+      "events that are none",
+      (directory) => appendFileSync(join(directory, "events.log"), "noise\n"),
+      { missing: 0, torn: 0 },
+    ],
+  ];
+
+  test.each(damages)("mends the folder after %s", (_what, damage, found) => {
+    const records = session();
+    const written = folder();
+    value(written.publish(records));
+    const before = contents(written.directory);
+    damage(written.directory);
+
+    const log = value(LogFolder.open(written.directory));
+    closeLater(() => log.close());
+    expect(value(log.catchUp(1, from(records)))).toEqual(found);
+    expect(contents(log.directory)).toEqual(before);
+    expect(value(log.catchUp(1, from(records)))).toEqual({ missing: 0, torn: 0 });
+    expect(contents(log.directory)).toEqual(before);
+  });
+
+  test("from the last published record on looks at no file before it", () => {
+    const records = session();
+    const log = folder();
+    value(log.publish(records.slice(0, 3)));
+    rmSync(join(log.directory, "000001-session_opened.json"));
+    expect(value(log.catchUp(4, from(records)))).toEqual({ missing: 2, torn: 0 });
+    expect(existsSync(join(log.directory, "000001-session_opened.json"))).toBe(false);
+    expect(readFileSync(join(log.directory, "events.log"), "utf8").match(/#\d/g)).toHaveLength(8);
+  });
+
+  test("goes on where it was, and publishing after it", () => {
+    const records = session();
+    const log = folder();
+    value(log.publish(records.slice(0, 2)));
+    value(log.catchUp(3, from(records.slice(0, 4))));
+    value(log.publish(records.slice(4)));
+    expect(readFileSync(join(log.directory, "events.log"), "utf8").match(/#\d/g)?.join("")).toBe("#1#2#3#3#4#4#5#5");
+    expect(value(verifyFolder(log.directory))).toMatchObject({ integrity: "ok", records: 5 });
+  });
+
+  test("of a record with more events than the end of events.log that is looked at", () => {
+    const effects = Array.from({ length: 3_000 }, (_, index) => ({
+      ticket_id: `T-${index}`,
+      from: null,
+      event: "planned",
+      to: "pending",
+    }));
+    const records = chain(2, (sequence) => ({
+      record: { ...unsealed(sequence).record, effects: sequence === 2 ? effects : [] },
+    }));
+    const log = folder();
+    value(log.publish(records));
+    const before = contents(log.directory);
+    expect(before["events.log"]?.length).toBeGreaterThan(200_000);
+    cut(log.directory, 5_000);
+    value(log.catchUp(1, from(records)));
+    expect(contents(log.directory)["events.log"]).toBe(before["events.log"]);
+  });
+});
+
+function cut(directory: string, bytes: number): void {
+  const path = join(directory, "events.log");
+  truncateSync(path, readFileSync(path).length - bytes);
+}
+
+/** The length of the last line of events.log, in bytes. */
+function eventsOfLast(directory: string): number {
+  const text = readFileSync(join(directory, "events.log"), "utf8");
+  return Buffer.byteLength(text.slice(text.lastIndexOf("\n", text.length - 2) + 1));
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from "vitest";
+import { type AnyStateMachine, transition } from "xstate";
+import { getSimplePaths } from "xstate/graph";
+import { debateMachine } from "../../../src/modes/debate/debate.machine.ts";
+import { debaterMachine } from "../../../src/modes/debate/debater.machine.ts";
+
+/** Every arrow of a machine as `from event to`, found by trying every event of the machine in every state that can be reached. */
+function arrows(machine: AnyStateMachine): string[] {
+  const states = [...new Set(getSimplePaths(machine).map(({ state }) => state.value as string))];
+  return states
+    .flatMap((from) => {
+      const snapshot = machine.resolveState({ value: from, context: {} });
+      return machine.events
+        .filter((type) => snapshot.can({ type }))
+        .map((type) => `${from} ${type} ${transition(machine, snapshot, { type })[0].value}`);
+    })
+    .toSorted();
+}
+
+describe("the life of a debater", () => {
+  it("has these arrows and no others", () => {
+    expect(arrows(debaterMachine)).toEqual([
+      "answered asked answering",
+      "answered dropped dropped",
+      "answering dropped dropped",
+      "answering opinion_given answered",
+      "answering set_back waiting",
+      "waiting asked answering",
+      "waiting dropped dropped",
+    ]);
+  });
+
+  it("can reach every state, and from every path that does not end in dropped it can still answer", () => {
+    const paths = getSimplePaths(debaterMachine);
+    expect(new Set(paths.map(({ state }) => state.value))).toEqual(
+      new Set(["waiting", "answering", "answered", "dropped"]),
+    );
+    for (const { state } of paths.filter(({ state }) => state.value !== "dropped")) {
+      const onwards = getSimplePaths(debaterMachine, { fromState: state });
+      expect(onwards.some((path) => path.state.value === "answered")).toBe(true);
+    }
+  });
+});
+
+describe("the life of a debate", () => {
+  it("has these arrows and no others", () => {
+    const anywhere = (state: string) => [
+      `${state} finished closed`,
+      `${state} left_waiting waiting`,
+      `${state} stopped stopped`,
+    ];
+    expect(arrows(debateMachine)).toEqual(
+      [
+        ...["debating", "judging", "waiting", "stopped"].flatMap(anywhere),
+        "debating argued judging",
+        "debating round_over debating",
+        "stopped resumed_debating debating",
+        "stopped resumed_judging judging",
+        "waiting resumed_debating debating",
+        "waiting resumed_judging judging",
+      ].toSorted(),
+    );
+  });
+
+  it("can be closed from wherever it is, and goes nowhere from there", () => {
+    const paths = getSimplePaths(debateMachine);
+    const states = new Set(paths.map(({ state }) => state.value));
+    expect(states).toEqual(new Set(["debating", "judging", "waiting", "stopped", "closed"]));
+    for (const { state } of paths) expect(state.can({ type: "finished" })).toBe(state.status === "active");
+    expect(paths.filter(({ state }) => state.status === "done").map(({ state }) => state.value)).toContain("closed");
+  });
+});

@@ -1,0 +1,325 @@
+import { isDeepStrictEqual } from "node:util";
+import { expect } from "vitest";
+import type { Advance, Engine } from "../../../src/kernel/engine.ts";
+import { applyToLedger, emptyLedger, isHold, isLate, LEDGER_COLLECTIONS, type Ledger } from "../../../src/kernel/ledger.ts";
+import type { Change, Command, Fact } from "../../../src/kernel/mode.ts";
+import { type Lookup, resolve } from "../../../src/kernel/references.ts";
+import { canonicalJson } from "../../../src/lib/canonical.ts";
+import type { Json, JsonObject } from "../../../src/lib/json.ts";
+import { decide } from "../../../src/modes/schedule/decide.ts";
+import { request } from "../../../src/modes/schedule/request.ts";
+import { SCHEDULE_RIGHTS } from "../../../src/modes/schedule/rights.ts";
+import { apply, empty, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
+import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
+import { validatePayload } from "../../../src/protocol/envelope.ts";
+import { permits } from "../../../src/protocol/rights.ts";
+
+/** A state that throws when anything but `apply` writes to it, and a way to say when nothing may. */
+export function guardedState(): { readonly state: ScheduleState; readonly readonly: <T>(read: () => T) => T } {
+  let reading = false;
+  const guard = () => {
+    if (reading) throw new Error("decide or request wrote to the state");
+  };
+  class Guarded<K, V> extends Map<K, V> {
+    override set(key: K, value: V): this {
+      guard();
+      return super.set(key, value);
+    }
+    override delete(key: K): boolean {
+      guard();
+      return super.delete(key);
+    }
+    override clear(): void {
+      guard();
+      super.clear();
+    }
+  }
+  class GuardedSet<V> extends Set<V> {
+    override add(value: V): this {
+      guard();
+      return super.add(value);
+    }
+    override delete(value: V): boolean {
+      guard();
+      return super.delete(value);
+    }
+  }
+  let session: ScheduleState["session"];
+  const state: ScheduleState = {
+    ...empty(),
+    tickets: new Guarded(),
+    questions: new Guarded(),
+    counts: new Guarded(),
+    dependents: new Guarded(),
+    unmet: new Guarded(),
+    doomed: new GuardedSet(),
+    underway: new GuardedSet(),
+    get session() {
+      return session;
+    },
+    set session(value) {
+      guard();
+      session = value;
+    },
+  };
+  return {
+    state,
+    readonly(read) {
+      reading = true;
+      try {
+        return read();
+      } finally {
+        reading = false;
+      }
+    },
+  };
+}
+
+/** What must be true of a schedule session after each fact, whatever the fact. */
+export class Invariants {
+  readonly #engine: Engine<ScheduleState>;
+  readonly #lookup: Lookup;
+  readonly #rows = new Map<string, Extract<Change, { put: string }>>();
+  readonly #statuses = new Map<string, TicketStatus>();
+  readonly #random = generator(7);
+  /** The state as a scheduler that took the session up would have it. */
+  #loaded = empty();
+  #told = "";
+  #reopened = false;
+
+  constructor(engine: Engine<ScheduleState>, lookup: Lookup) {
+    this.#engine = engine;
+    this.#lookup = lookup;
+  }
+
+  /** A scheduler that has just loaded the session asks and decides the same, or a recovered session would not verify. */
+  before(fact: Fact): void {
+    const { turn } = fact;
+    this.#told = "";
+    if (fact.payload_type === "turn_request" && turn && this.#engine.ledger.turns.has(turn.turn_id)) {
+      same(request(this.#loaded, turn), request(this.#engine.state, turn), "the request after loading");
+    }
+    if (!isLate(this.#engine.ledger, fact)) this.#told = JSON.stringify(decide(this.#loaded, fact));
+  }
+
+  after(fact: Fact, done: Advance): void {
+    if (this.#told !== "" && !isHold(fact)) same(JSON.parse(this.#told), JSON.parse(JSON.stringify(done.step)), "the step after loading");
+    this.#followEffects(done);
+    this.#keepRows(done.changes);
+    this.#rebuild();
+    this.#checkEnvelopes(done);
+    this.#checkReport(fact, done.step.commands);
+    const { state, ledger } = this.#engine;
+    if (!state.session) return;
+    checkIndexes(state);
+    checkHolders(state, ledger);
+    checkLimits(state);
+    checkEvidence(state, done);
+    this.#checkProgress(fact, done);
+  }
+
+  /** Each effect starts where the ticket was, and is an arrow of its machine. */
+  #followEffects({ step }: Advance): void {
+    for (const { subject, from, event, to } of step.effects) {
+      if (from === null) {
+        expect([event, to], `how ${subject} begins`).toEqual(["created", ticketLifecycle.initial]);
+      } else {
+        expect(from, `where ${subject} was before ${event}`).toBe(this.#statuses.get(subject));
+        expect(ticketLifecycle.next(from as TicketStatus, event as TicketEvent), `${subject}: ${event} from ${from}`).toBe(to);
+      }
+      this.#statuses.set(subject, to as TicketStatus);
+    }
+    const { tickets } = this.#engine.state;
+    for (const [id, { status }] of tickets) if (this.#statuses.get(id) !== status) expect(status, `${id} moved without an effect`).toBe(this.#statuses.get(id));
+  }
+
+  #keepRows(changes: readonly Change[]): void {
+    for (const change of changes) {
+      const text = canonicalJson(change);
+      if (!isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(change)))) throw new Error(`no JSON round trip: ${text}`);
+      if ("put" in change) this.#rows.set(`${change.put} ${change.id}`, JSON.parse(text) as Extract<Change, { put: string }>);
+      else this.#rows.delete(`${change.drop} ${change.id}`);
+    }
+  }
+
+  /** Rows in any order give the state as it is, its indexes too: that is what loading does. */
+  #rebuild(): void {
+    const state = empty();
+    const ledger = emptyLedger();
+    for (const row of shuffled([...this.#rows.values()], this.#random)) {
+      if (LEDGER_COLLECTIONS.has(row.put)) applyToLedger(ledger, row);
+      else apply(state, row);
+    }
+    this.#loaded = state;
+    same(plainState(state), plainState(this.#engine.state), "the state loaded from rows");
+    same(plainLedger(ledger), plainLedger(this.#engine.ledger), "the ledger loaded from rows");
+  }
+
+  /** What the mode writes is what the scheduler may say, and fits its schema. */
+  #checkEnvelopes({ envelopes, step }: Advance): void {
+    for (const { payload_type, payload } of envelopes) {
+      expect(permits(SCHEDULE_RIGHTS, "scheduler", payload_type), `the scheduler may say ${payload_type}`).toBe(true);
+      expect(validatePayload(payload_type, resolve(payload, this.#lookup))).toMatchObject({ ok: true });
+    }
+    if (step.refused) expect(envelopes[0]?.payload_type).toBe("error");
+  }
+
+  #checkReport(fact: Fact, commands: readonly Command[]): void {
+    const ends = commands.filter((command) => command.do === "finish");
+    expect(ends.length).toBeLessThan(2);
+    const [end] = ends;
+    if (!end) return;
+    const report = {
+      ...(resolve(end.report, this.#lookup) as JsonObject),
+      session_id: "s",
+      mode: "schedule",
+      outcome: end.outcome,
+      ...(end.reason === undefined ? {} : { reason: end.reason }),
+      started_at: fact.received_at,
+      finished_at: fact.received_at,
+      usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: null },
+      recoveries: 0,
+      log: { records: 1, head: `sha256:${"0".repeat(64)}` },
+    };
+    expect(validatePayload("final_report", report)).toMatchObject({ ok: true });
+  }
+
+  /** Nothing is lost: each ticket is over, or something will move it; a session at work is not over. */
+  #checkProgress(fact: Fact, { disposition }: Advance): void {
+    const { state, ledger } = this.#engine;
+    const { session, tickets } = state;
+    if (!session) return;
+    if (fact.payload_type === "session_reopened") this.#reopened = true;
+    else if (disposition === "applied") this.#reopened = false;
+    if (session.phase === "closed") {
+      expect([...ledger.turns.keys(), ...ledger.timers.keys(), ...ledger.asks.keys(), ...ledger.checks.keys()]).toEqual([]);
+      for (const ticket of tickets.values()) expect(isOver(state, ticket), `${ticket.id} is ${ticket.status} in a closed session`).toBe(true);
+      return;
+    }
+    // A session that was just reopened waits for the command that it was reopened for.
+    if (this.#reopened || (!session.requirement && !session.plan)) return;
+    for (const ticket of tickets.values()) {
+      const waits = ticket.turn || ticket.waits_for || (ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0));
+      if (!waits && !isOver(state, ticket)) throw new Error(`${ticket.id} is ${ticket.status} and nothing will move it`);
+      if (ticket.gated && !session.gate) throw new Error(`${ticket.id} waits for an approval that nobody is asked for`);
+    }
+    const stopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopped !== undefined;
+    const moving = ledger.turns.size + ledger.asks.size + ledger.checks.size + [...ledger.timers.keys()].filter((id) => id !== "notice").length;
+    if (moving === 0 && !stopped) throw new Error(`nothing is open and nothing is finished (${session.phase})`);
+    if (session.phase === "running") expect([...tickets.values()].every((ticket) => isOver(state, ticket)), "every ticket is over, but the session is not").toBe(false);
+  }
+}
+
+function isOver(state: ScheduleState, ticket: Ticket): boolean {
+  return ticket.status === "done" || ticket.status === "error" || state.doomed.has(ticket.id);
+}
+
+/** The indexes, counted again in the plainest way. */
+function checkIndexes(state: ScheduleState): void {
+  const { tickets } = state;
+  const doomed = new Set<string>();
+  for (let grown = -1; grown !== doomed.size; ) {
+    grown = doomed.size;
+    for (const { id, status, depends_on } of tickets.values()) {
+      const lost = depends_on.some((one) => tickets.get(one)?.status === "error" || doomed.has(one));
+      if (lost && status !== "error" && status !== "done") doomed.add(id);
+    }
+  }
+  same([...state.doomed].sort(), [...doomed].sort(), "who waits for a ticket in error");
+  for (const ticket of tickets.values()) {
+    const unmet = ticket.depends_on.filter((one) => tickets.get(one)?.status !== "done").length;
+    if (state.unmet.get(ticket.id) !== unmet) throw new Error(`${ticket.id} has ${unmet} unmet dependencies, the index says ${state.unmet.get(ticket.id)}`);
+  }
+}
+
+/** Whoever holds a turn, a timer, a question or checks has them in the ledger, and the ledger has no others. */
+function checkHolders(state: ScheduleState, ledger: Ledger): void {
+  const { session } = state;
+  if (!session) return;
+  const turns: [string, string | undefined][] = [];
+  const waits: string[] = [];
+  const holders = [{ subject: undefined, holder: session }, ...[...state.tickets.values()].map((ticket) => ({ subject: ticket.id, holder: ticket }))];
+  for (const { subject, holder } of holders) {
+    if (holder.turn) turns.push([holder.turn.turn_id, subject]);
+    if (holder.waits_for !== undefined && holder.waits_for !== "resume") waits.push(holder.waits_for);
+    if (holder.turn && holder.waits_for) throw new Error(`${subject ?? "the session"} holds a turn and waits for ${holder.waits_for}`);
+  }
+  if (session.gate && session.phase === "approving") waits.push(session.gate.ask_id);
+  same(turns.sort(), [...ledger.turns.values()].map((turn) => [turn.turn_id, turn.subject]).sort(), "the turns that the mode and the ledger know");
+  const alarms = [...ledger.timers.keys()].filter((id) => id !== "notice");
+  // What a stop interrupts is still asked.
+  const resting = session.phase === "stopped" || session.phase === "waiting";
+  const asks = [...ledger.asks.keys()].filter((id) => !(resting && id === session.gate?.ask_id));
+  same(waits.sort(), [...alarms, ...asks, ...ledger.checks.keys()].sort(), "what the mode waits for and the ledger knows");
+  const unanswered = [...state.questions.values()].filter((set) => !set.closed).map((set) => set.id);
+  same(unanswered.sort(), waits.filter((id) => state.questions.has(id)).sort(), "the open question sets and who waits for them");
+}
+
+function checkLimits(state: ScheduleState): void {
+  const settings = state.session?.settings;
+  for (const ticket of state.tickets.values()) {
+    const { retries = 0, escalations = 0, check_rounds = 0, review_rounds = 0 } = ticket;
+    if (!settings) return;
+    if (retries > settings.max_retries) throw new Error(`${ticket.id}: ${retries} retries`);
+    if (escalations > settings.max_escalations) throw new Error(`${ticket.id}: ${escalations} escalations`);
+    if (check_rounds > settings.check_rounds) throw new Error(`${ticket.id}: ${check_rounds} check rounds`);
+    if (review_rounds > settings.max_review_rounds) throw new Error(`${ticket.id}: ${review_rounds} review rounds`);
+  }
+}
+
+/** No ticket is done without its executable criteria having passed. */
+function checkEvidence(state: ScheduleState, { step }: Advance): void {
+  for (const { subject, to } of step.effects) {
+    const ticket = state.tickets.get(subject);
+    if (to === "done" && (ticket?.criteria?.length ?? 0) > 0) expect(ticket?.checks_passed, `${subject} is done on its evidence`).toBe(true);
+  }
+}
+
+function plainState(state: ScheduleState): Json {
+  return JSON.parse(
+    JSON.stringify({
+      session: state.session ?? null,
+      tickets: sorted(state.tickets),
+      questions: sorted(state.questions),
+      counts: sorted(state.counts).filter(([, count]) => count !== 0),
+      dependents: sorted(state.dependents)
+        .filter(([, ids]) => ids.length > 0)
+        .map(([id, ids]) => [id, [...ids].sort()]),
+      unmet: sorted(state.unmet),
+      doomed: [...state.doomed].sort(),
+      underway: [...state.underway].sort(),
+    }),
+  ) as Json;
+}
+
+function plainLedger({ turns, timers, asks, checks, holds, figures }: Ledger): Json {
+  const plain = { turns: sorted(turns), timers: sorted(timers), asks: sorted(asks), checks: sorted(checks), holds: sorted(holds), figures };
+  return JSON.parse(JSON.stringify(plain)) as Json;
+}
+
+function sorted<V>(map: ReadonlyMap<string, V>): [string, V][] {
+  return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function same(actual: unknown, expected: unknown, what: string): void {
+  if (!isDeepStrictEqual(actual, expected)) expect(actual, what).toEqual(expected);
+}
+
+function shuffled<T>(list: T[], random: () => number): T[] {
+  for (let index = list.length - 1; index > 0; index--) {
+    const other = Math.floor(random() * (index + 1));
+    [list[index], list[other]] = [list[other] as T, list[index] as T];
+  }
+  return list;
+}
+
+/** A small generator of numbers in [0, 1) that gives the same ones for the same seed (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

@@ -1,0 +1,234 @@
+import * as fc from "fast-check";
+import { describe, expect, it, test } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { MAX_DEPTH, MAX_LINE_BYTES, parseLine } from "../../src/protocol/limits.ts";
+
+const lone = "\ud800";
+
+function parse(text: string) {
+  return parseLine(Buffer.from(text));
+}
+
+function nested(levels: number): string {
+  return `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+}
+
+describe("a line that later code can trust is read", () => {
+  test.each([
+    ["an empty object", "{}"],
+    ["white space around it", ' \t{"a" : 1 }\r\n'],
+    ["every kind of value", '{"a":[null,true,false,-0.5e-3,"",{},[]]}'],
+    ["every escape", String.raw`{"a":"\"\\\/\b\f\n\r\té\ud83d\ude00"}`],
+    ["colons, brackets and quotes inside strings", String.raw`{"a:{[":"}]:,\"{","b\\":"\\"}`],
+    ["the line separators U+2028 and U+2029", '{"a":"\u2028\u2029"}'],
+    ["text outside the basic plane", '{"🚢":"船长"}'],
+    ["the same key in two objects", '{"a":{"k":1},"b":{"k":1},"k":1}'],
+    ["the same word as key and value", '{"a":"b","b":"a"}'],
+    ["a key `constructor` that reaches nothing", '{"constructor":"text"}'],
+    ["an object `constructor` without a prototype", '{"constructor":{"name":"a"}}'],
+    ["keys that objects inherit", '{"toString":1,"hasOwnProperty":2}'],
+    ["as many levels as allowed", nested(MAX_DEPTH)],
+    ["an empty key", '{"":{"":1}}'],
+    ["a byte order mark inside a string", '{"a":"\ufeff"}'],
+  ])("%s", (_, text) => {
+    expect(parse(text)).toEqual({ ok: true, value: JSON.parse(text) as JsonObject });
+  });
+});
+
+describe("a line that is not one JSON object of real UTF-8 is refused", () => {
+  test.each([
+    ["nothing", "", "json"],
+    ["a word", "hello", "json"],
+    ["half an object", '{"a":', "json"],
+    ["two objects", "{}{}", "json"],
+    ["a trailing comma", '{"a":1,}', "json"],
+    ["single quotes", "{'a':1}", "json"],
+    ["a comment", "{/**/}", "json"],
+    ["a bare key", "{a:1}", "json"],
+    ["NaN", '{"a":NaN}', "json"],
+    ["Infinity", '{"a":-Infinity}', "json"],
+    ["a leading zero", '{"a":01}', "json"],
+    ["a raw control character", '{"a":"\u0001"}', "json"],
+    ["an unknown escape", String.raw`{"a":"\x41"}`, "json"],
+    ["unbalanced closing brackets", "]]]]{", "json"],
+    ["a byte order mark before it", '\ufeff{"a":1}', "json"],
+    ["a list", "[]", "object"],
+    ["null", "null", "object"],
+    ["a string", '"{}"', "object"],
+    ["a number", "1", "object"],
+  ])("%s", (_, text, rule) => {
+    expect(parse(text)).toEqual({
+      ok: false,
+      error: { payload_type: "", code: "malformed_output", pointer: "", message: expect.stringContaining(`[${rule}]`) },
+    });
+  });
+
+  test.each([
+    ["a stray continuation byte", [0x80]],
+    ["an overlong slash", [0xc0, 0xaf]],
+    ["a surrogate written as three bytes", [0xed, 0xa0, 0x80]],
+    ["a cut sequence", [0xe2, 0x82]],
+    ["a code point past the last", [0xf5, 0x80, 0x80, 0x80]],
+    ["Latin-1", [0xe9]],
+  ])("%s", (_, bytes) => {
+    const line = Buffer.concat([Buffer.from('{"a":"'), Buffer.from(bytes), Buffer.from('"}')]);
+    expect(parseLine(line)).toMatchObject({
+      ok: false,
+      error: { code: "malformed_output", message: expect.stringContaining("[utf8]") },
+    });
+  });
+
+  test.each(["token-secret", "\u001b[2J-secret", '{"a":1} secret', '{"a" secret}', "{}secret"])(
+    "repeats nothing of %j in its message, but what stands where reading ended",
+    (text) => {
+      const refused = parse(text);
+      expect(refused.ok || refused.error.message).toMatch(/^[ -~]+$/);
+      expect(refused.ok || refused.error.message).not.toContain("secret");
+    },
+  );
+});
+
+describe("a line that would mean two things, or harm later code, is refused with its place", () => {
+  test.each([
+    ["a key twice", '{"a":1,"a":2}', "", "duplicate_key", '"a"'],
+    ["a key twice, far down", '{"x":[{"y":{"k":1,"z":{},"k":1}}]}', "", "duplicate_key", '"k"'],
+    [
+      "a key twice, once escaped",
+      String.raw`{"payload_type":1,"p\u0061yload_type":2}`,
+      "",
+      "duplicate_key",
+      "payload_type",
+    ],
+    ["a key twice with a quote in it", String.raw`{"\"":1,"\u0022":2}`, "", "duplicate_key", String.raw`"\""`],
+    ["`__proto__`", '{"a":{"__proto__":{}}}', "/a/__proto__", "prototype", "__proto__"],
+    ["`__proto__` escaped", String.raw`{"\u005f_proto__":1}`, "/__proto__", "prototype", "__proto__"],
+    ["`__proto__` in a list", '{"a":[{},{"__proto__":1}]}', "/a/1/__proto__", "prototype", "__proto__"],
+    ["`constructor.prototype`", '{"constructor":{"prototype":{}}}', "/constructor", "prototype", "constructor"],
+    ["a number past the last", '{"a":[0,1e999]}', "/a/1", "finite", "/a/1"],
+    ["a negative one", '{"a":-1e999}', "/a", "finite", "/a"],
+    ["half a surrogate pair", String.raw`{"a":"\ud800"}`, "/a", "well_formed", "/a"],
+    ["the halves the wrong way round", String.raw`{"a":{"b":["\udc00\ud800"]}}`, "/a/b/0", "well_formed", "/a/b/0"],
+    ["half a pair in a key", String.raw`{"\udfff":1}`, "/\ufffd", "well_formed", "key"],
+    ["a pointer that needs escapes", '{"a/b~c":1e999}', "/a~1b~0c", "finite", "/a~1b~0c"],
+  ])("%s", (_, text, pointer, rule, named) => {
+    const refused = parse(text);
+    expect(refused).toEqual({
+      ok: false,
+      error: { payload_type: "", code: "malformed_output", pointer, message: expect.stringContaining(`[${rule}]`) },
+    });
+    expect(refused.ok || refused.error.message).toContain(named);
+  });
+
+  test.each([MAX_DEPTH + 1, 5_000, 100_000])("%i levels", (levels) => {
+    expect(parse(nested(levels))).toMatchObject({
+      ok: false,
+      error: { code: "malformed_output", message: expect.stringMatching(new RegExp(`${levels} levels.*\\[depth\\]`)) },
+    });
+  });
+
+  it("refuses for its size before it looks inside", () => {
+    const line = Buffer.alloc(MAX_LINE_BYTES + 1, 0xff);
+    expect(parseLine(line)).toMatchObject({
+      ok: false,
+      error: { code: "output_limit", message: expect.stringContaining(`${MAX_LINE_BYTES + 1} bytes`) },
+    });
+  });
+
+  it("reads a line of exactly the allowed size", () => {
+    const line = Buffer.from(`{"a":"${"x".repeat(MAX_LINE_BYTES - 8)}"}`);
+    expect(line.length).toBe(MAX_LINE_BYTES);
+    expect(parseLine(line).ok).toBe(true);
+  });
+
+  it("holds to tighter limits when it is given them", () => {
+    const line = Buffer.from('{"a":[1]}');
+    expect(parseLine(line, { bytes: 9, depth: 2 }).ok).toBe(true);
+    expect(parseLine(line, { bytes: 8, depth: 2 })).toMatchObject({ ok: false, error: { code: "output_limit" } });
+    expect(parseLine(line, { bytes: 9, depth: 1 })).toMatchObject({ ok: false, error: { code: "malformed_output" } });
+  });
+});
+
+describe("whatever the bytes", () => {
+  it("never throws, and refuses with a code and a message", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
+        const read = parseLine(bytes);
+        expect(read.ok || read.error.message).not.toBe("");
+      }),
+      { numRuns: 2_000 },
+    );
+  });
+
+  it("never throws on text that is nearly JSON", () => {
+    const piece = fc.constantFrom(
+      "{",
+      "}",
+      "[",
+      "]",
+      ":",
+      ",",
+      '"',
+      "\\",
+      "a",
+      "\\u0061",
+      "1e999",
+      "null",
+      "__proto__",
+      lone,
+      " ",
+    );
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
+        const text = pieces.join("");
+        const read = parse(text);
+        expect(read.ok ? read.value : "refused").toEqual(read.ok ? (JSON.parse(text) as JsonObject) : "refused");
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("reads what was written, unless it holds a key of a prototype", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue({ stringUnit: "grapheme" })),
+        (object) => {
+          const text = JSON.stringify(object);
+          const read = parse(text);
+          if (text.includes("__proto__") || text.includes("constructor")) return true;
+          expect(read).toEqual({ ok: true, value: JSON.parse(text) as JsonObject });
+          return true;
+        },
+      ),
+    );
+  });
+
+  it("finds a repeated key wherever it is put", () => {
+    const inner = fc.jsonValue({ maxDepth: 3, stringUnit: "grapheme" });
+    fc.assert(
+      fc.property(fc.string({ unit: "grapheme" }), inner, inner, fc.nat(20), (key, first, second, levels) => {
+        const name = JSON.stringify(key);
+        const twice = `{${name}:${JSON.stringify(first)},"-":0,${name}:${JSON.stringify(second)}}`;
+        expect(parse(`{"in":${"[".repeat(levels)}${twice}${"]".repeat(levels)}}`).ok).toBe(false);
+      }),
+    );
+  });
+
+  test.each([
+    ["one long string", `{"a":"${"a".repeat(4_000_000)}"}`],
+    ["one long run of backslashes", `{"a":"${"\\\\".repeat(2_000_000)}"}`],
+    ["many keys", `{${Array.from({ length: 200_000 }, (_, index) => `"${index}":1`).join(",")}}`],
+    [
+      "many keys and one of them twice",
+      `{${Array.from({ length: 200_000 }, (_, index) => `"${index}":1`).join(",")},"7":1}`,
+    ],
+    ["many brackets", `{"a":[${"[],".repeat(500_000)}[]]}`],
+    ["many unclosed brackets", "[".repeat(4_000_000)],
+    ["many quotes", '"'.repeat(4_000_000)],
+  ])("takes time in proportion to the line: %s", (_, text) => {
+    const line = Buffer.from(text);
+    const started = performance.now();
+    parseLine(line);
+    // A few hundred milliseconds at worst on a slow machine; anything quadratic takes hours.
+    expect(performance.now() - started).toBeLessThan(8_000);
+  });
+});

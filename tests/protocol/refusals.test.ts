@@ -1,0 +1,223 @@
+import { describe, expect, it, test } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { validateHeader } from "../../src/protocol/envelope.ts";
+import { validators } from "../../src/protocol/generated/validators.js";
+import type { Refusal } from "../../src/protocol/refusal.ts";
+import { schemaFiles, validate } from "./examples.ts";
+
+function refused(name: string, value: unknown): Refusal {
+  const checked = validate(name, value);
+  if (checked.ok) throw new Error(`${name} was accepted`);
+  return checked.error;
+}
+
+const task = { task_id: "a", description: "A." };
+
+describe("a refusal says where, what and by which rule", () => {
+  test.each<[type: string, value: unknown, pointer: string, message: string]>([
+    ["report", {}, "/status", "/status is missing. [required]"],
+    [
+      "report",
+      { statsu: "completed" },
+      "/status",
+      '/status is missing; "statsu" is not a field here: did you mean "status"? [required]',
+    ],
+    [
+      "report",
+      { status: "completed", isues: [] },
+      "/isues",
+      '/isues is not a known field: did you mean "issues"? [additionalProperties]',
+    ],
+    [
+      "review",
+      { decision: "approved", zebra: 1 },
+      "/zebra",
+      "/zebra is not a known field; known here: decision, notes, requested_changes, turn_id, ticket_id, usage. [additionalProperties]",
+    ],
+    [
+      "report",
+      { status: "complete" },
+      "/status",
+      '/status must be "proposal", "progress", "completed", "blocked" or "error", not "complete". Did you mean "completed"? [enum]',
+    ],
+    [
+      "report",
+      { status: 7 },
+      "/status",
+      '/status must be "proposal", "progress", "completed", "blocked" or "error", not 7. [enum]',
+    ],
+    ["report", [], "", "The message must be an object, not a list. [type]"],
+    ["report", null, "", "The message must be an object, not null. [type]"],
+    ["report", { status: "blocked", issues: "none" }, "/issues", "/issues must be a list, not a string. [type]"],
+    [
+      "report",
+      { status: "blocked", issues: [7] },
+      "/issues/0",
+      "/issues/0 must be a string or an object, not a number. [anyOf]",
+    ],
+    [
+      "report",
+      { status: "blocked", issues: [{ txt: "x" }] },
+      "/issues/0/text",
+      '/issues/0/text is missing; "txt" is not a field here: did you mean "text"? [required]',
+    ],
+    [
+      "report",
+      { status: "completed", usage: { input_tokens: -1 } },
+      "/usage/input_tokens",
+      "/usage/input_tokens must be >= 0, not -1. [minimum]",
+    ],
+    [
+      "report",
+      { status: "completed", usage: { input_tokens: 1.5 } },
+      "/usage/input_tokens",
+      "/usage/input_tokens must be an integer, not a number. [type]",
+    ],
+    [
+      "check_result",
+      { check_id: "c", results: [{ criterion: "x", exit_code: "0", passed: true, output: "" }] },
+      "/results/0/exit_code",
+      "/results/0/exit_code must be an integer or null, not a string. [type]",
+    ],
+    ["plan", {}, "", 'The message needs "tasks" or "tasks_ref". [anyOf]'],
+    ["plan", { tasks: [] }, "/tasks", "/tasks must not be empty. [minItems]"],
+    [
+      "plan",
+      { tasks: [{ ...task, task_id: "a/b" }] },
+      "/tasks/0/task_id",
+      '/tasks/0/task_id must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$; "a/b" does not. [pattern]',
+    ],
+    [
+      "plan",
+      { tasks: [task, { ...task, depends_on: [] }] },
+      "/tasks/1/depends_on",
+      "/tasks/1/depends_on is not a known field; known here: task_id, description, dependencies, expected_outputs, assigned_to, status, risks, acceptance_criteria, proposal_needed, instruction, review, budget. [additionalProperties]",
+    ],
+    [
+      "plan",
+      { tasks: [{ ...task, assigned_to: {} }] },
+      "/tasks/0/assigned_to",
+      "/tasks/0/assigned_to must have at least one of its fields: role_id, capability. [minProperties]",
+    ],
+    [
+      "plan",
+      { tasks: [{ ...task, assigned_to: "worker" }] },
+      "/tasks/0/assigned_to",
+      "/tasks/0/assigned_to must be an object, not a string. [type]",
+    ],
+    [
+      "plan",
+      { tasks: [{ ...task, acceptance_criteria: [{ text: "x", command: "npm test" }] }] },
+      "/tasks/0/acceptance_criteria/0/command",
+      "/tasks/0/acceptance_criteria/0/command must be a list, not a string. [type]",
+    ],
+    [
+      "plan",
+      { tasks: [{ ...task, acceptance_criteria: [{ text: "x", timeout_s: 0 }] }] },
+      "/tasks/0/acceptance_criteria/0/timeout_s",
+      "/tasks/0/acceptance_criteria/0/timeout_s must be > 0, not 0. [exclusiveMinimum]",
+    ],
+    ["artifact_ref", { label: "", uri: "a" }, "/label", "/label must not be empty. [minLength]"],
+    [
+      "artifact_ref",
+      { label: "x".repeat(501), uri: "a" },
+      "/label",
+      "/label must have at most 500 characters. [maxLength]",
+    ],
+    [
+      "scheduler_config",
+      { max_worker: 2 },
+      "/max_worker",
+      '/max_worker is not a known field: did you mean "max_workers"? [additionalProperties]',
+    ],
+    [
+      "roles",
+      { roles: [{ role_id: "a", type: "worker" }] },
+      "/roles/0/cli_command",
+      "/roles/0/cli_command is missing. [required]",
+    ],
+    ["answers", [{ text: "x" }], "/0", '/0 needs "question_id" or "match". [anyOf]'],
+    ["answers", "x", "", "The message must be an object or a list, not a string. [anyOf]"],
+    ["answers", { q1: null }, "/q1", "/q1 must be a string, a number or a boolean, not null. [type]"],
+    [
+      "user_command",
+      { command: "resume", "a/b": 1 },
+      "/a~1b",
+      "/a~1b is not a known field; known here: command, ticket_id, text, limits, role_id, reason. [additionalProperties]",
+    ],
+  ])("%s %j", (type, value, pointer, message) => {
+    expect(refused(type, value)).toEqual({ payload_type: type, code: "validation_failed", pointer, message });
+  });
+
+  it("counts characters, not code units", () => {
+    expect(validate("artifact_ref", { label: "🚢".repeat(500), uri: "a" }).ok).toBe(true);
+    expect(refused("artifact_ref", { label: "🚢".repeat(501), uri: "a" }).message).toContain("[maxLength]");
+  });
+});
+
+const hostile = Object.fromEntries(
+  Array.from({ length: 1_000_000 }, (_, index) => [`de${String(index).padStart(6, "0")}`, 1]),
+);
+
+describe("a refusal of hostile input", () => {
+  it("is short, whatever the sender chose", () => {
+    const long = "x".repeat(1_000_000);
+    for (const value of [{ [long]: 1 }, { status: long }, { status: "completed", turn_id: long }]) {
+      const refusal = refused("report", value);
+      expect(refusal.message.length).toBeLessThan(2_000);
+      expect(refusal.pointer.length).toBeLessThan(600);
+    }
+  });
+
+  it("names a payload type of a length that a record can hold", () => {
+    const header = schemaFiles.find((file) => file.name === "envelope")?.schema.examples?.[0] as JsonObject;
+    const refusal = validateHeader({ ...header, payload_type: "x".repeat(1_000_000) });
+    expect(refusal).toMatchObject({ ok: false, error: { payload_type: "x".repeat(64), pointer: "/payload_type" } });
+  });
+
+  it("compares only the first few unknown fields with one that is missing", () => {
+    const strangers = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field_${index}`, 1]));
+    expect(refused("review", { decisoin: "approved", ...strangers }).message).toContain("did you mean");
+    expect(refused("review", { ...strangers, decisoin: "approved" }).message).toBe("/decision is missing. [required]");
+  });
+
+  it("keeps nothing of the message alive", () => {
+    refused("review", { decision: "maybe" });
+    expect(validators.review.errors).toBeNull();
+  });
+
+  it("fits the place where it is put again", () => {
+    const refusal = refused("report", { ["\u001b[2J\n".repeat(100_000)]: 1, status: "completed" });
+    const failed = { turn_id: "t1", code: "validation_failed", message: "No valid answer.", refused: [refusal] };
+    expect(validate("turn_failed", failed).ok).toBe(true);
+  });
+
+  test.each<[string, string, unknown]>([
+    ["a million wrong entries", "report", { status: "completed", outputs: Array.from({ length: 1_000_000 }, () => 5) }],
+    ["a million unknown fields, each nearly a known one", "review", hostile],
+    ["ten thousand bad tasks", "plan", { tasks: Array.from({ length: 10_000 }, () => ({ task_id: "?" })) }],
+    ["an id of a million letters", "review", { decision: "approved", turn_id: "a".repeat(1_000_000) }],
+    ["a time of a million digits", "timer_fired", { timer_id: "x", due_at: "1".repeat(1_000_000) }],
+  ])("takes no long time: %s", (_, type, value) => {
+    const started = performance.now();
+    refused(type, value);
+    expect(performance.now() - started).toBeLessThan(4_000);
+  });
+
+  it("meets no pattern that takes more than linear time", () => {
+    const patterns = new Set(
+      schemaFiles.flatMap((file) =>
+        [...JSON.stringify(file.schema).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map((match) => match[1] ?? ""),
+      ),
+    );
+    patterns.add(String.raw`^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\\.[0-9]{1,3})?Z$`);
+    for (const pattern of patterns) {
+      const expression = new RegExp(JSON.parse(`"${pattern}"`) as string, "u");
+      for (const unit of ["a", "0", ".", "a.", "-"]) {
+        const started = performance.now();
+        expression.test(`${unit.repeat(200_000)}!`);
+        expect(performance.now() - started, `${pattern} on ${unit}`).toBeLessThan(1_000);
+      }
+    }
+  });
+});

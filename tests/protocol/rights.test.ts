@@ -1,0 +1,94 @@
+import { describe, expect, it, test } from "vitest";
+import { SCHEDULE_RIGHTS } from "../../src/modes/schedule/rights.ts";
+import { AGENT_PAYLOAD_TYPES, PAYLOAD_TYPES, type PayloadType } from "../../src/protocol/payload.ts";
+import { expectedAnswers, permits, type Sender } from "../../src/protocol/rights.ts";
+
+const senders: Sender[] = ["manager", "worker", "participant", "user", "scheduler"];
+
+/** WIRE.md's table, the other way round: for each message, who may answer it with what, beyond `error`. */
+const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[] } } = {
+  requirement: { manager: ["clarification", "plan"] },
+  clarification_response: { manager: ["clarification", "plan"] },
+  ticket: { manager: ["clarification", "instruction", "instruction_proposal"] },
+  instruction_proposal: { worker: ["report"] },
+  report: { manager: ["clarification", "instruction"] },
+  instruction: { worker: ["report"] },
+  review_request: { manager: ["clarification", "review"], user: ["review"] },
+  error: { manager: ["clarification", "instruction", "plan"] },
+  clarification: { user: ["clarification_response"], scheduler: ["clarification_response"] },
+  approval_request: { user: ["approval", "plan"] },
+};
+
+const always: { [sender in Sender]: PayloadType[] } = {
+  manager: ["artifact_ref"],
+  worker: ["artifact_ref"],
+  participant: ["artifact_ref"],
+  user: ["requirement", "user_command", "artifact_ref"],
+  scheduler: [
+    "session_opened",
+    "turn_request",
+    "turn_failed",
+    "timer_fired",
+    "check_result",
+    "session_stopped",
+    "session_recovered",
+    "session_reopened",
+    "session_finished",
+    "final_report",
+    "session_closed",
+    "approval_request",
+    "ticket",
+    "review_request",
+    "report",
+    "clarification",
+    "error",
+  ],
+};
+
+function allowed(sender: Sender, type: PayloadType, message: PayloadType | undefined): boolean {
+  if (always[sender].includes(type)) return true;
+  if (message === undefined) return false;
+  return type === "error" || (answers[message]?.[sender] ?? []).includes(type);
+}
+
+describe("rights in the schedule mode", () => {
+  test.each(senders)("%s: every payload type, as the answer to every message and to none", (sender) => {
+    for (const type of PAYLOAD_TYPES) {
+      for (const message of [...PAYLOAD_TYPES, undefined]) {
+        expect(permits(SCHEDULE_RIGHTS, sender, type, message), `${sender}: ${type} to ${message ?? "nothing"}`).toBe(
+          allowed(sender, type, message),
+        );
+      }
+    }
+  });
+
+  test.each(senders)("%s: the answers expected to each message are the ones that end its turn", (sender) => {
+    for (const message of PAYLOAD_TYPES) {
+      const expected = PAYLOAD_TYPES.filter((type) => allowed(sender, type, message) && !always[sender].includes(type));
+      expect(expectedAnswers(SCHEDULE_RIGHTS, sender, message), `${sender}: ${message}`).toEqual(expected);
+    }
+  });
+
+  it("never let a worker plan, instruct, ask, review or speak for the person", () => {
+    const never = [
+      "plan",
+      "instruction",
+      "instruction_proposal",
+      "clarification",
+      "review",
+      "approval",
+      "requirement",
+    ] as const;
+    for (const type of never) {
+      for (const message of [...PAYLOAD_TYPES, undefined]) {
+        expect(permits(SCHEDULE_RIGHTS, "worker", type, message), `${type} to ${message ?? "nothing"}`).toBe(false);
+      }
+    }
+  });
+
+  it("give agents only types that agents send", () => {
+    for (const sender of ["manager", "worker", "participant"] as const) {
+      expect(AGENT_PAYLOAD_TYPES).toEqual(expect.arrayContaining(Object.keys(SCHEDULE_RIGHTS[sender])));
+    }
+  });
+});

@@ -1,0 +1,268 @@
+import { execFile } from "node:child_process";
+import { cp, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { build } from "esbuild";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { validatePayload } from "../../src/protocol/envelope.ts";
+import {
+  CONFIGURATION_DEFAULTS,
+  PAYLOAD_TYPES,
+  type PayloadByType,
+  type PayloadType,
+} from "../../src/protocol/payload.ts";
+import { changed, objectsIn, schemaFiles, validate } from "./examples.ts";
+
+const run = promisify(execFile);
+const root = join(import.meta.dirname, "../..");
+const examples = schemaFiles.flatMap(({ name, schema }) =>
+  (schema.examples ?? []).map((example) => ({ name, example })),
+);
+
+let scratch: string;
+beforeEach(async () => {
+  scratch = await mkdtemp(join(tmpdir(), "bosun-schemas-"));
+});
+afterEach(() => rm(scratch, { recursive: true }));
+
+/** What WIRE.md calls required, and the scheduler's own payloads besides; `*` stands for any place in a list. */
+const required: { [name: string]: string } = {
+  envelope: "/session_id /timestamp /source /target /payload_type /version /payload",
+  requirement: "/text /attachments/*/label /attachments/*/uri",
+  clarification: "/questions /status /questions/*/question_id /questions/*/text",
+  clarification_response: "/answers /status /answers/*/question_id /answers/*/text",
+  plan: "/tasks /tasks_ref /tasks/*/task_id /tasks/*/description /tasks/*/assigned_to/capability /tasks/*/acceptance_criteria/*/text /tasks_ref/label /tasks_ref/uri",
+  ticket:
+    "/ticket_id /task_id /status /task/task_id /task/description /history/*/sequence /history/*/at /history/*/event",
+  instruction_proposal: "/summary",
+  instruction: "/summary /steps/*/shell /acceptance_criteria/*/text",
+  report: "/status /outputs/*/label /evidence/*/text /issues/*/text /questions/*/question_id /questions/*/text",
+  review_request:
+    "/ticket_id /report /instruction/summary /report/status /checks/*/criterion /checks/*/exit_code /checks/*/passed /checks/*/output /checks/*/criterion/text",
+  review: "/decision",
+  artifact_ref: "/label /uri",
+  error: "/code /message",
+  approval_request: "/subject /ask_id",
+  approval: "/decision",
+  opinion: "/round /position",
+  verdict: "/conclusion",
+  turn_request:
+    "/turn_id /role_id /expects /message /context /workspace /artifacts_dir /message/payload_type /message/payload /context/clarifications/*/question /context/clarifications/*/answer",
+  turn_failed: "/turn_id /code /message /refused/*/payload_type /refused/*/code /refused/*/pointer /refused/*/message",
+  timer_fired: "/timer_id /due_at",
+  check_result:
+    "/check_id /results /results/*/criterion /results/*/exit_code /results/*/passed /results/*/output /results/*/criterion/text",
+  user_command: "/command",
+  session_opened: `/mode /rules /version /config /roles /schemas /workspace /roles/*/role_id /roles/*/type /roles/*/cli_command /schemas/digest /started_by/user /started_by/host /started_by/via ${[...Object.keys(CONFIGURATION_DEFAULTS), "plan_approval", "workspace"].map((key) => `/config/${key}`).join(" ")}`,
+  session_stopped: "/reason /message",
+  session_recovered: "/graceful /epoch /turns /turns/*/turn_id /turns/*/run",
+  session_reopened: "/reason",
+  session_finished:
+    "/session_id /outcome /usage /log /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
+  final_report:
+    "/session_id /mode /outcome /started_at /finished_at /tickets /usage /recoveries /next_steps /log /tickets/*/ticket_id /tickets/*/task_id /tickets/*/description /tickets/*/status /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
+  session_closed: "/outcome /exit_code",
+  roles: "/roles /roles/*/role_id /roles/*/type /roles/*/cli_command /roles/*/backend",
+  scheduler_config: "/checks/ticket/*/text",
+  answers: "/*/question_id /*/text /*/match",
+  plan_file:
+    "/tasks /questions/*/question_id /questions/*/text /tasks/*/task_id /tasks/*/description /tasks/*/instruction/summary /tasks/*/instruction/steps/*/shell /tasks/*/acceptance_criteria/*/text",
+};
+
+/** The objects in the examples that may hold anything: Bosun does not read them, or passes them on. */
+const open = [
+  "answers",
+  "approval_request/about",
+  "approval_request/estimate",
+  "envelope/payload",
+  "roles/roles/*/metadata",
+  "session_finished/result",
+  "turn_failed/details",
+  "turn_request/message/payload",
+];
+
+function without(object: JsonObject, key: string): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
+}
+
+function generalised(pointer: string): string {
+  return pointer.replace(/\/\d+(?=\/|$)/g, "/*");
+}
+
+describe("every schema", () => {
+  it.each(schemaFiles)("$name says its dialect, title and purpose, and has examples", ({ schema }) => {
+    expect(schema).toMatchObject({
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      title: expect.stringMatching(/^[A-Z]/),
+      description: expect.stringMatching(/\.$/),
+    });
+    expect(schema.examples?.length).toBeGreaterThan(0);
+  });
+
+  it.each(examples)("$name accepts its example $example", ({ name, example }) => {
+    expect(validate(name, example)).toMatchObject({ ok: true });
+  });
+
+  it.each(schemaFiles)("$name requires exactly what it promises to require", ({ name, schema }) => {
+    const missed = new Set<string>();
+    for (const example of schema.examples ?? []) {
+      for (const [pointer, object] of objectsIn(example)) {
+        for (const key of Object.keys(object)) {
+          const checked = validate(
+            name,
+            changed(example, pointer, (object) => without(object, key)),
+          );
+          if (checked.ok) continue;
+          missed.add(generalised(`${pointer}/${key}`));
+          expect(checked.error.message).toMatch(/is missing|needs|at least one/);
+        }
+      }
+    }
+    expect([...missed].toSorted()).toEqual(required[name]?.split(" ").toSorted());
+  });
+
+  it("refuses an unknown field wherever Bosun reads the fields, and points at it", () => {
+    const accepted = new Set<string>();
+    const astray: string[] = [];
+    for (const { name, example } of examples) {
+      for (const [pointer] of objectsIn(example)) {
+        const place = `${name}${pointer}`;
+        const checked = validate(
+          name,
+          changed(example, pointer, (object) => ({ ...object, surprise: 1 })),
+        );
+        if (checked.ok) accepted.add(generalised(place));
+        else if (checked.error.pointer !== `${pointer}/surprise`) astray.push(place);
+      }
+    }
+    expect([...accepted].toSorted()).toEqual(open);
+    // Having two of its fields is what stands out there.
+    expect(astray).toEqual(["plan/tasks/0/assigned_to"]);
+  });
+
+  test.each(PAYLOAD_TYPES)("%s may carry metadata of any content, and no metadata that is not an object", (type) => {
+    const example = schemaFiles.find((file) => file.name === type)?.schema.examples?.[0] as JsonObject;
+    expect(validatePayload(type, { ...example, metadata: { anything: [{}, null] } }).ok).toBe(true);
+    expect(validatePayload(type, { ...example, metadata: "text" })).toMatchObject({
+      ok: false,
+      error: { pointer: "/metadata", message: expect.stringContaining("[type]") },
+    });
+  });
+
+  it("lets a plain string stand for every text", () => {
+    const texts = ["plain", { text: "object" }];
+    expect(validatePayload("review", { decision: "changes_requested", requested_changes: texts }).ok).toBe(true);
+    expect(
+      validatePayload("report", { status: "blocked", issues: texts, evidence: texts, next_actions: texts }).ok,
+    ).toBe(true);
+    expect(
+      validatePayload("instruction", { summary: "s", steps: texts, resources: texts, acceptance_criteria: texts }).ok,
+    ).toBe(true);
+  });
+
+  it("bounds every string that an agent sends, in itself or by its values", () => {
+    const unbounded: string[] = [];
+    for (const { name, schema } of schemaFiles) {
+      for (const [pointer, object] of objectsIn({ ...schema, examples: [] })) {
+        if (object["type"] === "string" && !("maxLength" in object) && !("pattern" in object))
+          unbounded.push(name + pointer);
+        if (object["type"] === "array" && !("maxItems" in object)) unbounded.push(name + pointer);
+      }
+    }
+    expect(unbounded).toEqual([]);
+  });
+
+  it("means the same to ajv when it reads the files as they are", async () => {
+    const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, ownProperties: true });
+    for (const { path, schema } of schemaFiles) ajv.addSchema(schema, path.slice(path.indexOf("/schemas/") + 1));
+    ajv.addSchema(
+      JSON.parse(await readFile(join(root, "schemas/common.schema.json"), "utf8")) as JsonObject,
+      "schemas/common.schema.json",
+    );
+    for (const { name, path, schema } of schemaFiles) {
+      const check = ajv.getSchema(path.slice(path.indexOf("/schemas/") + 1));
+      for (const example of schema.examples ?? []) {
+        expect(check?.(example), `${name}: ${JSON.stringify(check?.errors)}`).toBe(true);
+        for (const [pointer, object] of objectsIn(example)) {
+          for (const key of Object.keys(object)) {
+            for (const value of ["", 0, null, {}, [7], "\n"]) {
+              const mutant = changed(example, pointer, (inner) => ({ ...inner, [key]: value }));
+              const ours = validate(name, mutant);
+              // Whether a time is real is more than a schema says.
+              if (!ours.ok && ours.error.message.includes("[instant]")) continue;
+              expect(ours.ok, `${name}${pointer}/${key} = ${JSON.stringify(value)}`).toBe(check?.(mutant));
+            }
+          }
+        }
+      }
+    }
+  });
+});
+
+describe("configuration", () => {
+  it("has defaults that its schema accepts", () => {
+    expect(validate("scheduler_config", CONFIGURATION_DEFAULTS)).toEqual({ ok: true, value: CONFIGURATION_DEFAULTS });
+  });
+
+  it("is resolved when it has every default, an approval policy and a workspace", () => {
+    const opened = schemaFiles.find((file) => file.name === "session_opened")?.schema.examples?.[0] as JsonObject;
+    const config = { ...CONFIGURATION_DEFAULTS, plan_approval: "ask", workspace: "/srv/project" };
+    expect(validatePayload("session_opened", { ...opened, config }).ok).toBe(true);
+  });
+});
+
+describe("what is generated", () => {
+  it("names each payload file's type", () => {
+    const files = schemaFiles.filter((file) => file.path.includes("/payloads/")).map((file) => file.name);
+    expect([...PAYLOAD_TYPES]).toEqual(files);
+  });
+
+  it("types every payload as JSON that nobody may write to", () => {
+    const json: { [K in PayloadType]: PayloadByType[K] extends JsonObject ? true : never } = Object.fromEntries(
+      PAYLOAD_TYPES.map((type) => [type, true]),
+    ) as never;
+    const tasks: PayloadByType["plan"]["tasks"] = Object.freeze([]);
+    expect([Object.keys(json).length, tasks]).toEqual([PAYLOAD_TYPES.length, []]);
+  });
+
+  it("is what the schemas say", async () => {
+    await expect(run(process.execPath, [join(root, "schemas/generate.ts"), "--check"])).resolves.toMatchObject({
+      stderr: "",
+    });
+  });
+
+  it("is found to differ when a schema changed and nobody generated", async () => {
+    await cp(join(root, "schemas"), join(scratch, "schemas"), { recursive: true });
+    await cp(join(root, "src/protocol/generated"), join(scratch, "src/protocol/generated"), { recursive: true });
+    await symlink(join(root, "node_modules"), join(scratch, "node_modules"));
+    await writeFile(join(scratch, "package.json"), '{"type":"module"}');
+    const generate = join(scratch, "schemas/generate.ts");
+    const schema = join(scratch, "schemas/payloads/review.schema.json");
+    await writeFile(schema, (await readFile(schema, "utf8")).replace('"notes"', '"remarks"'));
+    await expect(run(process.execPath, [generate, "--check"])).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining("types.ts, validators.js, digest.ts. Run: npm run schemas"),
+    });
+  });
+
+  it("validates in a bundle that stands alone, without ajv, require or the schema files", async () => {
+    const outfile = join(scratch, "bundle.mjs");
+    const { metafile } = await build({
+      entryPoints: [join(root, "src/protocol/envelope.ts")],
+      bundle: true,
+      format: "esm",
+      platform: "node",
+      outfile,
+      metafile: true,
+    });
+    expect(Object.keys(metafile.inputs).filter((input) => input.includes("node_modules"))).toEqual([]);
+    expect((await readFile(outfile, "utf8")).includes("require(")).toBe(false);
+    const program = `import { validatePayload } from ${JSON.stringify(outfile)};
+      console.log(JSON.stringify([validatePayload("review", { decision: "approved" }), validatePayload("review", {})]));`;
+    const { stdout } = await run(process.execPath, ["--input-type=module", "--eval", program], { cwd: scratch });
+    expect(JSON.parse(stdout)).toMatchObject([{ ok: true }, { ok: false, error: { pointer: "/decision" } }]);
+  });
+});

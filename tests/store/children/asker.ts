@@ -1,0 +1,10 @@
+// Stands in the middle of asking whether a lock is held, and comes to the end of it when told to.
+import { once } from "node:events";
+import SqliteDatabase from "better-sqlite3";
+
+const lock = new SqliteDatabase(process.argv[2], { readonly: true });
+lock.exec("BEGIN; SELECT * FROM sqlite_schema");
+process.stdout.write("asking\n");
+await once(process.stdin, "data");
+lock.close();
+process.stdin.destroy();

@@ -1,0 +1,23 @@
+// Takes a session and commits to it without end, three records at a time, telling each commit that came back.
+import { GENESIS, seal } from "../../../src/log/chain.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { SealedRecord } from "../../../src/store/store.ts";
+import { OWNER, unsealed, value } from "../rig.ts";
+
+const store = value(openStore(process.argv[2] ?? ""));
+const lease = value(await store.acquire("s1", { ...OWNER, pid: process.pid }));
+let { last_sequence: sequence, head } = value(store.session("s1"));
+if (sequence === 0) head = GENESIS;
+for (;;) {
+  const expected = sequence;
+  const records: SealedRecord[] = [];
+  for (let count = 0; count < 3; count++) {
+    sequence += 1;
+    const record = seal(unsealed(sequence), { sequence, previous: head });
+    head = record.hash;
+    records.push(record);
+  }
+  const changes = [{ put: "engine", id: "counter", value: sequence }];
+  value(await store.commit(lease, { expected, records, changes, session: { published: expected } }));
+  process.stdout.write(`${sequence}\n`);
+}

@@ -1,0 +1,90 @@
+import { afterEach, expect, test } from "vitest";
+import { err, ok } from "../../src/lib/result.ts";
+import { failure } from "../../src/protocol/failure.ts";
+import { type Database, databasePath, openForReading, openForWriting, write } from "../../src/store/database.ts";
+import { isLocked, lockPath, takeLock } from "../../src/store/lock.ts";
+import { child, cleanUp, closeLater, failureOf, temporaryDirectory, value } from "./rig.ts";
+
+afterEach(cleanUp);
+
+function writable(home: string): Database {
+  const database = value(openForWriting(home));
+  closeLater(() => database.close());
+  database.exec("CREATE TABLE t (a INTEGER) STRICT");
+  return database;
+}
+
+function rows(database: Database): unknown {
+  return database.prepare("SELECT count(*) FROM t").pluck().get();
+}
+
+test("a commit is on the disk when it returns, whatever the library's default", () => {
+  const database = writable(temporaryDirectory());
+  const pragma = (name: string) => database.pragma(name, { simple: true });
+  expect([pragma("journal_mode"), pragma("synchronous"), pragma("foreign_keys")]).toEqual(["wal", 2, 1]);
+});
+
+test("a reader in the middle of reading neither holds up a writer nor sees what it wrote", () => {
+  const home = temporaryDirectory();
+  const database = writable(home);
+  const reader = value(openForReading(home));
+  closeLater(() => reader.close());
+  reader.exec("BEGIN");
+  expect(rows(reader)).toBe(0);
+  value(write(database, () => ok(database.exec("INSERT INTO t VALUES (1)"))));
+  expect(rows(reader)).toBe(0);
+  reader.exec("COMMIT");
+  expect(rows(reader)).toBe(1);
+});
+
+test("nothing stands of a transaction that gives a failure or throws", () => {
+  const database = writable(temporaryDirectory());
+  const refused = write(database, () => {
+    database.exec("INSERT INTO t VALUES (1)");
+    return err(failure("usage", "No."));
+  });
+  expect(failureOf(refused).code).toBe("usage");
+  expect(() =>
+    write(database, () => {
+      database.exec("INSERT INTO t VALUES (2)");
+      throw new Error("a bug");
+    }),
+  ).toThrow("a bug");
+  expect(rows(database)).toBe(0);
+  value(write(database, () => ok(database.exec("INSERT INTO t VALUES (3)"))));
+  expect(rows(database)).toBe(1);
+});
+
+test("what a reader's connection may not do is not done", () => {
+  const home = temporaryDirectory();
+  const database = writable(home);
+  const reader = value(openForReading(home));
+  closeLater(() => reader.close());
+  expect(failureOf(write(reader, () => ok(reader.exec("INSERT INTO t VALUES (1)")))).message).toContain(
+    databasePath(home),
+  );
+  expect(rows(database)).toBe(0);
+});
+
+test("a wrong statement is a bug and no failure of the disk", () => {
+  const database = writable(temporaryDirectory());
+  expect(() => write(database, () => ok(database.exec("INSERT INTO nowhere VALUES (1)")))).toThrow("no such table");
+});
+
+test("a lock that somebody only asks about is not held, and taking it waits for the asking to end", async () => {
+  const path = lockPath(temporaryDirectory(), "s1");
+  expect(isLocked(path)).toBe(false);
+  value(takeLock(path))?.release();
+  for (let round = 0; round < 5; round++) {
+    const asking = child("asker.ts", path);
+    expect(await asking.line()).toBe("asking");
+    expect(isLocked(path)).toBe(false);
+    asking.process.stdin?.write("enough\n");
+    const lock = value(takeLock(path));
+    expect(lock).not.toBeNull();
+    expect(isLocked(path)).toBe(true);
+    expect(value(takeLock(path))).toBeNull();
+    lock?.release();
+    await asking.gone;
+  }
+});

@@ -1,0 +1,120 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
+import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
+import { openReader, openStore } from "../../src/store/sqlite-store.ts";
+import { child, cleanUp, closeLater, failureOf, temporaryDirectory, value } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const FIRST: Migration = { number: 1, name: "first", sql: "CREATE TABLE one (a INTEGER) STRICT;", sha256: "1" };
+const SECOND: Migration = { number: 2, name: "second", sql: "CREATE TABLE two (a INTEGER) STRICT;", sha256: "2" };
+
+function database(home = temporaryDirectory()): Database {
+  const opened = value(openForWriting(home));
+  closeLater(() => opened.close());
+  return opened;
+}
+
+function schema(of: Database): string[] {
+  return of
+    .prepare<[], string>("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY type, name")
+    .pluck()
+    .all();
+}
+
+// A change of the schema shows here for review: print `dump` into the file after adding a migration.
+test("the schema is the one that was reviewed", () => {
+  const migrated = database();
+  value(migrate(migrated, bundledMigrations()));
+  const dump = `${schema(migrated).join(";\n\n")};\n`;
+  expect(dump).toBe(readFileSync(join(import.meta.dirname, "schema.sql"), "utf8"));
+});
+
+test("the migrations are numbered without gaps from 1", () => {
+  const migrations = bundledMigrations();
+  expect(migrations.map((migration) => migration.number)).toEqual(migrations.map((_, index) => index + 1));
+  expect(migrations[0]).toMatchObject({ number: 1, name: "initial", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
+});
+
+test("a second time does no harm", () => {
+  const migrated = database();
+  value(migrate(migrated, [FIRST]));
+  migrated.exec("INSERT INTO one VALUES (1)");
+  const before = schema(migrated);
+  value(migrate(migrated, [FIRST]));
+  expect(schema(migrated)).toEqual(before);
+  expect(migrated.prepare("SELECT count(*) FROM one").pluck().get()).toBe(1);
+});
+
+test("a database of an older version gets what is new", () => {
+  const migrated = database();
+  value(migrate(migrated, [FIRST]));
+  migrated.exec("INSERT INTO one VALUES (1)");
+  value(migrate(migrated, [FIRST, SECOND]));
+  expect(migrated.prepare("SELECT number, name, sha256 FROM migrations").all()).toEqual([
+    { number: 1, name: "first", sha256: "1" },
+    { number: 2, name: "second", sha256: "2" },
+  ]);
+  expect(migrated.prepare("SELECT count(*) FROM one, (SELECT count(*) FROM two)").pluck().get()).toBe(1);
+});
+
+test("a migration that fails leaves neither half of itself nor its row in the ledger", () => {
+  const migrated = database();
+  value(migrate(migrated, [FIRST]));
+  const broken = { ...SECOND, sql: "CREATE TABLE two (a INTEGER) STRICT; CREATE TABLE one (a INTEGER);" };
+  expect(() => migrate(migrated, [FIRST, broken])).toThrow("already exists");
+  expect(schema(migrated).join()).not.toContain("two");
+  value(migrate(migrated, [FIRST, SECOND]));
+  expect(schema(migrated).join()).toContain("two");
+});
+
+test("a database of a newer version is refused with the way out, by writers and readers", () => {
+  const home = temporaryDirectory();
+  const newer = database(home);
+  value(migrate(newer, [...bundledMigrations(), { ...SECOND, number: bundledMigrations().length + 1 }]));
+  for (const open of [openStore, openReader]) {
+    const failure = failureOf(open(home));
+    expect(failure.code).toBe("newer_database");
+    expect(failure.message).toContain(databasePath(home));
+    expect(failure.hint).toContain("npm install -g bosun");
+  }
+});
+
+test("a database that other migrations made is refused", () => {
+  const migrated = database();
+  value(migrate(migrated, [FIRST, SECOND]));
+  const failure = failureOf(migrate(migrated, [FIRST, { ...SECOND, sha256: "changed" }]));
+  expect(failure.code).toBe("storage");
+  expect(failure.message).toContain("migration 2 (second)");
+});
+
+test("twenty processes that open a new home at once all find it whole", async () => {
+  const home = join(temporaryDirectory(), "new", "home");
+  const processes = Array.from({ length: 20 }, () => child("opener.ts", home));
+  for (const each of processes) expect(await each.line()).toBe("ready");
+  for (const each of processes) each.process.stdin?.write("go\n");
+  const outcomes = await Promise.all(processes.map((each) => each.line()));
+  await Promise.all(processes.map((each) => each.gone));
+  expect(new Set(outcomes)).toEqual(new Set(["opened"]));
+  const reader = value(openReader(home));
+  closeLater(() => reader.close());
+  expect(reader.sessions()).toEqual([]);
+});
+
+test("people find tickets, turns, timers and asks under their names", () => {
+  const migrated = database();
+  value(migrate(migrated, bundledMigrations()));
+  migrated.exec(`
+    INSERT INTO sessions (session_id, mode, workspace, created_at, updated_at, head) VALUES ('s1', 'schedule', '/w', '', '', '');
+    INSERT INTO state VALUES (1, 'ticket', 'T-1', '{"status":"blocked","reason":"timeout","owner":"worker","attempt":2}');
+    INSERT INTO state VALUES (1, 'turn', 't1', '{}'), (1, 'timer', 'm1', '{}'), (1, 'ask', 'a1', '{}');
+  `);
+  expect(migrated.prepare("SELECT * FROM tickets").all()).toMatchObject([
+    { session_id: "s1", ticket_id: "T-1", status: "blocked", reason: "timeout", owner: "worker", attempt: 2 },
+  ]);
+  expect(migrated.prepare("SELECT turn_id, timer_id, ask_id FROM turns, timers, asks").all()).toEqual([
+    { turn_id: "t1", timer_id: "m1", ask_id: "a1" },
+  ]);
+});

@@ -1,0 +1,113 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { GENESIS, seal } from "../../src/log/chain.ts";
+import type { Result } from "../../src/lib/result.ts";
+import type { Failure } from "../../src/protocol/failure.ts";
+import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import type { Owner, SealedRecord } from "../../src/store/store.ts";
+
+const directories: string[] = [];
+const children = new Set<Child>();
+const closing: (() => void)[] = [];
+
+/** A directory of its own for one test; `cleanUp` removes it. */
+export function temporaryDirectory(): string {
+  const directory = mkdtempSync(join(tmpdir(), "bosun-store-"));
+  directories.push(directory);
+  return directory;
+}
+
+/** Closes something at the end of the test, whatever happens in it. */
+export function closeLater(close: () => void): void {
+  closing.push(close);
+}
+
+/** For `afterEach`: no process, handle or directory stays behind. */
+export async function cleanUp(): Promise<void> {
+  for (const each of children) each.process.kill("SIGKILL");
+  await Promise.all([...children].map((each) => each.gone));
+  children.clear();
+  for (const close of closing.splice(0)) close();
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+}
+
+/** A real process running one of `children/`. */
+export interface Child {
+  readonly process: ChildProcess;
+  /** The next line it prints; throws if it ends without one. */
+  line(): Promise<string>;
+  /** Resolves when it is gone. */
+  readonly gone: Promise<void>;
+}
+
+export function child(script: string, ...parameters: readonly string[]): Child {
+  const path = join(import.meta.dirname, "children", script);
+  const started = spawn(process.execPath, [path, ...parameters], {
+    stdio: ["pipe", "pipe", "inherit"],
+    env: { PATH: process.env["PATH"] },
+  });
+  const lines = createInterface({ input: started.stdout })[Symbol.asyncIterator]();
+  const running: Child = {
+    process: started,
+    async line() {
+      const next = await lines.next();
+      if (next.done === true) throw new Error(`${script} ended without another line.`);
+      return next.value;
+    },
+    gone: once(started, "exit").then(() => undefined),
+  };
+  children.add(running);
+  return running;
+}
+
+/** The value of a result that the test takes for granted. */
+export function value<T>(result: Result<T, Failure>): T {
+  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
+  return result.value;
+}
+
+/** The failure of a result that the test takes for granted. */
+export function failureOf(result: Result<unknown, Failure>): Failure {
+  if (result.ok) throw new Error("It did not fail.");
+  return result.error;
+}
+
+export const OWNER: Owner = { pid: process.pid, host: "here", started_at: "2026-01-01T00:00:00Z" };
+
+/** A record as the runtime makes them, small and unlike its neighbours. */
+export function unsealed(sequence: number, more: Partial<UnsealedRecord> = {}): UnsealedRecord {
+  return {
+    session_id: "s1",
+    timestamp: "2026-01-01T00:00:00Z",
+    source: "worker",
+    target: "scheduler",
+    payload_type: sequence === 1 ? "session_opened" : "report",
+    version: "1.0",
+    payload: { status: "completed", summary: `Work ${sequence} is done.` },
+    record: {
+      kind: "fact",
+      received_at: "2026-01-01T00:00:00.250Z",
+      ticket_id: `T-${sequence}`,
+      disposition: "applied",
+      effects: [{ ticket_id: `T-${sequence}`, from: "in_progress", event: "report_submitted", to: "awaiting_review" }],
+    },
+    ...more,
+  };
+}
+
+/** A chain of records from the first on; each may be changed before it is sealed. */
+export function chain(
+  length: number,
+  more: (sequence: number) => Partial<UnsealedRecord> = () => ({}),
+): SealedRecord[] {
+  const records: SealedRecord[] = [];
+  for (let sequence = 1; sequence <= length; sequence++) {
+    const previous = records.at(-1)?.hash ?? GENESIS;
+    records.push(seal(unsealed(sequence, more(sequence)), { sequence, previous }));
+  }
+  return records;
+}

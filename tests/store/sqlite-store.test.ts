@@ -1,0 +1,262 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+import { afterEach, describe, expect, test } from "vitest";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { GENESIS, seal } from "../../src/log/chain.ts";
+import { databasePath, openForWriting } from "../../src/store/database.ts";
+import { bundledMigrations, migrate } from "../../src/store/migrate.ts";
+import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
+import type { Lease, Store } from "../../src/store/store.ts";
+import { chain, child, cleanUp, closeLater, failureOf, OWNER, temporaryDirectory, unsealed, value } from "./rig.ts";
+import { storeContract } from "./store.contract.ts";
+
+afterEach(cleanUp);
+
+function storeIn(home: string): Store {
+  const store = value(openStore(home));
+  closeLater(() => store.close());
+  return store;
+}
+
+async function withSession(home: string): Promise<Store> {
+  const store = storeIn(home);
+  value(
+    await store.create({ session_id: "s1", mode: "schedule", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }),
+  );
+  return store;
+}
+
+storeContract("SQLite", () => {
+  const home = temporaryDirectory();
+  return { store: storeIn(home), another: () => storeIn(home) };
+});
+
+describe("a session's owner", () => {
+  test("killed between commits loses nothing that was committed, and the session is free at once", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    let committed = 0;
+    for (const round of [1, 2, 3]) {
+      const committer = child("committer.ts", home);
+      for (let line = 0; line < 5 * round; line++) committed = Number(await committer.line());
+      expect(store.holder("s1")?.pid).toBe(committer.process.pid);
+      committer.process.kill("SIGKILL");
+      await committer.gone;
+
+      expect(store.holder("s1")).toBeUndefined();
+      const session = value(store.session("s1"));
+      expect(session.last_sequence).toBeGreaterThanOrEqual(committed);
+      expect(session.last_sequence % 3).toBe(0);
+      expect(session).toMatchObject({ epoch: round, published: session.last_sequence - 3 });
+      expect(store.value("s1", "engine", "counter")).toBe(session.last_sequence);
+      expect(chained(store)).toEqual({ records: session.last_sequence, head: session.head });
+    }
+    const database = new SqliteDatabase(databasePath(home), { readonly: true });
+    closeLater(() => database.close());
+    expect(database.pragma("integrity_check", { simple: true })).toBe("ok");
+  });
+
+  test("is one, of fifty who try at once", async () => {
+    const home = temporaryDirectory();
+    await withSession(home);
+    const processes = Array.from({ length: 10 }, () => child("acquirer.ts", home));
+    for (const each of processes) expect(await each.line()).toBe("ready");
+    for (const each of processes) each.process.stdin?.write("go\n");
+    const outcomes = (await Promise.all(processes.map((each) => each.line()))).flatMap((line) => line.split(" "));
+    expect(outcomes.filter((outcome) => outcome === "won")).toHaveLength(1);
+    expect(outcomes.filter((outcome) => outcome === "busy")).toHaveLength(49);
+    for (const each of processes) each.process.stdin?.end();
+    await Promise.all(processes.map((each) => each.gone));
+  });
+
+  test("who was overtaken while it slept writes nothing, and does not undo its successor's name", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    const lease = value(await store.acquire("s1", OWNER));
+    // What a take-over does that the lock could not prevent: after a copy of the home, or on a file system with broken locks.
+    const database = new SqliteDatabase(databasePath(home));
+    closeLater(() => database.close());
+    database.exec("UPDATE sessions SET epoch = epoch + 1, owner_pid = 4711");
+    const refused = await store.commit(lease, {
+      expected: 0,
+      records: chain(1),
+      changes: [{ put: "ticket", id: "T-1", value: 1 }],
+    });
+    expect(failureOf(refused).code).toBe("stale_lease");
+    expect(value(store.session("s1")).last_sequence).toBe(0);
+    expect(store.value("s1", "ticket", "T-1")).toBeUndefined();
+    await store.release(lease);
+    expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(4711);
+  });
+
+  test("lets go of its sessions by closing the store", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    const other = value(openStore(home));
+    value(await other.acquire("s1", OWNER));
+    other.close();
+    expect(store.holder("s1")).toBeUndefined();
+    expect((await store.acquire("s1", OWNER)).ok).toBe(true);
+  });
+});
+
+describe("readers", () => {
+  test("are never told that the database is locked while the owner commits", async () => {
+    const home = temporaryDirectory();
+    await withSession(home);
+    const committer = child("committer.ts", home);
+    await committer.line();
+    const readers = [child("reader.ts", home), child("reader.ts", home)];
+    for (const reader of readers) expect(await reader.line()).toBe("ready");
+    for (let commits = 0; commits < 500; commits++) await committer.line();
+    for (const reader of readers) reader.process.stdin?.write("enough\n");
+    for (const reader of readers) {
+      const { looks, errors } = JSON.parse(await reader.line()) as { looks: number; errors: string[] };
+      expect(errors).toEqual([]);
+      expect(looks).toBeGreaterThan(20);
+    }
+  });
+
+  test("cannot write", () => {
+    const home = temporaryDirectory();
+    storeIn(home);
+    const reader = value(openReader(home));
+    closeLater(() => reader.close());
+    expect(Object.keys(reader.inbox)).toEqual(["pending"]);
+    expect(reader).not.toHaveProperty("commit");
+  });
+
+  test("of a home that is not there learn that, and make nothing", () => {
+    const home = join(temporaryDirectory(), "none");
+    const failure = failureOf(openReader(home));
+    expect(failure).toMatchObject({ code: "not_found" });
+    expect(failure.message).toContain(home);
+    expect(failureOf(openReader(home)).code).toBe("not_found");
+  });
+
+  test("of a database that an older version left bring it up to date", () => {
+    const home = temporaryDirectory();
+    const older = new SqliteDatabase(databasePath(home));
+    older.pragma("journal_mode = WAL");
+    older.close();
+    const reader = value(openReader(home));
+    closeLater(() => reader.close());
+    expect(reader.sessions()).toEqual([]);
+  });
+});
+
+describe("a disk that refuses", () => {
+  test("for want of space: the commit fails whole, says so, and works again when there is space", async () => {
+    const home = temporaryDirectory();
+    const database = value(openForWriting(home));
+    value(migrate(database, bundledMigrations()));
+    const store = storeOn(home, database);
+    closeLater(() => store.close());
+    value(
+      await store.create({ session_id: "s1", mode: "schedule", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }),
+    );
+    const lease = value(await store.acquire("s1", OWNER));
+    const pages = database.pragma("page_count", { simple: true }) as number;
+    database.pragma(`max_page_count = ${pages + 20}`);
+
+    const { committed, failure } = await commitUntilRefused(store, lease);
+    expect(failure).toMatchObject({ code: "storage_full" });
+    expect(failure.message).toContain(databasePath(home));
+    expect(failure.hint).toContain("resume");
+    expect(committed).toBeGreaterThan(0);
+    expect(value(store.session("s1")).last_sequence).toBe(committed);
+    expect(chained(store).records).toBe(committed);
+    expect([...value(await store.load("s1")).rows("ticket")]).toHaveLength(committed);
+
+    database.pragma("max_page_count = 1073741823");
+    expect((await commitUntilRefused(store, lease, committed, 5)).committed).toBe(committed + 5);
+  });
+
+  test.each([
+    ["a file where the home should be", (path: string) => writeFileSync(path, "")],
+    ["a directory where the database should be", (path: string) => mkdirSync(databasePath(path), { recursive: true })],
+    [
+      "something else where the database should be",
+      (path: string) => {
+        mkdirSync(path);
+        writeFileSync(databasePath(path), "This is no database. ".repeat(100));
+      },
+    ],
+  ])("for %s: the store does not open, and the failure names the path", (_what, prepare) => {
+    const home = join(temporaryDirectory(), "home");
+    prepare(home);
+    const failure = failureOf(openStore(home));
+    expect(failure.code).toBe("storage");
+    expect(failure.message).toContain(home);
+    expect(failure.hint).toMatch(/--home/);
+  });
+
+  test("for a lock that cannot be made: the session is not taken", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    writeFileSync(join(home, "sessions"), "");
+    expect(failureOf(await store.acquire("s1", OWNER)).code).toBe("storage");
+    expect(value(store.session("s1")).epoch).toBe(0);
+  });
+});
+
+test("a hundred thousand values load in little more than the time it takes to parse them", async () => {
+  const home = temporaryDirectory();
+  const store = await withSession(home);
+  const lease = value(await store.acquire("s1", OWNER));
+  const changes = Array.from({ length: 100_000 }, (_, index) => ({
+    put: "ticket",
+    id: `T-${index}`,
+    value: {
+      status: "in_progress",
+      since: "2026-01-01T00:00:00Z",
+      attempt: 1,
+      depends_on: [`T-${index + 1}`],
+      task: [12, `/tasks/${index}`],
+      text: "x".repeat(100),
+    },
+  }));
+  value(await store.commit(lease, { expected: 0, records: [], changes }));
+  const texts = changes.map((change) => JSON.stringify(change.value));
+
+  const ratios: number[] = [];
+  for (let round = 0; round < 3; round++) {
+    let started = performance.now();
+    for (const text of texts) JSON.parse(text);
+    const parsing = performance.now() - started;
+    started = performance.now();
+    let rows = 0;
+    for (const row of value(await store.load("s1")).rows()) if (row.collection === "ticket") rows += 1;
+    ratios.push((performance.now() - started) / parsing);
+    expect(rows).toBe(100_000);
+  }
+  expect(Math.min(...ratios)).toBeLessThan(4);
+});
+
+/** Follows the hashes through the stored lines: how many there are, and the last one's hash. */
+function chained(store: Store): { records: number; head: string } {
+  let previous = GENESIS;
+  let records = 0;
+  for (const line of store.records("s1", 1)) {
+    const { integrity } = JSON.parse(line) as LogRecord;
+    records += 1;
+    expect(integrity).toMatchObject({ sequence: records, previous });
+    previous = integrity.hash;
+  }
+  return { records, head: previous };
+}
+
+/** Commits one record and one ticket at a time. */
+async function commitUntilRefused(store: Store, lease: Lease, from = 0, most = 1_000) {
+  let { last_sequence: committed, head } = value(store.session("s1"));
+  expect(committed).toBe(from);
+  for (; committed < from + most; committed++) {
+    const record = seal(unsealed(committed + 1), { sequence: committed + 1, previous: head });
+    const changes = [{ put: "ticket", id: String(committed), value: "x".repeat(500) }];
+    const result = await store.commit(lease, { expected: committed, records: [record], changes });
+    if (!result.ok) return { committed, failure: result.error };
+    head = record.hash;
+  }
+  return { committed, failure: failureOf({ ok: false, error: { code: "internal", message: "never refused" } }) };
+}
