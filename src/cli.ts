@@ -24,13 +24,16 @@ async function main(argv: readonly string[], terminal: Terminal): Promise<number
     if (!done.ok) tellFailure(terminal, done.error);
   };
   for (const entry of CATALOGUE) stub(program, entry);
-  const chosen = CATALOGUE.find((entry) => entry.name === typedCommand(program, argv));
-  if (chosen) {
-    const { register } = await chosen.load();
-    const command = program.commands.find((candidate) => candidate.name() === chosen.name);
-    if (command) register(command, run);
-  }
   try {
+    const { operands } = program.parseOptions([...argv]);
+    const [first, second] = operands;
+    if (first === "help" && second === "all") {
+      terminal.out.line(completeHelp(program));
+      return EXIT_DONE;
+    }
+    const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
+    const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
+    if (chosen && command) (await chosen.load()).register(command, run);
     await program.parseAsync(argv, { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
@@ -54,13 +57,12 @@ function newProgram({ err }: Terminal): Command {
 
 /** A command of which only name and summary are known; help needs no more. */
 function stub(program: Command, { name, group, summary, hidden = false }: CommandEntry): void {
-  program.command(name, { hidden }).summary(summary).description(capital(summary)).helpGroup(`${group}:`);
+  program.command(name, { hidden }).summary(summary).description(capital(summary)).helpGroup(group);
 }
 
-/** The command's name among the words typed, wherever the global options stand. */
-function typedCommand(program: Command, argv: readonly string[]): string | undefined {
-  const [first, second] = program.parseOptions([...argv]).operands;
-  return first === "help" ? second : first;
+/** The help with the commands that the short one leaves out. */
+function completeHelp(program: Command): string {
+  return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
 }
 
 function contextOf(program: Command, terminal: Terminal): CommandContext {

@@ -25,7 +25,7 @@ export interface LaunchSpec {
 
 /**
  * A running process. Its streams flow as soon as someone listens, and must be listened to in the tick that `launch` returns in.
- * A pipe whose other end is closed (EPIPE) is no error to anybody; what the exit left unread in a paused stream flows.
+ * A pipe whose other end is closed (EPIPE) is no error to anybody.
  */
 export interface Launched {
   readonly identity: ProcessIdentity;
@@ -56,7 +56,11 @@ async function launchHere(spec: LaunchSpec): Promise<Result<Launched, Failure>> 
   const [program = "", ...rest] = spec.command;
   const unfit = program === "" ? "the command is empty" : nulByte(spec);
   if (unfit !== undefined) {
-    return err(failure("configuration", `Cannot start ${quoted(program)}: ${unfit}.`, { hint: "Correct the role's cli_command." }));
+    return err(
+      failure("configuration", `Cannot start ${quoted(program)}: ${unfit}.`, {
+        hint: "Correct the role's cli_command.",
+      }),
+    );
   }
   const subprocess = execa(program, rest, {
     cwd: spec.directory,
@@ -117,15 +121,27 @@ function explain(program: string, code: string, reason: string): [why: string, h
   switch (code) {
     case "ENOENT":
       return program.includes("/")
-        ? ["there is no such file, or the interpreter its first line names is not installed", "Correct the role's cli_command."]
-        : ["there is no such program on the PATH", "Install it, correct the role's cli_command, or put it on the PATH."];
+        ? [
+            "there is no such file, or the interpreter its first line names is not installed",
+            "Correct the role's cli_command.",
+          ]
+        : [
+            "there is no such program on the PATH",
+            "Install it, correct the role's cli_command, or put it on the PATH.",
+          ];
     case "EACCES":
     case "EPERM":
       return ["it may not be executed", `Make it executable: chmod +x ${quoted(program)}.`];
     case "ENOEXEC":
-      return ["it is not a program this machine can run", "Give a script a first line such as #!/bin/sh, or install the right build."];
+      return [
+        "it is not a program this machine can run",
+        "Give a script a first line such as #!/bin/sh, or install the right build.",
+      ];
     case "E2BIG":
-      return ["its arguments and environment are larger than the system takes", "Shorten the role's cli_command or env."];
+      return [
+        "its arguments and environment are larger than the system takes",
+        "Shorten the role's cli_command or env.",
+      ];
     case "EMFILE":
     case "ENFILE":
       return ["too many files are open", "Raise the limit with `ulimit -n`, or lower max_workers."];

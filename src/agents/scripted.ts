@@ -23,7 +23,8 @@ async function play(handler: ScriptedHandler, request: TurnRequest, context: Tur
   const interrupted = Promise.withResolvers<TurnResult>();
   const cancel = () => interrupted.resolve(cancelled(role_id));
   signal.addEventListener("abort", cancel);
-  const timer = request.timeout_ms > 0 ? setTimeout(() => interrupted.resolve(timedOut(request)), request.timeout_ms) : undefined;
+  const timer =
+    request.timeout_ms > 0 ? setTimeout(() => interrupted.resolve(timedOut(request)), request.timeout_ms) : undefined;
   try {
     return await Promise.race([answer(handler, request, context), interrupted.promise]);
   } finally {

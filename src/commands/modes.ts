@@ -1,6 +1,7 @@
 import type { Mode } from "../kernel/mode.ts";
 
 const LOADERS: Readonly<Record<string, () => Promise<Mode<never>>>> = {
+  debate: async () => (await import("../modes/debate/mode.ts")).debateMode as Mode<never>,
   schedule: async () => (await import("../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
 };
 

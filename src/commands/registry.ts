@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import type { Command } from "commander";
 import { loadCrew } from "../config/crews.ts";
 import { type FoundConfiguration, findProjectConfiguration, findUserConfiguration } from "../config/found.ts";
 import { loadRoles } from "../config/roles.ts";
@@ -7,7 +8,7 @@ import { trustNeeded } from "../config/trust.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
-import type { CommandContext } from "./command.ts";
+import { collect, type CommandContext } from "./command.ts";
 
 /** The options that say who takes part, and by which rules. */
 export interface RegistryOptions {
@@ -16,6 +17,15 @@ export interface RegistryOptions {
   readonly manager?: string;
   readonly worker?: string;
   readonly config?: string;
+}
+
+/** Adds the options that say who takes part, as `run` has them. */
+export function addRegistryOptions(command: Command): void {
+  command
+    .option("--crew <name>", "a named set of roles: embedded, claude, codex, …")
+    .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
+    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or NAME[:model]")
+    .option("--worker <cmd>", "the worker, likewise");
 }
 
 /** The configuration that was found and not named, as far as it may be used. */

@@ -16,7 +16,8 @@ import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./m
 import { loadMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
 import { putToOwner } from "./put.ts";
-import { openExistingHome, type Place, placeOf } from "./surroundings.ts";
+import { openExistingHome } from "./home.ts";
+import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import type { Word } from "./word.ts";
 

@@ -6,14 +6,16 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { createSession } from "../runtime/open.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { checkSessionId } from "../store/sessions.ts";
-import { collect, type CommandContext, type Run } from "./command.ts";
+import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
 import { keepPlaybook, playbookIn, withPlaybook } from "./playbook.ts";
+import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
-import { openHome, type Place, placeOf } from "./surroundings.ts";
+import { openHome } from "./home.ts";
+import { type Place, placeOf } from "./surroundings.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
   readonly session?: string;
@@ -27,10 +29,6 @@ export function register(command: Command, run: Run): void {
     .argument("[requirement]", "what is to be done; - reads it from standard input")
     .option("--file <file>", "the requirement is in this file; - reads standard input")
     .option("--plan <file>", "your own plan, as YAML or JSON, instead of a manager's")
-    .option("--crew <name>", "a named set of roles: embedded, claude, codex, …")
-    .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
-    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or NAME[:model]")
-    .option("--worker <cmd>", "the worker, likewise")
     .option("--config <file>", "scheduler settings, as YAML or JSON")
     .option("--cwd <directory>", "the workspace (default: here)")
     .option("--plan-only", "stop as soon as there is a plan, for you to look at")
@@ -45,6 +43,7 @@ export function register(command: Command, run: Run): void {
     .option("--session <id>", "the session's id; one that is there goes on, if it is the same")
     .option("--detach", "leave the terminal and work on")
     .option("--foreground", "stay in this process (as it is now)");
+  addRegistryOptions(command);
   addMannerOptions(command);
   command.addHelpText(
     "after",

@@ -17,7 +17,7 @@ export function ticketLines(view: SessionView, textOf: (title: Json) => Json, re
   const reported = new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [String(ticket.ticket_id), ticket]));
   return view.subjects.map((subject) => {
     const told = reported.get(subject.id);
-    const blocked_by = told?.blocked_by;
+    const [blocked_by] = [told?.blocked_by].flat();
     return {
       ticket_id: subject.id,
       status: subject.status,

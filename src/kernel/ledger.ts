@@ -17,6 +17,12 @@ export interface LedgerTurn {
   readonly role_id?: string;
 }
 
+/** A stored alarm. A passive one only watches: a session in which nothing else is open does not wait for it. */
+export interface LedgerTimer {
+  readonly due_at: Instant;
+  readonly passive?: boolean;
+}
+
 /** What a person must answer. `record` is where the text stands. */
 export interface LedgerAsk {
   readonly ask_id: string;
@@ -60,7 +66,7 @@ export interface LedgerFigures {
  */
 export interface Ledger {
   readonly turns: Map<string, LedgerTurn>;
-  readonly timers: Map<string, Instant>;
+  readonly timers: Map<string, LedgerTimer>;
   readonly asks: Map<string, LedgerAsk>;
   readonly checks: Map<string, LedgerChecks>;
   readonly holds: Map<string, LedgerHold>;
@@ -96,7 +102,7 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
     case "turn":
       return set(ledger.turns, change.id, value as LedgerTurn | undefined);
     case "timer":
-      return set(ledger.timers, change.id, value as Instant | undefined);
+      return set(ledger.timers, change.id, value as LedgerTimer | undefined);
     case "ask":
       return set(ledger.asks, change.id, value as LedgerAsk | undefined);
     case "check":
@@ -185,7 +191,9 @@ function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigu
       changes.push({ drop: "ask", id: command.ask_id });
       return figures;
     case "set_timer":
-      changes.push(put("timer", command.timer_id, command.due_at));
+      changes.push(
+        put("timer", command.timer_id, { due_at: command.due_at, ...(command.passive ? { passive: true } : {}) }),
+      );
       return figures;
     case "clear_timer":
       changes.push({ drop: "timer", id: command.timer_id });
@@ -246,7 +254,8 @@ function figuresAfter(figures: LedgerFigures, fact: Fact): LedgerFigures {
       };
     }
     case "session_reopened": {
-      const { closed: _, ...rest } = figures;
+      // A stop or a pause from before its end would keep it from doing what it was reopened for.
+      const { closed: _, stopped: __, paused: ___, ...rest } = figures;
       return rest;
     }
     case "user_command": {

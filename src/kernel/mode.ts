@@ -23,6 +23,8 @@ export interface Mode<S> {
   apply(state: S, change: Change): void;
   /** What the role is asked in a turn, with texts as references to records, so that the turn can be rebuilt from the log. */
   request(state: S, turn: TurnStamp): TurnDraft;
+  /** The session's state in a word; asked with every commit, so it costs nothing. */
+  phase(state: S): string;
   view(state: S): SessionView;
 }
 
@@ -105,7 +107,8 @@ export interface Seat {
  *   free for the same subject before the turn is admitted, and is kept for it as long as the subject has turns that want it.
  * - `withdraw_turn`: it is no longer wanted; if it runs already, its processes are ended and its result is late.
  * - `ask`: a person must answer; `record` is the sequence that holds the text.
- * - `set_timer` / `clear_timer`: a stored alarm, fired as a `timer_fired` fact; setting an id again replaces it.
+ * - `set_timer` / `clear_timer`: a stored alarm, fired as a `timer_fired` fact; setting an id again replaces it. A `passive` one only
+ *   watches, and keeps no session waiting.
  * - `run_checks`: run the executable criteria and come back with one `check_result` fact.
  * - `stop_session`: end resumably, without a final report. `finish`: close with an outcome.
  */
@@ -128,7 +131,7 @@ export type Command =
       readonly subject?: string;
     }
   | { readonly do: "clear_ask"; readonly ask_id: string }
-  | { readonly do: "set_timer"; readonly timer_id: string; readonly due_at: Instant }
+  | { readonly do: "set_timer"; readonly timer_id: string; readonly due_at: Instant; readonly passive?: boolean }
   | { readonly do: "clear_timer"; readonly timer_id: string }
   | {
       readonly do: "run_checks";

@@ -49,7 +49,7 @@ export function reportMarkdown(report: Report): string {
 type ReportedTicket = NonNullable<Report["tickets"]>[number];
 
 function ticketRow(ticket: ReportedTicket): string {
-  const why = ticket.blocked_by === undefined ? (ticket.reason ?? "") : `waits for ${ticket.blocked_by}`;
+  const why = ticket.blocked_by?.length ? `waits for ${ticket.blocked_by.join(", ")}` : (ticket.reason ?? "");
   return `| ${ticket.ticket_id} | ${ticket.status} | ${ticket.owner ?? "-"} | ${ticket.attempts ?? 0} | ${oneLine(why).replaceAll("|", "\\|")} |`;
 }
 

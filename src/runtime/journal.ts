@@ -98,7 +98,8 @@ export class Journal {
       changes,
       artifacts,
       taken,
-      session,
+      // Every group before this one is published: publishing comes right after its commit.
+      session: log ? { ...session, published: expected } : session,
     });
     if (!committed.ok) return committed;
     records.trim();

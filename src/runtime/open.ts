@@ -71,6 +71,7 @@ export async function createSession<S>(
     state: mode.empty(),
     ledger: emptyLedger(),
     head: { sequence: 0, hash: GENESIS },
+    published: 0,
     config: input.config,
     roles: input.roles,
     workspace,
@@ -150,6 +151,7 @@ export async function resumeSession<S>(
     state,
     ledger,
     head: { sequence: current.last_sequence, hash: current.head },
+    published: current.published,
     config: payload.config,
     roles: payload.roles.map(withSecrets),
     workspace: payload.workspace,
@@ -216,6 +218,8 @@ interface Assembled<S> {
   readonly state: S;
   readonly ledger: Ledger;
   readonly head: Head;
+  /** Every record up to this one is a file already. */
+  readonly published: number;
   readonly config: ResolvedConfiguration;
   readonly roles: readonly Role[];
   readonly workspace: string;
@@ -228,7 +232,7 @@ function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembl
   const paths = sessionPaths(around.home, session_id);
   const log = around.files ? LogFolder.open(paths.log) : undefined;
   if (log && !log.ok) return log;
-  const caughtUp = log?.value.catchUp(1, (from) => store.sealed(session_id, from));
+  const caughtUp = log?.value.catchUp(made.published + 1, (from) => store.sealed(session_id, from));
   if (caughtUp && !caughtUp.ok) return caughtUp;
   const capacity = { worker: config.max_workers, participant: config.max_workers, manager: Number.POSITIVE_INFINITY };
   return ok(

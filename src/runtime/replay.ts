@@ -5,14 +5,15 @@ import { emptyLedger } from "../kernel/ledger.ts";
 import type { Command, Fact, Mode, TurnStamp } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { listFolder, recordName } from "../log/reader.ts";
 import { type Head as KnownHead, type Verification, verifyFolder } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
-import { recordedEffect, recordOf } from "../protocol/recording.ts";
+import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
+import { decidedRecord } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
 import { INTERRUPTED } from "./turns.ts";
 
@@ -132,19 +133,7 @@ export class Replay {
     const asked = fact.payload_type === "turn_request" ? this.#compareRequest(fact, record) : undefined;
     const done = advance(this.engine, fact);
     for (const envelope of done.envelopes) {
-      this.#awaited.push(
-        recordOf({
-          session_id: record.session_id,
-          at: fact.received_at,
-          source: "scheduler",
-          target: envelope.target,
-          payload_type: envelope.payload_type,
-          payload: this.#resolve(envelope.payload),
-          kind: "decided",
-          disposition: "applied",
-          subject: envelope.subject,
-        }),
-      );
+      this.#awaited.push(decidedRecord(record.session_id, envelope, fact.received_at, this.#resolve(envelope.payload)));
     }
     const finish = done.step.commands.find((command) => command.do === "finish");
     if (finish) this.#closing = { command: finish, fact };

@@ -2,17 +2,16 @@ import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
 import { type Advance, advance, type Engine } from "../kernel/engine.ts";
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
-import type { Change, Command, Fact, SessionView, TurnStamp } from "../kernel/mode.ts";
+import type { Change, Command, SessionView, TurnStamp } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { PayloadType, ResolvedConfiguration } from "../protocol/payload.ts";
-import { recordOf } from "../protocol/recording.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import { type Instant, milliseconds } from "../protocol/timestamp.ts";
+import type { Instant } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { Bus, type SessionEnd } from "./bus.ts";
 import { Checks } from "./checks.ts";
@@ -23,8 +22,9 @@ import { InboxWatch } from "./inbox.ts";
 import type { FactInput } from "./facts.ts";
 import { type Head, Journal } from "./journal.ts";
 import type { SessionPaths } from "./paths.ts";
+import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
-import { Alarm } from "./timers.ts";
+import { Timers } from "./timers.ts";
 import { Turns } from "./turns.ts";
 
 /** Everything a session works with; put together by `open.ts`. */
@@ -56,7 +56,7 @@ export class Session<S> {
   readonly bus = new Bus();
   readonly #parts: SessionParts<S>;
   readonly #dispatcher: Dispatcher;
-  readonly #alarm: Alarm;
+  readonly #timers: Timers;
   readonly #turns: Turns;
   readonly #checks: Checks;
   readonly #inbox: InboxWatch;
@@ -65,14 +65,17 @@ export class Session<S> {
   #flushing = false;
   #scheduled = false;
   #over = false;
+  /** How the session will be left, from the moment that is settled. */
   #leaving: SessionEnd | undefined;
+  /** The record that says so is on its way. */
+  #parted = false;
   #waitForPeople = true;
 
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
     this.#journal = new Journal({ ...parts, bus: this.bus });
-    this.#dispatcher = parts.makeDispatcher((role_id) => this.#isHeld(role_id));
-    this.#alarm = new Alarm(parts.clock, () => this.#onAlarm());
+    this.#dispatcher = parts.makeDispatcher((role_id) => this.#timers.isHeld(role_id));
+    this.#timers = new Timers(this.ledger, parts.clock, () => this.#onTimer());
     this.#turns = new Turns(parts, this);
     this.#checks = new Checks(parts, this);
     this.#inbox = new InboxWatch(parts.store, parts.session_id, parts.clock, (input) => this.submit(input));
@@ -109,7 +112,7 @@ export class Session<S> {
     this.#waitForPeople = options.waitForPeople;
     this.#inbox.start();
     for (const checks of this.ledger.checks.values()) this.#checks.start(checks);
-    this.#armAll();
+    this.#timers.arm();
     this.#schedule();
     return this.#ended.promise;
   }
@@ -121,8 +124,10 @@ export class Session<S> {
     this.bus.emit({ kind: "stopping", reason, running: this.#turns.count });
     this.#abortAll();
     void this.#turns.idle().then(() => {
-      if (!this.#over)
-        this.submit({ source: "scheduler", payload_type: "session_stopped", payload: { reason, message, ...more } });
+      // An answer that came in meanwhile may have closed the session after all.
+      if (this.#leaving?.kind !== "stopped") return;
+      this.#parted = true;
+      this.submit({ source: "scheduler", payload_type: "session_stopped", payload: { reason, message, ...more } });
     });
   }
 
@@ -132,46 +137,15 @@ export class Session<S> {
     const { engine, clock } = this.#parts;
     const sequence = this.#journal.head.sequence + 1;
     const at = sequence === 1 ? this.#parts.opened_at : clock.now();
-    const fact = {
-      sequence,
-      received_at: at,
-      source: input.source,
-      payload_type: input.payload_type,
-      payload: input.payload,
-      ...(input.subject === undefined ? {} : { subject: input.subject }),
-      ...(input.turn ? { turn: input.turn } : {}),
-      ...(input.usage ? { usage: input.usage } : {}),
-    } as unknown as Fact;
+    const fact = factFrom(input, sequence, at);
     const before = input.turn && engine.ledger.turns.get(input.turn.turn_id);
     const done = advance(engine, fact);
-    this.#journal.record(
-      recordOf({
-        ...input,
-        session_id: this.session_id,
-        at,
-        target: input.target ?? (input.source === "scheduler" ? "session" : "scheduler"),
-        kind: "fact",
-        disposition: done.disposition,
-        effects: done.step.effects,
-      }),
-    );
+    this.#journal.record(factRecord(this.session_id, input, at, done));
     this.#journal.changes(done.changes);
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
     if (input.taken !== undefined) this.#journal.took(input.taken);
     for (const envelope of done.envelopes) {
-      this.#journal.record(
-        recordOf({
-          session_id: this.session_id,
-          at,
-          source: "scheduler",
-          target: envelope.target,
-          payload_type: envelope.payload_type,
-          payload: this.resolve(envelope.payload),
-          kind: "decided",
-          disposition: "applied",
-          subject: envelope.subject,
-        }),
-      );
+      this.#journal.record(decidedRecord(this.session_id, envelope, at, this.resolve(envelope.payload)));
     }
     for (const command of done.step.commands) this.#carryOut(command, at);
     this.#settleTurn(before, input.turn?.turn_id);
@@ -180,30 +154,10 @@ export class Session<S> {
     return done;
   }
 
-  /** Records what moves nothing: a refused or late message of an agent, as the scheduler's own note of it. */
-  note(
-    payload_type: PayloadType,
-    payload: JsonObject,
-    disposition: "refused" | "late" | "duplicate",
-    turn: TurnStamp,
-    source: string,
-  ): void {
+  /** Records what an agent said and what moves nothing: refused, repeated or late. */
+  note(note: Note): void {
     if (this.#over) return;
-    const at = this.#parts.clock.now();
-    this.#journal.record(
-      recordOf({
-        session_id: this.session_id,
-        at,
-        source,
-        target: source === "scheduler" ? "session" : "scheduler",
-        payload_type,
-        payload,
-        kind: "fact",
-        disposition,
-        subject: turn.subject,
-        turn,
-      }),
-    );
+    this.#journal.record(noteRecord(this.session_id, note, this.#parts.clock.now()));
     this.#schedule();
   }
 
@@ -256,7 +210,7 @@ export class Session<S> {
         return;
       }
       case "set_timer":
-        this.#journal.afterwards(() => this.#alarm.at(command.due_at));
+        this.#journal.afterwards(() => this.#timers.at(command.due_at));
         return;
       case "run_checks":
         this.#journal.afterwards(() => this.#checks.start(command));
@@ -291,6 +245,7 @@ export class Session<S> {
     this.#journal.afterwards(() => writeReport(this.#parts.paths.folder, records[0].payload));
     const { outcome, reason } = command;
     this.#leaving = { kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) };
+    this.#parted = true;
     this.#journal.afterwards(() => this.#abortAll());
   }
 
@@ -323,7 +278,8 @@ export class Session<S> {
   }
 
   #stateName(): string {
-    return this.ledger.figures.paused ? "paused" : this.view().state;
+    const { mode, state } = this.#parts.engine;
+    return this.ledger.figures.paused ? "paused" : mode.phase(state);
   }
 
   /** Starts what may start, as facts of the group that is about to be committed. */
@@ -364,42 +320,24 @@ export class Session<S> {
     this.#journal.afterwards(() => this.#turns.start(admission, stamp, payload));
   }
 
-  #onAlarm(): void {
-    const now = milliseconds(this.#parts.clock.now());
-    const due = [...this.ledger.timers].filter(([, at]) => milliseconds(at) <= now);
-    due.sort(([a, first], [b, second]) => milliseconds(first) - milliseconds(second) || (a < b ? -1 : 1));
-    for (const [timer_id, due_at] of due) {
-      this.submit({ source: "scheduler", payload_type: "timer_fired", payload: { timer_id, due_at } });
-    }
-    this.#armAll();
+  #onTimer(): void {
+    for (const due of this.#timers.due())
+      this.submit({ source: "scheduler", payload_type: "timer_fired", payload: due });
+    this.#timers.arm();
     this.#schedule();
-  }
-
-  #armAll(): void {
-    if (this.#over || this.#leaving) return;
-    for (const due_at of this.ledger.timers.values()) this.#alarm.at(due_at);
-    for (const hold of this.ledger.holds.values())
-      if (hold.until && this.#isHeld(hold.role_id)) this.#alarm.at(hold.until);
-  }
-
-  #isHeld(role_id: string): boolean {
-    const hold = this.ledger.holds.get(role_id);
-    if (!hold) return false;
-    return hold.until === undefined || milliseconds(hold.until) > milliseconds(this.#parts.clock.now());
   }
 
   /** Nothing left to write: is anything still going on, and if not, how does this end? */
   #rest(): void {
     if (this.#over) return;
     if (this.#leaving) {
-      if (this.#turns.count === 0 && this.#checks.count === 0 && this.#hasLeft())
+      if (this.#parted && this.#turns.count === 0 && this.#checks.count === 0)
         void this.#end({ ok: true, value: this.#leaving });
       return;
     }
-    this.#armAll();
-    const { asks, timers, holds, figures } = this.ledger;
-    if (this.#turns.count > 0 || this.#checks.count > 0 || figures.paused) return;
-    if ([...timers.keys()].some((id) => id !== "notice") || [...holds.values()].some((hold) => hold.until)) return;
+    this.#timers.arm();
+    const { asks, holds, figures } = this.ledger;
+    if (this.#turns.count > 0 || this.#checks.count > 0 || figures.paused || this.#timers.willWake) return;
     if (asks.size === 0 && holds.size === 0) {
       this.submit({
         source: "scheduler",
@@ -411,14 +349,8 @@ export class Session<S> {
     }
   }
 
-  /** The closing or stopping fact is committed. */
-  #hasLeft(): boolean {
-    const { figures } = this.ledger;
-    return figures.closed !== undefined || figures.stopped !== undefined;
-  }
-
   #abortAll(): void {
-    this.#alarm.stop();
+    this.#timers.stop();
     this.#turns.abortAll();
     this.#checks.abortAll();
   }
@@ -431,7 +363,7 @@ export class Session<S> {
 
   async #end(end: Result<SessionEnd, Failure>): Promise<void> {
     this.#over = true;
-    this.#alarm.stop();
+    this.#timers.stop();
     this.#inbox.stop();
     this.#parts.log?.close();
     await this.#parts.store.release(this.#parts.lease);

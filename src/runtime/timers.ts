@@ -1,27 +1,35 @@
+import type { Ledger } from "../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
 
-/** Wakes its owner when the earliest of its alarms is due; the alarms themselves are stored with the session. */
-export class Alarm {
+/** Wakes the session when the earliest of its stored timers is due, or a held role is free again. */
+export class Timers {
+  readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #wake: () => void;
-  #due = Number.POSITIVE_INFINITY;
+  #earliest = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
-  constructor(clock: Clock, wake: () => void) {
+  constructor(ledger: Ledger, clock: Clock, wake: () => void) {
+    this.#ledger = ledger;
     this.#clock = clock;
     this.#wake = wake;
+  }
+
+  /** Makes sure to wake for everything in the ledger. */
+  arm(): void {
+    for (const { due_at } of this.#ledger.timers.values()) this.at(due_at);
+    for (const { role_id, until } of this.#ledger.holds.values()) if (until && this.isHeld(role_id)) this.at(until);
   }
 
   /** Makes sure to wake at `due_at` or before. */
   at(due_at: Instant): void {
     const due = milliseconds(due_at);
-    if (due >= this.#due) return;
+    if (due >= this.#earliest) return;
     this.stop();
-    this.#due = due;
+    this.#earliest = due;
     this.#cancel = this.#clock.after(due - milliseconds(this.#clock.now()), () => {
-      this.#due = Number.POSITIVE_INFINITY;
-      this.#cancel = undefined;
+      this.stop();
       this.#wake();
     });
   }
@@ -29,6 +37,29 @@ export class Alarm {
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#due = Number.POSITIVE_INFINITY;
+    this.#earliest = Number.POSITIVE_INFINITY;
+  }
+
+  /** What is due now, earliest first. */
+  due(): { readonly timer_id: string; readonly due_at: Instant }[] {
+    const now = milliseconds(this.#clock.now());
+    return [...this.#ledger.timers]
+      .map(([timer_id, { due_at }]) => ({ timer_id, due_at, at: milliseconds(due_at) }))
+      .filter(({ at }) => at <= now)
+      .toSorted((a, b) => a.at - b.at || (a.timer_id < b.timer_id ? -1 : 1))
+      .map(({ timer_id, due_at }) => ({ timer_id, due_at }));
+  }
+
+  /** Whether a timer or a hold that ends by itself will move the session. */
+  get willWake(): boolean {
+    for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
+    for (const hold of this.#ledger.holds.values()) if (hold.until) return true;
+    return false;
+  }
+
+  isHeld(role_id: string): boolean {
+    const hold = this.#ledger.holds.get(role_id);
+    if (!hold) return false;
+    return hold.until === undefined || milliseconds(hold.until) > milliseconds(this.#clock.now());
   }
 }

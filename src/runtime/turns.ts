@@ -13,6 +13,7 @@ import type { Bus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
 import type { SessionPaths } from "./paths.ts";
+import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
 
@@ -32,13 +33,7 @@ export interface TurnsParts {
 export interface TurnsDoor {
   readonly bus: Bus;
   submit(input: FactInput): unknown;
-  note(
-    payload_type: FactInput["payload_type"],
-    payload: JsonObject,
-    disposition: "refused" | "late" | "duplicate",
-    turn: TurnStamp,
-    source: string,
-  ): void;
+  note(note: Note): void;
   /** The turn's agent is gone, whatever it brought. */
   over(turn_id: string): void;
   keep(change: { put: string; id: string; value: JsonObject } | { drop: string; id: string }): Promise<void>;
@@ -232,27 +227,24 @@ export class Turns {
         return;
       case "refused": {
         const { code, message, pointer, payload_type } = event.refusal;
-        this.#door.note(
-          "error",
-          { code, message, details: { pointer, rule: payload_type }, metadata: { excerpt: event.excerpt } },
-          "refused",
-          stamp,
-          "scheduler",
-        );
+        this.#refused(stamp, {
+          code,
+          message,
+          details: { pointer, rule: payload_type },
+          metadata: { excerpt: event.excerpt },
+        });
         return;
       }
-      case "duplicate":
-        this.#door.note(
-          "error",
-          { code: "conflict", message: `"${event.payload_type}" came twice` },
-          "duplicate",
-          stamp,
-          "scheduler",
-        );
+      case "duplicate": {
+        const payload = { code: "conflict", message: `"${event.payload_type}" came twice` };
+        this.#door.note({ source: "scheduler", payload_type: "error", payload, disposition: "duplicate", turn: stamp });
         return;
-      case "late":
-        this.#door.note(event.payload_type, event.payload, "late", stamp, role.role_id);
+      }
+      case "late": {
+        const { payload_type, payload } = event;
+        this.#door.note({ source: role.role_id, payload_type, payload, disposition: "late", turn: stamp });
         return;
+      }
       case "envelope": {
         if (event.payload_type === "report") {
           this.#door.submit({
@@ -266,13 +258,11 @@ export class Turns {
         }
         const kept = await keepArtifact(event.payload, request.payload, this.#parts.paths);
         if (!kept.ok) {
-          this.#door.note(
-            "error",
-            { code: "validation_failed", message: kept.error.message, details: { pointer: "/payload/uri" } },
-            "refused",
-            stamp,
-            "scheduler",
-          );
+          this.#refused(stamp, {
+            code: "validation_failed",
+            message: kept.error.message,
+            details: { pointer: "/payload/uri" },
+          });
           return;
         }
         const { payload, row } = kept.value;
@@ -287,6 +277,11 @@ export class Turns {
         return;
       }
     }
+  }
+
+  /** What the scheduler answers to a message that cannot stand. It goes into the record; the turn goes on. */
+  #refused(turn: TurnStamp, payload: JsonObject): void {
+    this.#door.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
   }
 }
 

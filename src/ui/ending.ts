@@ -4,7 +4,7 @@ import { safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { tableLines } from "./table.ts";
 import type { Output, Style } from "./terminal.ts";
-import { commandFor, sentenceFor } from "./waiting.ts";
+import { sentenceFor } from "./waiting.ts";
 import { counted } from "./words.ts";
 
 /** The last lines of a command that ran a session: what became of every ticket, where things lie, and what to type next. */
@@ -16,9 +16,7 @@ export function endingLines(output: Output, ending: Ending): string[] {
   if (ending.result) lines.push(...safeText(JSON.stringify(ending.result, null, 2)).split("\n"));
   if (ending.waiting.length > 0) {
     lines.push("", "A person is needed:");
-    for (const one of ending.waiting) {
-      lines.push(`  ${output.style("yellow", "?")} ${sentenceFor(one)}`, `      ${commandFor(ending.session_id, one)}`);
-    }
+    for (const one of ending.waiting) lines.push(`  ${output.style("yellow", "?")} ${sentenceFor(one)}`);
   }
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);

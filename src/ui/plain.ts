@@ -4,6 +4,7 @@ import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
 import type { Style, Terminal } from "./terminal.ts";
+import { localTime } from "./time.ts";
 import { showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
 
@@ -22,7 +23,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
     const name = safeLine(ticket ?? "-");
     const column = (name.length > TICKET_WIDTH ? `${name.slice(0, TICKET_WIDTH - 1)}…` : name).padEnd(TICKET_WIDTH);
     const shown = style ? out.style(style, safeLine(text)) : safeLine(text);
-    out.line(`${timeOf(at)} ${opening?.session_id ?? "-"} ${column} ${shown}`);
+    out.line(`${localTime(at)} ${opening?.session_id ?? "-"} ${column} ${shown}`);
     heartbeat?.refresh();
   };
 
@@ -62,10 +63,4 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
 function pulse({ state, counts, turns, waiting }: Standing): string {
   const states = Object.entries(counts).map(([status, count]) => `${status}=${count}`);
   return ["HEARTBEAT", `state=${state}`, ...states, `turns=${turns}`, `waiting=${waiting}`].join(" ");
-}
-
-function timeOf(at: Date): string {
-  const two = (value: number) => String(value).padStart(2, "0");
-  const milliseconds = String(at.getMilliseconds()).padStart(3, "0");
-  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${milliseconds}`;
 }

@@ -18,8 +18,10 @@ const QUOTE_WIDTH = 100;
  * know. Requests, progress and what merely repeats a transition give none. Questions are told by the reporter, with the answer's command.
  */
 export function recordLines(record: UnsealedRecord): RecordLine[] {
-  const { effects = [], disposition, ticket_id } = record.record;
+  const { disposition, ticket_id } = record.record;
   if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record) }];
+  // A plan makes all its tickets at once, and is one line of its own.
+  const effects = (record.record.effects ?? []).filter((effect) => effect.from !== null);
   if (effects.length === 0) {
     const told = eventOf(record);
     return told ? [{ ticket: ticket_id, ...told }] : [];
@@ -73,8 +75,8 @@ function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined
       return record.record.ticket_id === undefined ? { text: `asked ${target}`, style: "dim" } : undefined;
     case "plan":
       return { text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}`, style: "bold" };
-    case "approval_request":
-      return undefined;
+    case "clarification":
+      return { text: `QUESTIONS of ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
     case "approval":
       return { text: `${String(payload.decision).toUpperCase()} by ${who(record)}${said(payload.notes)}` };
     case "clarification_response":

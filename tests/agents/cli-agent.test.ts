@@ -18,7 +18,11 @@ afterEach(() => cleanup.run());
 
 /** Runs a turn of a program that nobody drives. */
 function simply(request: TurnRequest, launcher: Launcher = embeddedLauncher(), signal = new AbortController().signal) {
-  return cliAgent({ launcher, settings: rig.settings() }).turn(request, { signal, started: async () => {}, emit: () => {} });
+  return cliAgent({ launcher, settings: rig.settings() }).turn(request, {
+    signal,
+    started: async () => {},
+    emit: () => {},
+  });
 }
 
 function withCommand(...cli_command: string[]): TurnRequest {
@@ -173,7 +177,9 @@ describe("a turn of a command-line agent", () => {
   });
 
   test("keeps console text in a file for each stream and emits it, redacted", async () => {
-    const { puppet, result, events } = await rig.turn({ settings: { redact: (text) => text.replaceAll("hunter2", "***") } });
+    const { puppet, result, events } = await rig.turn({
+      settings: { redact: (text) => text.replaceAll("hunter2", "***") },
+    });
     await puppet.print("thinking about hunter2\n\u001b[31mred\n");
     await puppet.print("warning hunter2", "stderr");
     await puppet.print(REPORT);
@@ -224,6 +230,10 @@ describe("a turn of a command-line agent", () => {
     await puppet.print(REPORT);
     puppet.tell({ do: "exit", code: 0 });
     await result;
-    expect(events.map((event) => (event.kind === "console" ? event.text : event.kind))).toEqual(["one", "envelope", "two"]);
+    expect(events.map((event) => (event.kind === "console" ? event.text : event.kind))).toEqual([
+      "one",
+      "envelope",
+      "two",
+    ]);
   });
 });

@@ -25,7 +25,11 @@ const REQUEST: TurnRequest = {
 
 function hear(...lines: (string | Buffer)[]) {
   const events: TurnEvent[] = [];
-  const reader = new EnvelopeReader(REQUEST, (event) => events.push(event), (text) => text.replaceAll("hunter2", "[redacted]"));
+  const reader = new EnvelopeReader(
+    REQUEST,
+    (event) => events.push(event),
+    (text) => text.replaceAll("hunter2", "[redacted]"),
+  );
   const meant = lines.map((line) => reader.read(Buffer.from(typeof line === "string" ? line.trimEnd() : line), false));
   return { reader, events, meant };
 }
@@ -43,7 +47,15 @@ describe("the request line", () => {
 
 describe("the envelope reader", () => {
   test("takes a line for a message only if it begins with a brace and has a payload_type", () => {
-    const { meant, events, reader } = hear("plain text", '{"level":"info"}', ` ${REPORT}`, "{ not json", "[1]", "", "{}");
+    const { meant, events, reader } = hear(
+      "plain text",
+      '{"level":"info"}',
+      ` ${REPORT}`,
+      "{ not json",
+      "[1]",
+      "",
+      "{}",
+    );
     expect(meant).toEqual([false, false, false, false, false, false, false]);
     expect(events).toEqual([]);
     expect(reader.answer).toBeUndefined();
@@ -105,7 +117,11 @@ describe("the envelope reader", () => {
 
   test("refuses a broken message, by its look, and takes other broken lines for console text", () => {
     const broken = '{"payload_type":"report","payload":{"status":';
-    const badBytes = Buffer.concat([Buffer.from('{"payload_type":"report","x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')]);
+    const badBytes = Buffer.concat([
+      Buffer.from('{"payload_type":"report","x":"'),
+      Buffer.from([0xff, 0xfe]),
+      Buffer.from('"}'),
+    ]);
     const { meant, reader } = hear(broken, badBytes, '{"half":');
     expect(meant).toEqual([true, true, false]);
     expect(reader.refused.map(({ code }) => code)).toEqual(["malformed_output", "malformed_output"]);
@@ -113,7 +129,11 @@ describe("the envelope reader", () => {
 
   test("refuses a message that was cut at the limit as output_limit", () => {
     const events: TurnEvent[] = [];
-    const reader = new EnvelopeReader(REQUEST, (event) => events.push(event), (text) => text);
+    const reader = new EnvelopeReader(
+      REQUEST,
+      (event) => events.push(event),
+      (text) => text,
+    );
     expect(reader.read(Buffer.from('{"payload_type":"report","payload":{"summary":"xxx'), true)).toBe(true);
     expect(reader.read(Buffer.from('{"something":"else'), true)).toBe(false);
     expect(events).toMatchObject([{ kind: "refused", refusal: { code: "output_limit" } }]);

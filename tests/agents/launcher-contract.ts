@@ -21,7 +21,10 @@ export function launcherContract(name: string, make: () => Launcher): void {
     });
     afterEach(() => cleanup.run());
 
-    async function launch(command: readonly string[], environment: Record<string, string> = { PATH }): Promise<Launched> {
+    async function launch(
+      command: readonly string[],
+      environment: Record<string, string> = { PATH },
+    ): Promise<Launched> {
       const launched = await make().launch({ command, directory, environment });
       if (!launched.ok) throw new Error(launched.error.message);
       cleanup.add(() => {
@@ -31,7 +34,11 @@ export function launcherContract(name: string, make: () => Launcher): void {
       return launched.value;
     }
 
-    async function failureOf(command: readonly string[], where = directory, environment: Record<string, string> = { PATH }) {
+    async function failureOf(
+      command: readonly string[],
+      where = directory,
+      environment: Record<string, string> = { PATH },
+    ) {
       const launched = await make().launch({ command, directory: where, environment });
       if (launched.ok) throw new Error("it started");
       return launched.error;
@@ -108,7 +115,10 @@ export function launcherContract(name: string, make: () => Launcher): void {
 
     test("gives a missing program as a failure that names it", async () => {
       const missing = await failureOf(["no-such-program-here"]);
-      expect(missing).toMatchObject({ code: "environment", details: { program: "no-such-program-here", errno: "ENOENT" } });
+      expect(missing).toMatchObject({
+        code: "environment",
+        details: { program: "no-such-program-here", errno: "ENOENT" },
+      });
       expect(missing.message).toBe('Cannot start "no-such-program-here": there is no such program on the PATH.');
       expect(missing.hint).toContain("Install it");
     });

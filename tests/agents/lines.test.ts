@@ -37,10 +37,15 @@ describe("the line splitter", () => {
   test("gives the same lines however the bytes are cut into chunks", () => {
     const bytes = fc.array(fc.constantFrom("a", "b", "\n", "\r", "\xe2", "\x00", "{"), { maxLength: 60 });
     fc.assert(
-      fc.property(bytes, fc.array(fc.nat(60), { maxLength: 12 }), fc.integer({ min: 1, max: 12 }), (parts, cuts, cap) => {
-        const text = parts.join("");
-        expect(split(chunked(text, cuts), cap)).toEqual(linesOf(text, cap));
-      }),
+      fc.property(
+        bytes,
+        fc.array(fc.nat(60), { maxLength: 12 }),
+        fc.integer({ min: 1, max: 12 }),
+        (parts, cuts, cap) => {
+          const text = parts.join("");
+          expect(split(chunked(text, cuts), cap)).toEqual(linesOf(text, cap));
+        },
+      ),
       { numRuns: 3_000 },
     );
   });

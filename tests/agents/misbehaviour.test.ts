@@ -27,7 +27,10 @@ async function settled({ result, puppet }: RunningTurn, within_ms = SETTLE_MS): 
 }
 
 /** Starts a process below the puppet; if `detached`, outside its group, so that the test must end it. */
-async function spawnBelow(puppet: Puppet, order: { command: string[]; detached: boolean; hold: boolean }): Promise<number> {
+async function spawnBelow(
+  puppet: Puppet,
+  order: { command: string[]; detached: boolean; hold: boolean },
+): Promise<number> {
   const { pid } = (await puppet.ask({ do: "spawn", ...order }, "spawned")) as { pid: number };
   cleanup.add(() => killStray(pid));
   return pid;

@@ -16,7 +16,10 @@ describe("what a dead scheduler left", () => {
   afterEach(() => cleanup.run());
 
   /** A shell in its own group that has said "ready". */
-  async function start(script: string, environment: Record<string, string> = {}): Promise<ProcessIdentity & { child: ChildProcess }> {
+  async function start(
+    script: string,
+    environment: Record<string, string> = {},
+  ): Promise<ProcessIdentity & { child: ChildProcess }> {
     const child = spawn("sh", ["-c", script], {
       detached: true,
       stdio: ["ignore", "pipe", "ignore"],

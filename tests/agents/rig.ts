@@ -180,7 +180,15 @@ export class AgentRig {
 
 /** A line as the worker prints it. */
 export function envelope(payload_type: string, payload: JsonObject, more: JsonObject = {}): string {
-  const whole = { session_id: "s-1", source: "worker", target: "scheduler", payload_type, version: "1.0", payload, ...more };
+  const whole = {
+    session_id: "s-1",
+    source: "worker",
+    target: "scheduler",
+    payload_type,
+    version: "1.0",
+    payload,
+    ...more,
+  };
   return `${JSON.stringify(whole)}\n`;
 }
 

@@ -22,7 +22,10 @@ const REQUEST: TurnRequest = {
 };
 const ANSWER: Answer = { payload_type: "report", payload: { status: "completed" } };
 
-function turn(handler: ScriptedHandler, more: { signal?: AbortSignal; timeout_ms?: number; events?: TurnEvent[] } = {}) {
+function turn(
+  handler: ScriptedHandler,
+  more: { signal?: AbortSignal; timeout_ms?: number; events?: TurnEvent[] } = {},
+) {
   const context: TurnContext = {
     signal: more.signal ?? new AbortController().signal,
     started: () => Promise.reject(new Error("there is no process to record")),
@@ -36,7 +39,9 @@ const forever = () => new Promise<Answer>(() => {});
 describe("a scripted agent", () => {
   test("answers with what its handler gives, at once or later", async () => {
     expect(await turn(() => ANSWER)).toEqual({ answer: ANSWER, refused: [] });
-    expect(await turn((request) => Promise.resolve({ ...ANSWER, payload: { status: request.stamp.turn_id } }))).toMatchObject({
+    expect(
+      await turn((request) => Promise.resolve({ ...ANSWER, payload: { status: request.stamp.turn_id } })),
+    ).toMatchObject({
       answer: { payload: { status: "t1" } },
     });
   });
@@ -57,7 +62,10 @@ describe("a scripted agent", () => {
     const thrown = await turn(() => {
       throw new Error("no idea");
     });
-    expect(thrown.failure).toMatchObject({ code: "agent_failed", message: "The script of role worker failed: no idea" });
+    expect(thrown.failure).toMatchObject({
+      code: "agent_failed",
+      message: "The script of role worker failed: no idea",
+    });
     expect((await turn(() => Promise.reject(new Error("later")))).failure?.code).toBe("agent_failed");
   });
 

@@ -64,7 +64,7 @@ export async function begin(
         workspace: around.home,
         retry_backoff_ms: 1,
         ...config,
-      } as ResolvedConfiguration,
+      },
       roles,
       workspace: around.home,
       started_by: { user: "ada", host: "here", via: "test" },

@@ -38,9 +38,13 @@ export class Speaker {
     return this.request.role_id;
   }
 
+  get round(): number {
+    return Number(this.request.context.metadata?.["round"]);
+  }
+
   /** The position that the others find in their requests. */
   get position(): string {
-    return `${this.role_id} holds this in round ${this.request.context.metadata?.["round"]}`;
+    return `${this.role_id} holds this in round ${this.round}`;
   }
 
   /** Lets the program print an answer and end. */
@@ -49,7 +53,7 @@ export class Speaker {
   }
 
   hold(more: JsonObject = {}): void {
-    this.say("opinion", { round: Number(this.request.context.metadata?.["round"]), position: this.position, ...more });
+    this.say("opinion", { round: this.round, position: this.position, ...more });
   }
 }
 

@@ -103,7 +103,8 @@ export class EnvelopeReader {
 
   #notice(message: TypedPayload): void {
     const { payload_type, payload } = answerOf(message);
-    if (payload_type === "artifact_ref" || payload_type === "report") this.#tell({ kind: "envelope", payload_type, payload });
+    if (payload_type === "artifact_ref" || payload_type === "report")
+      this.#tell({ kind: "envelope", payload_type, payload });
   }
 
   #afterAnswer(message: TypedPayload, answer: Answer): void {

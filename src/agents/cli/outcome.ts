@@ -24,7 +24,10 @@ export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd,
 
 /** The result of a turn that was called off before anything was started for it. */
 export function cancelledTurn(request: TurnRequest): TurnResult {
-  return { failure: failure("cancelled", `The turn of ${nameOf(request)} was cancelled before it began.`), refused: [] };
+  return {
+    failure: failure("cancelled", `The turn of ${nameOf(request)} was cancelled before it began.`),
+    refused: [],
+  };
 }
 
 function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, heard: Heard): Failure | undefined {
@@ -73,10 +76,14 @@ function exitFailure(request: TurnRequest, end: RunEnd, heard: Heard): Failure |
   const who = nameOf(request);
   const { code = null, signal = null } = end.exit ?? {};
   if (code !== 0) {
-    return failure("agent_failed", `${who} ${signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`}.`, {
-      hint: exitHint(code, heard.stderr_tail),
-      details: detailsOf(end, heard, {}),
-    });
+    return failure(
+      "agent_failed",
+      `${who} ${signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`}.`,
+      {
+        hint: exitHint(code, heard.stderr_tail),
+        details: detailsOf(end, heard, {}),
+      },
+    );
   }
   if (heard.answer !== undefined) return undefined;
   const last = heard.refused.at(-1);
@@ -86,19 +93,27 @@ function exitFailure(request: TurnRequest, end: RunEnd, heard: Heard): Failure |
       details: detailsOf(end, heard, {}),
     });
   }
-  return failure(refusedCode(last), `${who} gave no answer that could be accepted. The last was refused: ${last.message}`, {
-    hint: "Print the answer as one line of JSON that fits its schema; every refused line is in the log.",
-    details: detailsOf(end, heard, { pointer: last.pointer }),
-  });
+  return failure(
+    refusedCode(last),
+    `${who} gave no answer that could be accepted. The last was refused: ${last.message}`,
+    {
+      hint: "Print the answer as one line of JSON that fits its schema; every refused line is in the log.",
+      details: detailsOf(end, heard, { pointer: last.pointer }),
+    },
+  );
 }
 
 function refusedCode({ code }: Refusal): FailureCode {
-  return code === "validation_failed" || code === "not_permitted" || code === "output_limit" ? code : "malformed_output";
+  return code === "validation_failed" || code === "not_permitted" || code === "output_limit"
+    ? code
+    : "malformed_output";
 }
 
 function exitHint(code: number | null, stderr_tail: string): string {
   if (code === 127) return "A program that it calls is not installed, or not on the PATH.";
-  return stderr_tail === "" ? "It wrote nothing to stderr; try its command in a terminal." : "Its last words on stderr say why.";
+  return stderr_tail === ""
+    ? "It wrote nothing to stderr; try its command in a terminal."
+    : "Its last words on stderr say why.";
 }
 
 function detailsOf(end: RunEnd, heard: Heard, extra: JsonObject): JsonObject {

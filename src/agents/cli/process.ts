@@ -33,7 +33,14 @@ export interface RunListener {
 }
 
 /** Why a run ended: the process's own exit, or the reason for which it was ended. */
-export type EndCause = "exited" | "answered" | "timeout" | "idle_timeout" | "output_limit" | "cancelled" | "not_recorded";
+export type EndCause =
+  | "exited"
+  | "answered"
+  | "timeout"
+  | "idle_timeout"
+  | "output_limit"
+  | "cancelled"
+  | "not_recorded";
 
 export interface RunEnd {
   readonly cause: EndCause;
@@ -106,6 +113,9 @@ export class SupervisedRun {
     const cause = await Promise.race([this.#stopped.promise, exited.then(() => "exited" as const)]);
     this.#over = true;
     this.#disarm();
+    // What is left in the pipes is bounded, and lost unless it is read now, whoever still waits for what.
+    this.#launched.stdout.resume();
+    this.#launched.stderr.resume();
     if (cause === "exited") {
       await within(closed, PIPE_GRACE_MS);
       if (this.#launched.groupLives()) {
@@ -152,7 +162,6 @@ export class SupervisedRun {
     const relief = this.#waitFor;
     if (relief === undefined) return;
     this.#waitFor = undefined;
-    // What is still in the pipe of an ended process is bounded and soon lost, so it is read without waiting.
     if (this.#over) return;
     stream.pause();
     void relief.then(() => stream.resume());

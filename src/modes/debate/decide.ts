@@ -51,7 +51,7 @@ function onSessionOpened(draft: Draft, fact: Of<"session_opened">): void {
   const { input, roles, config } = fact.payload;
   const read = readInput(input, roles);
   if (!read.ok) {
-    draft.refuse(failure("validation_failed", read.error.message, read.error));
+    draft.refuse(read.error);
     draft.command(closingUnopened());
     return;
   }

@@ -23,7 +23,7 @@ type KnownRole = Pick<Role, "role_id" | "type">;
 
 /**
  * Reads the input of a debate among the roles of its session, with the defaults for what it leaves out: 3 rounds, all of them
- * held. Fails with `configuration`, naming the field, and for a role the ones there are.
+ * held. Fails with `validation_failed`, naming the field, and for a role the ones there are.
  */
 export function readInput(input: unknown, roles: readonly KnownRole[]): Result<DebateInput, Failure> {
   const { topic, debaters, judge, rounds, until, ...unknown } = (input ?? {}) as Record<string, unknown>;
@@ -74,5 +74,5 @@ function noSuch(seat: string, role_id: string, fitting: readonly KnownRole[]): R
 }
 
 function wrong(what: string, hint: string): Result<never, Failure> {
-  return err(failure("configuration", `The debate ${what}.`, { hint }));
+  return err(failure("validation_failed", `The debate ${what}.`, { hint }));
 }

@@ -3,7 +3,7 @@ import { decide } from "./decide.ts";
 import { request } from "./request.ts";
 import { DEBATE_RIGHTS } from "./rights.ts";
 import { apply, type DebateState, empty } from "./state.ts";
-import { view } from "./view.ts";
+import { phase, view } from "./view.ts";
 
 /** A debate: participants answer independently, revise in rounds with each other's opinions before them, and a judge concludes. */
 export const debateMode: Mode<DebateState> = {
@@ -14,5 +14,6 @@ export const debateMode: Mode<DebateState> = {
   decide,
   apply,
   request,
+  phase,
   view,
 };

@@ -1,13 +1,19 @@
 import type { ReadonlyState, SessionView, SubjectView } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
+import type { DebatePhase } from "./debate.machine.ts";
 import type { Debater, DebateState } from "./state.ts";
+
+/** The debate's phase; `closed` where it could not be opened. */
+export function phase(state: ReadonlyState<DebateState>): DebatePhase {
+  return state.debate?.phase ?? "closed";
+}
 
 /** What reporters and `status` may know: one subject a debater, in the order of the input, titled by what it holds. */
 export function view(state: ReadonlyState<DebateState>): SessionView {
   const debaters = (state.debate?.order ?? []).flatMap((id) => state.debaters.get(id) ?? []);
   const counts: Record<string, number> = {};
   for (const { status } of debaters) counts[status] = (counts[status] ?? 0) + 1;
-  return { state: state.debate?.phase ?? "closed", counts, subjects: debaters.map(subject) };
+  return { state: phase(state), counts, subjects: debaters.map(subject) };
 }
 
 function subject(debater: Debater): SubjectView {

@@ -1,6 +1,7 @@
 import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
-import { Draft, EventRefused } from "./draft.ts";
+import { permits } from "../../protocol/rights.ts";
+import { Draft, EventRefused, isForWorker } from "./draft.ts";
 import {
   onApproval,
   onClarification,
@@ -11,7 +12,8 @@ import {
   onUserReview,
 } from "./people.ts";
 import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
-import type { MessageType, OpenTurn, ScheduleState, Ticket } from "./state.ts";
+import { SCHEDULE_RIGHTS } from "./rights.ts";
+import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
 import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer } from "./trouble.ts";
 import { onCheckResult, onInstruction, onInstructionProposal, onReport, onReview, onTurnRequest } from "./work.ts";
 
@@ -115,10 +117,15 @@ function onAnswer(draft: Draft, fact: Fact): void {
 }
 
 function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | undefined): void {
+  if (fact.payload_type === "turn_failed") {
+    onTurnFailed(draft, fact, turn);
+    return;
+  }
+  if (!permits(SCHEDULE_RIGHTS, isForWorker(turn.message) ? "worker" : "manager", fact.payload_type, turn.message)) {
+    unexpected(draft, fact, turn);
+    return;
+  }
   switch (fact.payload_type) {
-    case "turn_failed":
-      onTurnFailed(draft, fact, turn);
-      return;
     case "error":
       onError(draft, fact, ticket, turn);
       return;
@@ -131,29 +138,20 @@ function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | und
       return;
     }
     case "instruction":
-      if (ticket && answers(turn, "ticket", "report", "error")) onInstruction(draft, fact, ticket);
-      else unexpected(draft, fact, turn);
+      if (ticket) onInstruction(draft, fact, ticket);
       return;
     case "instruction_proposal":
-      if (ticket && answers(turn, "ticket")) onInstructionProposal(draft, fact, ticket);
-      else unexpected(draft, fact, turn);
+      if (ticket) onInstructionProposal(draft, fact, ticket);
       return;
     case "report":
-      if (ticket && (turn.message === "instruction" || turn.message === "instruction_proposal")) {
-        onReport(draft, fact, ticket, turn.message);
-      } else unexpected(draft, fact, turn);
+      if (ticket) onReport(draft, fact, ticket, turn.message);
       return;
     case "review":
-      if (ticket && answers(turn, "review_request")) onReview(draft, fact, ticket);
-      else unexpected(draft, fact, turn);
+      if (ticket) onReview(draft, fact, ticket);
       return;
     default:
       unexpected(draft, fact, turn);
   }
-}
-
-function answers(turn: OpenTurn, ...messages: MessageType[]): boolean {
-  return messages.includes(turn.message);
 }
 
 function unexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {

@@ -42,6 +42,11 @@ const PRIORITY: Record<MessageType, number> = {
 
 const TO_WORKER: ReadonlySet<MessageType> = new Set(["instruction", "instruction_proposal"]);
 
+/** Whether a message is a worker's to answer; all others are the manager's. */
+export function isForWorker(message: MessageType): boolean {
+  return TO_WORKER.has(message);
+}
+
 /** One step being written: reads see what the step has put so far, writes are collected in order. */
 export class Draft {
   readonly fact: Fact;
@@ -194,7 +199,7 @@ export class Draft {
     };
     const ticket = this.ticket(id);
     const worker: Seat | undefined = ticket?.seat;
-    const toWorker = TO_WORKER.has(message);
+    const toWorker = isForWorker(message);
     if (ticket) this.patchTicket(ticket.id, { turn, waits_for: undefined, put_again: undefined });
     else this.patchSession({ turn, waits_for: undefined, put_again: undefined });
     this.#commands.push({
@@ -239,8 +244,13 @@ export class Draft {
     else this.patchTicket(id, patch);
   }
 
-  setTimer(timer_id: string, delay_ms: number): void {
-    this.#commands.push({ do: "set_timer", timer_id, due_at: later(this.fact.received_at, delay_ms) });
+  setTimer(timer_id: string, delay_ms: number, passive = false): void {
+    this.#commands.push({
+      do: "set_timer",
+      timer_id,
+      due_at: later(this.fact.received_at, delay_ms),
+      ...(passive ? { passive } : {}),
+    });
   }
 
   /** Every ticket as the step leaves it, in plan order. */

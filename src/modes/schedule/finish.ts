@@ -71,7 +71,7 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   const blocked = blockersOf(all);
   for (const ticket of all) {
     if (ticket.turn || ticket.waits_for) draft.withdraw(ticket.id, "the session is closing");
-    if (!isOver(ticket, blocked)) draft.move(ticket.id, "withdrawn", reason);
+    if (!isOver(ticket, blocked) || ticket.gated) draft.move(ticket.id, "withdrawn", reason);
   }
   draft.command({ do: "clear_timer", timer_id: "notice" });
   draft.patchSession({ gate: undefined, notice: undefined });

@@ -14,5 +14,6 @@ export const scheduleMode: Mode<ScheduleState> = {
   decide,
   apply,
   request,
+  phase: (state) => state.session?.phase ?? "planning",
   view,
 };

@@ -246,7 +246,11 @@ function retryTicket(draft: Draft, id: string): void {
   const lost = ticket?.depends_on.find(
     (dependency) => draft.ticket(dependency)?.status === "error" || draft.before.doomed.has(dependency),
   );
-  if (ticket?.status === "error" && lost !== undefined) {
+  if (draft.session.gate?.first) {
+    draft.refuse(
+      notPermitted("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve"),
+    );
+  } else if (ticket?.status === "error" && lost !== undefined) {
     draft.refuse(notPermitted(`ticket "${id}" waits for "${lost}", which cannot be done`, `bosun retry ${lost}`));
   } else if (ticket?.status === "error") {
     draft.move(id, "manual_reset");

@@ -19,6 +19,12 @@ const RISKY_OUTPUT =
   /\b(deploy|deployment|release|publish|migrat\w*|delet\w*|drop|production|credential\w*|payment\w*)\b/i;
 
 export function onSessionOpened(draft: Draft, fact: Opened): void {
+  if (draft.before.session) {
+    draft.refuse(
+      failure("not_permitted", "this session has been opened already", { hint: "begin another: bosun run" }),
+    );
+    return;
+  }
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
   const settings: Settings = {
@@ -118,7 +124,7 @@ export function closeGate(draft: Draft): void {
 export function armNotice(draft: Draft): void {
   if (draft.session.notice) return;
   draft.patchSession({ notice: true });
-  draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000);
+  draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
 }
 
 function openGate(draft: Draft, first: boolean, tasks: number): void {

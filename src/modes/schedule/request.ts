@@ -2,6 +2,7 @@ import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
 import { from, historyOf } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
+import { isForWorker } from "./draft.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
   artifactsOf,
@@ -22,9 +23,8 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
   const ticket = stamp.subject === undefined ? undefined : state.tickets.get(stamp.subject);
   const turn = stamp.subject === undefined ? session?.turn : ticket?.turn;
   if (!session || turn?.turn_id !== stamp.turn_id) throw new Error(`nobody holds turn ${stamp.turn_id}`);
-  const toWorker = turn.message === "instruction" || turn.message === "instruction_proposal";
   return {
-    expects: expectedAnswers(SCHEDULE_RIGHTS, toWorker ? "worker" : "manager", turn.message),
+    expects: expectedAnswers(SCHEDULE_RIGHTS, isForWorker(turn.message) ? "worker" : "manager", turn.message),
     message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),

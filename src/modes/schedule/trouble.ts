@@ -54,15 +54,21 @@ function again(
   delay_ms: number,
   code: string,
 ): void {
+  // An instruction's tries are the ticket's, whether a report was refused or the work failed.
+  const instructed = turn.message === "instruction" ? draft.ticket(id) : undefined;
+  const retries = (instructed ? (instructed.retries ?? 0) : turn.retries) + 1;
   const next: PutAgain = {
     message: turn.message,
-    retries: turn.retries + 1,
+    retries,
     rounds: turn.rounds ?? 0,
     ...(refused?.length ? { refused } : {}),
   };
-  if (next.retries > draft.session.settings.max_retries) {
+  if (retries > draft.session.settings.max_retries) {
     exhausted(draft, id, turn, code);
-  } else if (delay_ms === 0) {
+    return;
+  }
+  if (instructed) draft.patchTicket(instructed.id, { retries });
+  if (delay_ms === 0) {
     draft.offer(id, next.message, next);
   } else {
     const timer_id = `retry:${id ?? ""}`;
@@ -186,7 +192,7 @@ function notice(draft: Draft): void {
       },
     });
   }
-  draft.setTimer("notice", after);
+  draft.setTimer("notice", after, true);
 }
 
 function backoff(draft: Draft, retries: number): number {

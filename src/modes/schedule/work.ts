@@ -4,7 +4,7 @@ import { failure } from "../../protocol/failure.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
 import { executables } from "./planning.ts";
-import type { Ticket } from "./state.ts";
+import type { MessageType, Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopWork } from "./trouble.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
@@ -70,12 +70,7 @@ export function onInstructionProposal(draft: Draft, fact: Of<"instruction_propos
   draft.offer(ticket.id, "instruction_proposal");
 }
 
-export function onReport(
-  draft: Draft,
-  fact: Of<"report">,
-  ticket: Ticket,
-  asked: "instruction" | "instruction_proposal",
-): void {
+export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked: MessageType): void {
   const { status, questions } = fact.payload;
   draft.patchTicket(ticket.id, { report: fact.sequence, failure: undefined });
   if (asked === "instruction_proposal") {

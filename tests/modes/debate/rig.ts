@@ -116,7 +116,7 @@ export class DebateRig {
 
   /** Lets time pass until the timer is due. */
   fire(timer_id: string): Advance {
-    const due_at = this.engine.ledger.timers.get(timer_id);
+    const due_at = this.engine.ledger.timers.get(timer_id)?.due_at;
     if (due_at === undefined) throw new Error(`No timer ${timer_id} is set.`);
     this.#now = Math.max(this.#now, milliseconds(due_at));
     return this.submit("scheduler", "timer_fired", { timer_id, due_at });
@@ -124,7 +124,7 @@ export class DebateRig {
 
   /** How long until the timer is due, in ms. */
   delay(timer_id: string): number {
-    return milliseconds(this.engine.ledger.timers.get(timer_id) ?? "") - this.#now;
+    return milliseconds(this.engine.ledger.timers.get(timer_id)?.due_at ?? "") - this.#now;
   }
 
   command(payload: JsonObject): Advance {
@@ -189,6 +189,7 @@ export class DebateRig {
     for (const row of rows) debateMode.apply(rebuilt, row);
     assert.deepEqual(rebuilt, state, "loaded rows give another state");
     assert.deepEqual(debateMode.view(rebuilt), debateMode.view(state));
+    assert.equal(debateMode.phase(state), debateMode.view(state).state);
 
     const holders = [...state.debaters.values(), ...(state.debate ? [state.debate.judge] : [])];
     const held = holders.flatMap((one) => one.turn?.turn_id ?? []).toSorted();

@@ -1,7 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import type { Advance, Engine } from "../../../src/kernel/engine.ts";
-import { applyToLedger, emptyLedger, isHold, isLate, LEDGER_COLLECTIONS, type Ledger } from "../../../src/kernel/ledger.ts";
+import {
+  applyToLedger,
+  emptyLedger,
+  isHold,
+  isLate,
+  LEDGER_COLLECTIONS,
+  type Ledger,
+} from "../../../src/kernel/ledger.ts";
 import type { Change, Command, Fact } from "../../../src/kernel/mode.ts";
 import { type Lookup, resolve } from "../../../src/kernel/references.ts";
 import { canonicalJson } from "../../../src/lib/canonical.ts";
@@ -9,9 +16,10 @@ import type { Json, JsonObject } from "../../../src/lib/json.ts";
 import { decide } from "../../../src/modes/schedule/decide.ts";
 import { request } from "../../../src/modes/schedule/request.ts";
 import { SCHEDULE_RIGHTS } from "../../../src/modes/schedule/rights.ts";
-import { apply, empty, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
+import { apply, empty, type MessageType, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
+import { isNotice } from "../../../src/protocol/payload.ts";
 import { permits } from "../../../src/protocol/rights.ts";
 
 /** A state that throws when anything but `apply` writes to it, and a way to say when nothing may. */
@@ -85,6 +93,8 @@ export class Invariants {
   /** The state as a scheduler that took the session up would have it. */
   #loaded = empty();
   #told = "";
+  /** The message of the turn that the fact belongs to. */
+  #message: MessageType | undefined;
   #reopened = false;
 
   constructor(engine: Engine<ScheduleState>, lookup: Lookup) {
@@ -96,6 +106,8 @@ export class Invariants {
   before(fact: Fact): void {
     const { turn } = fact;
     this.#told = "";
+    const { session, tickets } = this.#engine.state;
+    this.#message = (fact.subject === undefined ? session : tickets.get(fact.subject))?.turn?.message;
     if (fact.payload_type === "turn_request" && turn && this.#engine.ledger.turns.has(turn.turn_id)) {
       same(request(this.#loaded, turn), request(this.#engine.state, turn), "the request after loading");
     }
@@ -103,7 +115,9 @@ export class Invariants {
   }
 
   after(fact: Fact, done: Advance): void {
-    if (this.#told !== "" && !isHold(fact)) same(JSON.parse(this.#told), JSON.parse(JSON.stringify(done.step)), "the step after loading");
+    if (this.#told !== "" && !isHold(fact))
+      same(JSON.parse(this.#told), JSON.parse(JSON.stringify(done.step)), "the step after loading");
+    this.#checkRights(fact, done);
     this.#followEffects(done);
     this.#keepRows(done.changes);
     this.#rebuild();
@@ -118,6 +132,14 @@ export class Invariants {
     this.#checkProgress(fact, done);
   }
 
+  /** What an agent said and was applied was its to say. */
+  #checkRights(fact: Fact, { disposition }: Advance): void {
+    if (!fact.turn || fact.source === "scheduler" || disposition !== "applied" || isNotice(fact)) return;
+    const sender = this.#message === "instruction" || this.#message === "instruction_proposal" ? "worker" : "manager";
+    const permitted = permits(SCHEDULE_RIGHTS, sender, fact.payload_type, this.#message);
+    expect(permitted, `a ${sender} may answer ${this.#message} with ${fact.payload_type}`).toBe(true);
+  }
+
   /** Each effect starts where the ticket was, and is an arrow of its machine. */
   #followEffects({ step }: Advance): void {
     for (const { subject, from, event, to } of step.effects) {
@@ -125,19 +147,26 @@ export class Invariants {
         expect([event, to], `how ${subject} begins`).toEqual(["created", ticketLifecycle.initial]);
       } else {
         expect(from, `where ${subject} was before ${event}`).toBe(this.#statuses.get(subject));
-        expect(ticketLifecycle.next(from as TicketStatus, event as TicketEvent), `${subject}: ${event} from ${from}`).toBe(to);
+        expect(
+          ticketLifecycle.next(from as TicketStatus, event as TicketEvent),
+          `${subject}: ${event} from ${from}`,
+        ).toBe(to);
       }
       this.#statuses.set(subject, to as TicketStatus);
     }
     const { tickets } = this.#engine.state;
-    for (const [id, { status }] of tickets) if (this.#statuses.get(id) !== status) expect(status, `${id} moved without an effect`).toBe(this.#statuses.get(id));
+    for (const [id, { status }] of tickets)
+      if (this.#statuses.get(id) !== status)
+        expect(status, `${id} moved without an effect`).toBe(this.#statuses.get(id));
   }
 
   #keepRows(changes: readonly Change[]): void {
     for (const change of changes) {
       const text = canonicalJson(change);
-      if (!isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(change)))) throw new Error(`no JSON round trip: ${text}`);
-      if ("put" in change) this.#rows.set(`${change.put} ${change.id}`, JSON.parse(text) as Extract<Change, { put: string }>);
+      if (!isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(change))))
+        throw new Error(`no JSON round trip: ${text}`);
+      if ("put" in change)
+        this.#rows.set(`${change.put} ${change.id}`, JSON.parse(text) as Extract<Change, { put: string }>);
       else this.#rows.delete(`${change.drop} ${change.id}`);
     }
   }
@@ -158,7 +187,9 @@ export class Invariants {
   /** What the mode writes is what the scheduler may say, and fits its schema. */
   #checkEnvelopes({ envelopes, step }: Advance): void {
     for (const { payload_type, payload } of envelopes) {
-      expect(permits(SCHEDULE_RIGHTS, "scheduler", payload_type), `the scheduler may say ${payload_type}`).toBe(true);
+      // A review by checks is written by the scheduler in the reviewer's place.
+      const permitted = payload_type === "review" || permits(SCHEDULE_RIGHTS, "scheduler", payload_type);
+      expect(permitted, `the scheduler may say ${payload_type}`).toBe(true);
       expect(validatePayload(payload_type, resolve(payload, this.#lookup))).toMatchObject({ ok: true });
     }
     if (step.refused) expect(envelopes[0]?.payload_type).toBe("error");
@@ -192,21 +223,36 @@ export class Invariants {
     if (fact.payload_type === "session_reopened") this.#reopened = true;
     else if (disposition === "applied") this.#reopened = false;
     if (session.phase === "closed") {
-      expect([...ledger.turns.keys(), ...ledger.timers.keys(), ...ledger.asks.keys(), ...ledger.checks.keys()]).toEqual([]);
-      for (const ticket of tickets.values()) expect(isOver(state, ticket), `${ticket.id} is ${ticket.status} in a closed session`).toBe(true);
+      expect([...ledger.turns.keys(), ...ledger.timers.keys(), ...ledger.asks.keys(), ...ledger.checks.keys()]).toEqual(
+        [],
+      );
+      for (const ticket of tickets.values())
+        expect(isOver(state, ticket), `${ticket.id} is ${ticket.status} in a closed session`).toBe(true);
       return;
     }
     // A session that was just reopened waits for the command that it was reopened for.
     if (this.#reopened || (!session.requirement && !session.plan)) return;
     for (const ticket of tickets.values()) {
-      const waits = ticket.turn || ticket.waits_for || (ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0));
-      if (!waits && !isOver(state, ticket)) throw new Error(`${ticket.id} is ${ticket.status} and nothing will move it`);
+      const waits =
+        ticket.turn ||
+        ticket.waits_for ||
+        (ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0));
+      if (!waits && !isOver(state, ticket))
+        throw new Error(`${ticket.id} is ${ticket.status} and nothing will move it`);
       if (ticket.gated && !session.gate) throw new Error(`${ticket.id} waits for an approval that nobody is asked for`);
     }
     const stopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopped !== undefined;
-    const moving = ledger.turns.size + ledger.asks.size + ledger.checks.size + [...ledger.timers.keys()].filter((id) => id !== "notice").length;
+    const moving =
+      ledger.turns.size +
+      ledger.asks.size +
+      ledger.checks.size +
+      [...ledger.timers.values()].filter((timer) => !timer.passive).length;
     if (moving === 0 && !stopped) throw new Error(`nothing is open and nothing is finished (${session.phase})`);
-    if (session.phase === "running") expect([...tickets.values()].every((ticket) => isOver(state, ticket)), "every ticket is over, but the session is not").toBe(false);
+    if (session.phase === "running")
+      expect(
+        [...tickets.values()].every((ticket) => isOver(state, ticket)),
+        "every ticket is over, but the session is not",
+      ).toBe(false);
   }
 }
 
@@ -228,7 +274,8 @@ function checkIndexes(state: ScheduleState): void {
   same([...state.doomed].sort(), [...doomed].sort(), "who waits for a ticket in error");
   for (const ticket of tickets.values()) {
     const unmet = ticket.depends_on.filter((one) => tickets.get(one)?.status !== "done").length;
-    if (state.unmet.get(ticket.id) !== unmet) throw new Error(`${ticket.id} has ${unmet} unmet dependencies, the index says ${state.unmet.get(ticket.id)}`);
+    if (state.unmet.get(ticket.id) !== unmet)
+      throw new Error(`${ticket.id} has ${unmet} unmet dependencies, the index says ${state.unmet.get(ticket.id)}`);
   }
 }
 
@@ -238,21 +285,37 @@ function checkHolders(state: ScheduleState, ledger: Ledger): void {
   if (!session) return;
   const turns: [string, string | undefined][] = [];
   const waits: string[] = [];
-  const holders = [{ subject: undefined, holder: session }, ...[...state.tickets.values()].map((ticket) => ({ subject: ticket.id, holder: ticket }))];
+  const holders = [
+    { subject: undefined, holder: session },
+    ...[...state.tickets.values()].map((ticket) => ({ subject: ticket.id, holder: ticket })),
+  ];
   for (const { subject, holder } of holders) {
     if (holder.turn) turns.push([holder.turn.turn_id, subject]);
     if (holder.waits_for !== undefined && holder.waits_for !== "resume") waits.push(holder.waits_for);
-    if (holder.turn && holder.waits_for) throw new Error(`${subject ?? "the session"} holds a turn and waits for ${holder.waits_for}`);
+    if (holder.turn && holder.waits_for)
+      throw new Error(`${subject ?? "the session"} holds a turn and waits for ${holder.waits_for}`);
   }
   if (session.gate && session.phase === "approving") waits.push(session.gate.ask_id);
-  same(turns.sort(), [...ledger.turns.values()].map((turn) => [turn.turn_id, turn.subject]).sort(), "the turns that the mode and the ledger know");
-  const alarms = [...ledger.timers.keys()].filter((id) => id !== "notice");
+  same(
+    turns.sort(),
+    [...ledger.turns.values()].map((turn) => [turn.turn_id, turn.subject]).sort(),
+    "the turns that the mode and the ledger know",
+  );
+  const alarms = [...ledger.timers].flatMap(([id, timer]) => (timer.passive ? [] : [id]));
   // What a stop interrupts is still asked.
   const resting = session.phase === "stopped" || session.phase === "waiting";
   const asks = [...ledger.asks.keys()].filter((id) => !(resting && id === session.gate?.ask_id));
-  same(waits.sort(), [...alarms, ...asks, ...ledger.checks.keys()].sort(), "what the mode waits for and the ledger knows");
+  same(
+    waits.sort(),
+    [...alarms, ...asks, ...ledger.checks.keys()].sort(),
+    "what the mode waits for and the ledger knows",
+  );
   const unanswered = [...state.questions.values()].filter((set) => !set.closed).map((set) => set.id);
-  same(unanswered.sort(), waits.filter((id) => state.questions.has(id)).sort(), "the open question sets and who waits for them");
+  same(
+    unanswered.sort(),
+    waits.filter((id) => state.questions.has(id)).sort(),
+    "the open question sets and who waits for them",
+  );
 }
 
 function checkLimits(state: ScheduleState): void {
@@ -271,7 +334,8 @@ function checkLimits(state: ScheduleState): void {
 function checkEvidence(state: ScheduleState, { step }: Advance): void {
   for (const { subject, to } of step.effects) {
     const ticket = state.tickets.get(subject);
-    if (to === "done" && (ticket?.criteria?.length ?? 0) > 0) expect(ticket?.checks_passed, `${subject} is done on its evidence`).toBe(true);
+    if (to === "done" && (ticket?.criteria?.length ?? 0) > 0)
+      expect(ticket?.checks_passed, `${subject} is done on its evidence`).toBe(true);
   }
 }
 
@@ -293,7 +357,14 @@ function plainState(state: ScheduleState): Json {
 }
 
 function plainLedger({ turns, timers, asks, checks, holds, figures }: Ledger): Json {
-  const plain = { turns: sorted(turns), timers: sorted(timers), asks: sorted(asks), checks: sorted(checks), holds: sorted(holds), figures };
+  const plain = {
+    turns: sorted(turns),
+    timers: sorted(timers),
+    asks: sorted(asks),
+    checks: sorted(checks),
+    holds: sorted(holds),
+    figures,
+  };
   return JSON.parse(JSON.stringify(plain)) as Json;
 }
 

@@ -114,7 +114,12 @@ export class Scene {
   sequence = 0;
 
   /** Puts a fact to the engine as the runtime would, keeping the records that follow from it. */
-  fact(source: string, payload_type: PayloadType, payload: JsonObject, channel: { subject?: string | undefined; turn?: TurnStamp; at?: string } = {}): this {
+  fact(
+    source: string,
+    payload_type: PayloadType,
+    payload: JsonObject,
+    channel: { subject?: string | undefined; turn?: TurnStamp; at?: string } = {},
+  ): this {
     if (payload_type !== "turn_request") requireValid(payload_type, payload);
     this.sequence = this.records.length + 1;
     this.#now = channel.at ?? (this.sequence === 1 ? START : later(this.#now, 1000));
@@ -139,7 +144,11 @@ export class Scene {
     };
     for (const envelope of this.last.envelopes) {
       const resolved = resolve(envelope.payload, this.lookup) as JsonObject;
-      this.records.push({ payload_type: envelope.payload_type, payload: resolved, record: { received_at: this.#now, ...about(envelope.subject) } });
+      this.records.push({
+        payload_type: envelope.payload_type,
+        payload: resolved,
+        record: { received_at: this.#now, ...about(envelope.subject) },
+      });
     }
     for (const change of this.last.changes) if ("put" in change) freeze(change.value);
     if (payload_type === "session_reopened") this.ended = undefined;
@@ -175,7 +184,12 @@ export class Scene {
   /** The request that whoever takes the turn would get, still holding its references. */
   draft(subject?: string): TurnDraft {
     const turn = this.#turn(subject);
-    return this.engine.mode.request(this.state, { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run, ...about2(subject) });
+    return this.engine.mode.request(this.state, {
+      turn_id: turn.turn_id,
+      attempt: turn.attempt,
+      run: turn.run,
+      ...about2(subject),
+    });
   }
 
   /** The dispatcher admits the offered turn of a ticket, or of the session. */
@@ -183,7 +197,12 @@ export class Scene {
     const turn = this.#turn(subject);
     const { seat } = turn;
     const roles = this.state.session?.roles ?? [];
-    const role = roles.find((one) => one.type === seat.type && (seat.role_id ?? one.role_id) === one.role_id && (seat.capability === undefined || one.capabilities.includes(seat.capability)));
+    const role = roles.find(
+      (one) =>
+        one.type === seat.type &&
+        (seat.role_id ?? one.role_id) === one.role_id &&
+        (seat.capability === undefined || one.capabilities.includes(seat.capability)),
+    );
     if (!role) throw new Error(`nobody can take turn ${turn.turn_id}`);
     const stamp = { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run, ...about2(subject) };
     const { expects, message, context, discuss } = this.engine.mode.request(this.state, stamp);
@@ -219,7 +238,12 @@ export class Scene {
   /** A person's word. */
   person(payload_type: PayloadType, payload: JsonObject | Fact["payload"]): this {
     const { ticket_id } = payload as JsonObject;
-    return this.fact("user", payload_type, payload as JsonObject, typeof ticket_id === "string" ? { subject: ticket_id } : {});
+    return this.fact(
+      "user",
+      payload_type,
+      payload as JsonObject,
+      typeof ticket_id === "string" ? { subject: ticket_id } : {},
+    );
   }
 
   command(command: PayloadByType["user_command"]["command"], ticket_id?: string, more: JsonObject = {}): this {
@@ -233,7 +257,7 @@ export class Scene {
 
   /** The timer is due, and time stands there. */
   fires(timer_id: string): this {
-    const due_at = this.engine.ledger.timers.get(timer_id) ?? later(this.#now, 1000);
+    const due_at = this.engine.ledger.timers.get(timer_id)?.due_at ?? later(this.#now, 1000);
     const at = milliseconds(due_at) > milliseconds(this.#now) ? due_at : later(this.#now, 1);
     return this.fact("scheduler", "timer_fired", { timer_id, due_at }, { at });
   }
@@ -242,7 +266,12 @@ export class Scene {
   checked(subject: string, ...passed: readonly boolean[]): this {
     const checks = [...this.engine.ledger.checks.values()].find((one) => one.subject === subject);
     if (!checks) throw new Error(`no checks run for ${subject}`);
-    const results = passed.map((pass, index) => ({ criterion: `criterion ${index + 1}`, exit_code: pass ? 0 : 1, passed: pass, output: "" }));
+    const results = passed.map((pass, index) => ({
+      criterion: `criterion ${index + 1}`,
+      exit_code: pass ? 0 : 1,
+      passed: pass,
+      output: "",
+    }));
     return this.fact("scheduler", "check_result", { check_id: checks.check_id, results }, { subject });
   }
 
@@ -276,29 +305,43 @@ export class Scene {
   get open(): string[] {
     const { turns, timers, asks, checks } = this.engine.ledger;
     const holders = [undefined, ...this.state.tickets.keys()];
-    const messages = new Map(holders.map((id) => [(id === undefined ? this.state.session : this.ticket(id))?.turn?.turn_id, id]));
+    const messages = new Map(
+      holders.map((id) => [(id === undefined ? this.state.session : this.ticket(id))?.turn?.turn_id, id]),
+    );
     return [
       ...[...turns.values()].map((turn) => {
         const id = messages.get(turn.turn_id);
         const message = (id === undefined ? this.state.session : this.ticket(id))?.turn?.message ?? "?";
         return [turn.seat.role_id ?? turn.seat.capability ?? turn.seat.type, message, id].filter(Boolean).join(" ");
       }),
-      ...[...timers].filter(([id]) => id !== "notice").map(([id, due]) => `${id} in ${milliseconds(due) - milliseconds(this.#now)} ms`),
+      ...[...timers]
+        .filter(([, timer]) => !timer.passive)
+        .map(([id, { due_at }]) => `${id} in ${milliseconds(due_at) - milliseconds(this.#now)} ms`),
       ...[...asks.values()].map((ask) => `ask ${ask.kind} ${ask.ask_id}`),
       ...[...checks.values()].map((check) => `checks ${check.subject ?? ""}`),
     ].sort();
   }
 
   /** How the session ended, as `outcome reason`, and each ticket as it stands in the report. */
-  get report(): { readonly ended: string; readonly tickets: Readonly<Record<string, string>>; readonly whole: JsonObject } {
+  get report(): {
+    readonly ended: string;
+    readonly tickets: Readonly<Record<string, string>>;
+    readonly whole: JsonObject;
+  } {
     if (!this.ended) throw new Error("the session has not ended");
     const { outcome, reason, report } = this.ended;
     const whole = resolve(report, this.lookup) as JsonObject;
     const tickets = (whole["tickets"] as JsonObject[]).map(({ ticket_id, status, reason: why, blocked_by }) => [
       String(ticket_id),
-      [status, why, ...(Array.isArray(blocked_by) ? blocked_by.map((id) => `by ${String(id)}`) : [])].filter(Boolean).join(" "),
+      [status, why, ...(Array.isArray(blocked_by) ? blocked_by.map((id) => `by ${String(id)}`) : [])]
+        .filter(Boolean)
+        .join(" "),
     ]);
-    return { ended: [outcome, reason].filter(Boolean).join(" "), tickets: Object.fromEntries(tickets) as Record<string, string>, whole };
+    return {
+      ended: [outcome, reason].filter(Boolean).join(" "),
+      tickets: Object.fromEntries(tickets) as Record<string, string>,
+      whole,
+    };
   }
 
   get now(): string {
@@ -335,7 +378,10 @@ export function runs(...command: readonly string[]) {
 }
 
 export function asking(...ids: readonly string[]) {
-  return { questions: ids.map((question_id) => ({ question_id, text: `What of ${question_id}?` })), status: "open" } as const;
+  return {
+    questions: ids.map((question_id) => ({ question_id, text: `What of ${question_id}?` })),
+    status: "open",
+  } as const;
 }
 
 export const INSTRUCTION = { summary: "Do it so" };

@@ -1,0 +1,47 @@
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { build, type BuildOptions } from "esbuild";
+
+const OUT = "dist";
+
+/** Packages written for `require` find none in an ES module, so each file that holds one makes its own. */
+const REQUIRE = 'import { createRequire as bosunRequire } from "node:module"; const require = bosunRequire(import.meta.url);';
+
+const shared: BuildOptions = {
+  bundle: true,
+  format: "esm",
+  platform: "node",
+  outdir: OUT,
+  outbase: "src",
+  sourcemap: false,
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: "none",
+  logLevel: "warning",
+};
+
+await rm(OUT, { recursive: true, force: true });
+
+await build({
+  ...shared,
+  entryPoints: ["src/cli.ts", "src/index.ts", "src/commands/program.ts", "src/crew/playbook.ts", "src/crew/shell.ts", "src/crew/survey.ts"],
+  target: "node22.14",
+  splitting: true,
+  chunkNames: "chunks/[name]-[hash]",
+  // It holds machine code that is found beside its own files.
+  external: ["better-sqlite3"],
+  // Its other form is CommonJS, of which a bundle's `import()` finds no names.
+  alias: { yaml: join(import.meta.dirname, "node_modules/yaml/browser/index.js") },
+  banner: { js: REQUIRE },
+});
+
+// Apart, in the syntax of an old Node, and without pulling anything in: it only looks which Node this is.
+await build({
+  ...shared,
+  entryPoints: ["src/bin.ts"],
+  target: "node12",
+  // Since 12.17, the oldest that can load an ES module without a flag.
+  supported: { "dynamic-import": true },
+  external: ["./cli.js", "./commands/program.js"],
+  banner: { js: "#!/usr/bin/env node" },
+});

@@ -1,0 +1,20 @@
+#!/usr/bin/env node
+// A debater without a mind of its own: its positions are its arguments, one for each round, and the last one stays.
+// One turn_request in, one opinion out.
+import { createInterface } from "node:readline";
+
+const { value: line } = await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
+if (line === undefined) process.exit(0); // end of file without a line: exit without working
+const { session_id, payload } = JSON.parse(line);
+const { transcript, metadata } = payload.context;
+const positions = process.argv.slice(2);
+const positionIn = (round) => positions[Math.min(round, positions.length) - 1];
+const others = transcript.filter((entry) => entry.source !== payload.role_id);
+const opinion = {
+  round: metadata.round,
+  position: positionIn(metadata.round),
+  reasons: others.map((entry) => `${entry.source} holds: ${entry.payload.position}`),
+  changed: positionIn(metadata.round) !== positionIn(metadata.round - 1),
+};
+const envelope = { session_id, source: payload.role_id, target: "scheduler", payload_type: "opinion", version: "1.0" };
+console.log(JSON.stringify({ ...envelope, payload: opinion }));

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+// A judge without a mind of its own: it says the conclusion it was given, and counts who stood by what it had said.
+// One turn_request in, one verdict out.
+import { createInterface } from "node:readline";
+
+const { value: line } = await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
+if (line === undefined) process.exit(0); // end of file without a line: exit without working
+const { session_id, payload } = JSON.parse(line);
+const opinions = Map.groupBy(payload.context.transcript, (entry) => entry.source);
+const moves = (id) => opinions.get(id).filter((entry) => entry.payload.round > 1 && entry.payload.changed).length;
+const verdict = {
+  conclusion: process.argv[2],
+  reasons: [...opinions.keys()].map((id) => `${id} changed its position ${moves(id)} times`),
+  consensus: new Set([...opinions.values()].map((said) => said.at(-1).payload.position)).size === 1,
+};
+const envelope = { session_id, source: payload.role_id, target: "scheduler", payload_type: "verdict", version: "1.0" };
+console.log(JSON.stringify({ ...envelope, payload: verdict }));

@@ -1,0 +1,19 @@
+// What a same-user program could otherwise use to open this process's inspector, and with it take it over, must be heard first.
+process.on("SIGUSR1", () => {});
+
+// The libraries need this Node, and crash or fail to parse on older ones, so it is checked before anything of them is read.
+// Everything here is kept to what an old Node understands.
+const OLDEST = [22, 14];
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+
+if (major < (OLDEST[0] as number) || (major === OLDEST[0] && minor < (OLDEST[1] as number))) {
+  process.stderr.write(
+    `Error: Bosun needs Node ${OLDEST.join(".")} or later, and this is Node ${process.versions.node} (${process.execPath}).\n` +
+      "  Install a newer one from https://nodejs.org, or choose it with your version manager, and try again.\n",
+  );
+  process.exitCode = 3;
+} else if (process.argv.length === 3 && process.argv[2] === "--version") {
+  void import("./commands/program.js").then(({ programVersion }) => process.stdout.write(`${programVersion()}\n`));
+} else {
+  void import("./cli.js");
+}

@@ -1,0 +1,147 @@
+import type { Command } from "commander";
+import { givenAnswer, loadAnswers } from "../config/answers.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { promptQuestion } from "../ui/prompt.ts";
+import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { waitingOf } from "./asks.ts";
+import { chooseSession } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { putToOwner } from "./put.ts";
+import { openExistingHome } from "./home.ts";
+
+interface AnswerOptions {
+  readonly file?: string;
+  readonly defaults?: boolean;
+  readonly noMore?: boolean;
+  readonly input?: boolean;
+}
+
+type Question = Extract<Waiting, { kind: "question" }>;
+
+interface Answer {
+  readonly question_id: string;
+  readonly text: string;
+}
+
+/** `bosun answer`: a person answers the questions of a session, from any terminal. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument("[question]", "the question's id; may be left out where only one is open")
+    .argument("[text...]", "the answer")
+    .option("--file <file>", "answers by question id, as YAML or JSON")
+    .option("--defaults", "take the default of every question that has one")
+    .option("--no-more", "no more questions, please: the manager decides the rest")
+    .option("--no-input", "never ask at this terminal");
+  command.action((_session, _question, _text, options: AnswerOptions) => run((context) => answer(context, command.args, options)));
+}
+
+async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Result<number, Failure>> {
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  try {
+    const chosen = sessionAmong(store, words);
+    if (!chosen.ok) return chosen;
+    const { row, rest } = chosen.value;
+    const waiting = await waitingOf(store, row.session_id);
+    if (!waiting.ok) return waiting;
+    const questions = waiting.value.filter((one) => one.kind === "question");
+    if (questions.length === 0) return err(nothingAsked(row, waiting.value));
+    const answers = await answersFrom(context, questions, rest, options);
+    if (!answers.ok) return answers;
+    if (answers.value.length === 0 && options.noMore !== true) return ok(listOpen(context, row, questions));
+    const status = options.noMore === true ? "complete" : "answered";
+    return await putToOwner(context, store, row, { payload_type: "clarification_response", payload: { answers: answers.value, status } });
+  } finally {
+    store.close();
+  }
+}
+
+/** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
+function sessionAmong(store: Store, words: readonly string[]): Result<{ row: SessionRow; rest: readonly string[] }, Failure> {
+  const [first, ...rest] = words;
+  const named = first === undefined ? undefined : store.session(first);
+  if (named?.ok === true) return ok({ row: named.value, rest });
+  const usual = chooseSession(store, undefined);
+  if (!usual.ok) return named ?? usual;
+  // A session's name that is misspelt must not become an answer.
+  if (named !== undefined && /^s-[a-z0-9]{1,6}$/.test(first ?? "")) return named;
+  return ok({ row: usual.value, rest: words });
+}
+
+async function answersFrom(
+  context: CommandContext,
+  questions: readonly Question[],
+  words: readonly string[],
+  options: AnswerOptions,
+): Promise<Result<Answer[], Failure>> {
+  if (words.length > 0) {
+    const one = answerIn(questions, words);
+    return one.ok ? ok([one.value]) : one;
+  }
+  const given = options.file === undefined ? ok([]) : await loadAnswers(options.file);
+  if (!given.ok) return given;
+  const answers = questions.flatMap((question) => {
+    const text = givenAnswer(given.value, question) ?? (options.defaults === true ? question.default : undefined);
+    return text === undefined ? [] : [{ question_id: question.question_id, text }];
+  });
+  const alone = options.file !== undefined || options.defaults === true || options.noMore === true || options.input === false;
+  return alone || !context.terminal.hasPerson ? ok(answers) : ok(await asked(context, questions));
+}
+
+async function asked({ terminal }: CommandContext, questions: readonly Question[]): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  const { signal } = new AbortController();
+  for (const [index, question] of questions.entries()) {
+    const typed = await promptQuestion(terminal, question, { number: index + 1, of: questions.length }, signal);
+    if (typed.kind === "left") break;
+    answers.push({ question_id: question.question_id, text: typed.text });
+  }
+  return answers;
+}
+
+function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
+  const [id = "", ...text] = words;
+  const named = questions.filter(({ question_id }) => question_id === id || bare(question_id) === id);
+  const exact = named.find(({ question_id }) => question_id === id);
+  const [only, another] = exact ? [exact] : named;
+  const open = questions.map(({ question_id }) => question_id);
+  if (another !== undefined) {
+    return err(failure("usage", `${JSON.stringify(id)} is asked more than once.`, { hint: `Name one wholly: ${open.join(", ")}.` }));
+  }
+  if (only !== undefined && text.join(" ").trim() !== "") return ok({ question_id: only.question_id, text: text.join(" ").trim() });
+  if (only !== undefined) {
+    return err(failure("usage", `The answer to ${only.question_id} is missing.`, { hint: "Write it after the id, in quotes." }));
+  }
+  const [single] = questions;
+  if (questions.length === 1 && single !== undefined && text.length === 0) return ok({ question_id: single.question_id, text: id });
+  const meant = nearest(id, [...open, ...open.map(bare)]);
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return err(
+    failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, { hint: `Open are ${open.join(", ")}.` }),
+  );
+}
+
+function bare(question_id: string): string {
+  return question_id.slice(question_id.indexOf(".") + 1);
+}
+
+function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {
+  const [other] = waiting;
+  const hint =
+    other === undefined
+      ? `It is ${state}: bosun status ${session_id}.`
+      : `It waits for something else: ${other.kind === "review" ? `bosun review ${session_id} ${other.ticket_id}` : `bosun plan ${session_id}`}.`;
+  return failure("usage", `The session ${session_id} asks nothing.`, { hint });
+}
+
+function listOpen({ terminal: { out } }: CommandContext, { session_id }: SessionRow, questions: readonly Question[]): number {
+  out.line(`${session_id} asks:`);
+  for (const question of questions) showWaiting(out, session_id, question);
+  return EXIT_PERSON_NEEDED;
+}

@@ -1,0 +1,60 @@
+import type { Command } from "commander";
+import { err, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { chooseTarget } from "./choose.ts";
+import { whyClosed } from "./closed.ts";
+import type { CommandContext, Run } from "./command.ts";
+import type { Manner } from "./manner.ts";
+import { putToOwner } from "./put.ts";
+import { takeUp } from "./resume.ts";
+import { openExistingHome } from "./home.ts";
+import { placeOf } from "./surroundings.ts";
+
+interface CancelOptions {
+  readonly reason?: string;
+}
+
+/** Nobody is asked and nothing is waited for: the session closes at once. */
+const AT_ONCE: Manner = {
+  reporter: "plain",
+  ask: false,
+  answers: [],
+  unanswered: "stop",
+  approve_plans: false,
+  plan_only: false,
+  kill_grace_s: 0,
+};
+
+/** `bosun cancel`: ends a session, or gives up one ticket. A session that nobody runs is closed by this command itself. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument("[ticket]", "only this ticket")
+    .option("--reason <text>", "why, for the record");
+  command.action((_session, _ticket, options: CancelOptions) => run((context) => cancel(context, command.args, options)));
+}
+
+async function cancel(context: CommandContext, words: readonly string[], { reason }: CancelOptions): Promise<Result<number, Failure>> {
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  const target = chooseTarget(store, words);
+  const closed = target.ok ? whyClosed(target.value.row) : undefined;
+  if (!target.ok || closed) {
+    store.close();
+    return closed ? err(closed) : target;
+  }
+  const { row, ticket_id } = target.value;
+  const payload = {
+    command: "cancel",
+    ...(ticket_id === undefined ? {} : { ticket_id }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+  const word = { payload_type: "user_command", payload } as const;
+  if (ticket_id === undefined && store.holder(row.session_id) === undefined) {
+    return takeUp(context, placeOf(opened.value, context), row, AT_ONCE, { facts: [word] });
+  }
+  const put = await putToOwner(context, store, row, word);
+  store.close();
+  return put;
+}

@@ -1,0 +1,196 @@
+import { randomBytes } from "node:crypto";
+import type { Command } from "commander";
+import { isDirectory } from "../config/found.ts";
+import { completeRole } from "../config/role-defaults.ts";
+import type { SettingFlag } from "../config/setting-text.ts";
+import { resolveSettings } from "../config/settings.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
+import { debateMode } from "../modes/debate/mode.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Role } from "../protocol/roles.ts";
+import { createSession } from "../runtime/open.ts";
+import { checkSessionId } from "../store/sessions.ts";
+import { collect, type CommandContext, type Run } from "./command.ts";
+import { driveSession } from "./drive.ts";
+import { type MannerOptions, mannerOf } from "./manner.ts";
+import { actorHere } from "./program.ts";
+import { missingProgram } from "./reach.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { openHome } from "./home.ts";
+import { placeOf, unreachable } from "./surroundings.ts";
+
+interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
+  readonly agents?: string;
+  readonly judge?: string;
+  readonly rounds?: string;
+  readonly until?: string;
+  readonly cwd?: string;
+  readonly maxWorkers?: string;
+  readonly budgetTurns?: string;
+  readonly deadline?: string;
+  readonly session?: string;
+}
+
+/** `bosun debate`: several agents answer a question, revise in view of each other's answers, and a judge concludes. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("<question>", "what is to be debated")
+    .requiredOption("--agents <ids>", "the debaters: two role ids or more, with commas between")
+    .requiredOption("--judge <id>", "the role that concludes, and is no debater")
+    .option("--rounds <n>", `how often everybody answers: 1 to ${MAX_ROUNDS}`, String(DEFAULT_ROUNDS))
+    .option("--until <end>", "rounds: all of them; stable: no longer than somebody changes position", "rounds")
+    .option("--roles <file>", "a role registry (again for more)", collect)
+    .option("--crew <name>", "a named set of roles under it")
+    .option("--config <file>", "scheduler settings, as YAML or JSON")
+    .option("--cwd <directory>", "the workspace (default: here)")
+    .option("--max-workers <n>", "how many debaters may answer at once")
+    .option("--budget-turns <n>", "stop after so many turns")
+    .option("--deadline <duration>", "stop after so long: 90s, 15m, 4h")
+    .option("--session <id>", "the session's id")
+    .option("--reporter <name>", "plain, json or silent")
+    .option("--json", "one JSON object a line on stdout, and nothing else")
+    .option("--no-input", "never wait at this terminal")
+    .addHelpText(
+      "after",
+      `
+Whatever a role is elsewhere, here it sits where it is named.
+
+Example, in the folder of this program:
+  bosun debate "Python or Go for microservices?" --roles examples/debate-roles.json \\
+    --agents python,go,architect --judge judge --rounds 5 --until stable`,
+    )
+    .action((question: string, options: DebateOptions) => run((context) => debate(context, question, options)));
+}
+
+async function debate(
+  context: CommandContext,
+  question: string,
+  options: DebateOptions,
+): Promise<Result<number, Failure>> {
+  if (options.session !== undefined) {
+    const named = checkSessionId(options.session);
+    if (!named.ok) return named;
+  }
+  const manner = await mannerOf(context, options);
+  if (!manner.ok) return manner;
+  const prepared = await prepare(context, question, options);
+  if (!prepared.ok) return prepared;
+  const { input, roles, config } = prepared.value;
+  const opened = openHome(context);
+  if (!opened.ok) return opened;
+  const place = placeOf(opened.value, context);
+  const session = await createSession(place, debateMode, {
+    session_id: options.session ?? `d-${randomBytes(4).toString("hex")}`,
+    requirement: input.topic,
+    input: { ...input },
+    config,
+    roles,
+    workspace: config.workspace,
+    started_by: actorHere(),
+    facts: [],
+  });
+  if (!session.ok) {
+    place.store.close();
+    return session;
+  }
+  return driveSession(context, place, session.value, { ...manner.value, kill_grace_s: config.kill_grace_s }, false);
+}
+
+interface Prepared {
+  readonly input: DebateInput;
+  readonly roles: readonly Role[];
+  readonly config: ResolvedConfiguration;
+}
+
+/** Reads and checks all that a debate is given, before anything is made for it. */
+async function prepare(
+  context: CommandContext,
+  question: string,
+  options: DebateOptions,
+): Promise<Result<Prepared, Failure>> {
+  const found = findConfiguration(context, options, options.cwd ?? context.directory);
+  if (!found.ok) return found;
+  const registry = await loadRegistry(options, found.value);
+  if (!registry.ok) return registry;
+  const seated = seat(registry.value, idsOf(options.agents), options.judge ?? "");
+  if (!seated.ok) return seated;
+  const input = readInput(
+    { topic: question, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
+    seated.value.roles,
+  );
+  if (!input.ok) return err(failure("usage", input.error.message, input.error));
+  const { project, user } = found.value;
+  const settings = await resolveSettings({
+    flags: settingFlags(options),
+    ...(options.config === undefined ? {} : { config: options.config }),
+    environment: context.environment,
+    ...(project?.settings === undefined ? {} : { project: project.settings }),
+    ...(user?.settings === undefined ? {} : { user: user.settings }),
+    directory: context.directory,
+    roles: seated.value.roles,
+  });
+  if (!settings.ok) return settings;
+  const config = settings.value.values;
+  if (!isDirectory(config.workspace)) return err(noWorkspace(config.workspace));
+  const roles = seated.value.roles.map((role) => completeRole(role, config));
+  for (const role of roles) {
+    const wrong = unreachable(role) ?? missingProgram(role, config.workspace, context.environment.PATH);
+    if (wrong) return err(wrong);
+  }
+  return ok({ input: input.value, roles, config });
+}
+
+interface Seated {
+  readonly named: Pick<DebateInput, "debaters" | "judge">;
+  /** Those who take part, and nobody else. */
+  readonly roles: readonly Role[];
+}
+
+/** A registry says what a role is in a schedule; who is named for a debate takes part in it, and only a manager stays one, as judge. */
+function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Seated, Failure> {
+  const roles: Role[] = [];
+  for (const id of new Set([...debaters, judge])) {
+    const role = registry.find((candidate) => candidate.role_id === id);
+    if (!role) return err(noSuchRole(id, registry));
+    const stays = id === judge && role.type === "manager";
+    roles.push(stays ? role : { ...role, type: "participant" });
+  }
+  return ok({ named: { debaters, judge }, roles });
+}
+
+function noSuchRole(id: string, registry: readonly Role[]): Failure {
+  const ids = registry.map((role) => role.role_id);
+  const meant = nearest(id, ids);
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return failure("usage", `There is no role ${JSON.stringify(id)}.${question}`, {
+    hint: `The roles are ${ids.join(", ")}. Add others with --roles FILE.`,
+  });
+}
+
+function noWorkspace(workspace: string): Failure {
+  return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
+    hint: "Name another with --cwd DIRECTORY, or make it.",
+  });
+}
+
+function idsOf(text: string | undefined): string[] {
+  return (text ?? "").split(",").flatMap((id) => id.trim() || []);
+}
+
+/** What is no number stays text, which the debate refuses by showing it. */
+function numberOf(text: string | undefined): number | string | undefined {
+  return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
+}
+
+function settingFlags(options: DebateOptions): SettingFlag[] {
+  const given: [flag: string, key: SettingFlag["key"], text: string | undefined][] = [
+    ["--cwd", "workspace", options.cwd],
+    ["--max-workers", "max_workers", options.maxWorkers],
+    ["--budget-turns", "budget.turns", options.budgetTurns],
+    ["--deadline", "budget.wall_s", options.deadline],
+  ];
+  return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
+}

@@ -1,0 +1,42 @@
+import { resolveHome } from "../config/home.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { openReader, openStore } from "../store/sqlite-store.ts";
+import type { Store, StoreReader } from "../store/store.ts";
+import type { CommandContext } from "./command.ts";
+
+/** A home with its store open; whoever opens one closes the store. */
+export interface OpenHome<S extends StoreReader> {
+  readonly home: string;
+  readonly store: S;
+}
+
+/** Where this command's home is, whether it is there or not. */
+export function homeOf(context: CommandContext): Result<string, Failure> {
+  const home = resolveHome(context.home, context.environment, context.directory);
+  return home.ok ? ok(home.value.directory) : home;
+}
+
+/** The home for writing; it is made if it is not there. */
+export function openHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
+  const home = homeOf(context);
+  if (!home.ok) return home;
+  const store = openStore(home.value);
+  return store.ok ? ok({ home: home.value, store: store.value }) : store;
+}
+
+/** The home for looking; fails with `not_found` if there is none, and never makes one. */
+export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
+  const home = homeOf(context);
+  if (!home.ok) return home;
+  const store = openReader(home.value);
+  return store.ok ? ok({ home: home.value, store: store.value }) : store;
+}
+
+/** The home for writing to sessions that are there already: fails with `not_found` where `readHome` does. */
+export function openExistingHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
+  const looked = readHome(context);
+  if (!looked.ok) return looked;
+  looked.value.store.close();
+  return openHome(context);
+}

@@ -1,0 +1,66 @@
+import type { Command } from "commander";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+import { clipped } from "../ui/display.ts";
+import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { waitingOf } from "./asks.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { readHome } from "./home.ts";
+
+interface InboxOptions {
+  readonly json?: boolean;
+}
+
+interface Waits {
+  readonly row: SessionRow;
+  readonly waiting: readonly Waiting[];
+}
+
+/** `bosun inbox`: everything that waits for a person, in every session of this home. */
+export function register(command: Command, run: Run): void {
+  command
+    .option("--json", "one JSON value on stdout")
+    .action((options: InboxOptions) => run((context) => inbox(context, options)));
+}
+
+async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
+  const opened = readHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  try {
+    const all = await everyWait(store);
+    if (!all.ok) return all;
+    if (options.json === true) {
+      const entries = all.value.flatMap(({ row, waiting }) => waiting.map((one) => ({ session_id: row.session_id, ...one })));
+      context.terminal.out.line(JSON.stringify(entries));
+    } else {
+      show(context, store, all.value);
+    }
+    return ok(EXIT_DONE);
+  } finally {
+    store.close();
+  }
+}
+
+async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> {
+  const all: Waits[] = [];
+  for (const row of store.sessions()) {
+    if (row.state === "closed") continue;
+    const waiting = await waitingOf(store, row.session_id);
+    if (!waiting.ok) return waiting;
+    if (waiting.value.length > 0) all.push({ row, waiting: waiting.value });
+  }
+  return ok(all);
+}
+
+function show({ terminal: { out } }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
+  if (all.length === 0) out.line("Nothing waits for a person.");
+  for (const { row, waiting } of all) {
+    const { session_id } = row;
+    out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
+    for (const one of waiting) showWaiting(out, session_id, one);
+    if (store.holder(session_id) === undefined) out.line(`  Nobody runs it now; it goes on with: bosun resume ${session_id}`);
+  }
+}

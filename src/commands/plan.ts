@@ -1,0 +1,153 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import type { Command } from "commander";
+import type { JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { type ShownPlan, planLines } from "../ui/plan.ts";
+import { commandFor, type Waiting } from "../ui/waiting.ts";
+import { waitingOf } from "./asks.ts";
+import { chooseAnySession } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { editPlan, planFileText, planOf } from "./plans.ts";
+import { putToOwner } from "./put.ts";
+import { openExistingHome } from "./home.ts";
+
+interface PlanOptions {
+  readonly approve?: boolean;
+  readonly reject?: boolean;
+  readonly edit?: boolean;
+  readonly revise?: string;
+  readonly export?: string;
+  readonly notes?: string;
+  readonly json?: boolean;
+}
+
+/** `bosun plan`: shows a session's plan, and takes a person's word on it. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest)")
+    .option("--approve", "let the work begin")
+    .option("--revise <text>", "send it back, saying what should be different")
+    .option("--reject", "end the session, or leave out what a revised plan added")
+    .option("--edit", "change it in $EDITOR, then approve it")
+    .option("--notes <text>", "a word to go with --approve or --reject")
+    .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
+    .option("--json", "one JSON value on stdout");
+  command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
+}
+
+async function plan(context: CommandContext, named: string | undefined, options: PlanOptions): Promise<Result<number, Failure>> {
+  const asked = [options.approve, options.reject, options.edit, options.revise !== undefined, options.export !== undefined];
+  if (asked.filter((one) => one === true).length > 1) {
+    return err(failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }));
+  }
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { home, store } = opened.value;
+  try {
+    const row = chooseAnySession(store, named);
+    if (!row.ok) return row;
+    const shown = planOf(store, row.value.session_id);
+    if (shown === undefined) return err(noPlan(row.value));
+    if (options.export !== undefined) return await exportPlan(context, row.value, shown, options.export);
+    const waiting = await waitingOf(store, row.value.session_id);
+    if (!waiting.ok) return waiting;
+    const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
+    if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, options));
+    if (gate === undefined) return err(notWaiting(row.value));
+    return await decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
+  } finally {
+    store.close();
+  }
+}
+
+interface Gate {
+  readonly store: Store;
+  readonly home: string;
+  readonly row: SessionRow;
+  readonly shown: ShownPlan;
+  readonly ask_id: string;
+}
+
+async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
+  const { store, row, ask_id } = gate;
+  const word = await wordOn(context, gate, options);
+  if (!word.ok) return word;
+  if (word.value === undefined) {
+    context.terminal.out.line("Nothing was changed, so nothing was approved.");
+    context.terminal.out.line(`  bosun plan ${row.session_id} --approve`);
+    return ok(EXIT_DONE);
+  }
+  return putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
+}
+
+async function wordOn(context: CommandContext, { home, row, shown }: Gate, options: PlanOptions): Promise<Result<JsonObject | undefined, Failure>> {
+  const notes = options.notes === undefined ? {} : { notes: options.notes };
+  if (options.approve === true) return ok({ decision: "approved", ...notes });
+  if (options.reject === true) return ok({ decision: "rejected", ...notes });
+  if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
+  const { folder } = sessionPaths(home, row.session_id);
+  mkdirSync(folder, { recursive: true });
+  const edited = await editPlan(context, folder, shown);
+  if (!edited.ok) return edited;
+  return ok(edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject, ...notes });
+}
+
+function show(
+  { terminal: { out } }: CommandContext,
+  { session_id }: SessionRow,
+  shown: ShownPlan,
+  gate: Waiting | undefined,
+  { json }: PlanOptions,
+): number {
+  if (json === true) {
+    out.line(JSON.stringify({ session_id, waits_for_approval: gate !== undefined, ...shown }));
+    return EXIT_DONE;
+  }
+  for (const line of planLines(shown, out)) out.line(line);
+  out.line();
+  if (gate === undefined) out.line(`next    bosun status ${session_id}`);
+  else {
+    out.line("It waits for your word:");
+    out.line(`  ${commandFor(session_id, gate)}`);
+    out.line(`  bosun plan ${session_id} --revise "…"   or --edit, or --reject`);
+  }
+  return EXIT_DONE;
+}
+
+async function exportPlan(
+  { terminal: { out } }: CommandContext,
+  row: SessionRow,
+  shown: ShownPlan,
+  file: string,
+): Promise<Result<number, Failure>> {
+  const text = file.endsWith(".json")
+    ? `${JSON.stringify({ ...(row.requirement === null ? {} : { requirement: row.requirement }), ...shown }, null, 2)}\n`
+    : await planFileText(shown, row.requirement ?? undefined);
+  if (file === "-") {
+    out.stream.write(text);
+    return ok(EXIT_DONE);
+  }
+  try {
+    writeFileSync(file, text, { flag: "wx" });
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    const why = code === "EEXIST" ? "is there already" : `cannot be written (${code})`;
+    return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
+  }
+  out.line(`Wrote ${file}. Run it again: bosun run --plan ${file}`);
+  return ok(EXIT_DONE);
+}
+
+function noPlan({ session_id, state }: SessionRow): Failure {
+  return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, { hint: `See bosun status ${session_id}.` });
+}
+
+function notWaiting({ session_id, state }: SessionRow): Failure {
+  return failure("usage", `The plan of ${session_id} does not wait for anybody's word; the session is ${state}.`, {
+    hint: `To say something to its agents: bosun tell ${session_id} "…".`,
+  });
+}

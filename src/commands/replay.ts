@@ -1,0 +1,150 @@
+import { existsSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Command } from "commander";
+import { isDirectory } from "../config/found.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { listFolder, readFolder } from "../log/reader.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { PAYLOAD_TYPES } from "../protocol/payload.ts";
+import type { LogRecord } from "../protocol/record.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import { safeLine } from "../ui/display.ts";
+import { localTime } from "../ui/time.ts";
+import type { Output } from "../ui/terminal.ts";
+import { chooseAnySession } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { oneOf } from "./manner.ts";
+import { homeOf, readHome } from "./home.ts";
+import { type LogSource, verify } from "./verify.ts";
+
+interface ReplayOptions {
+  readonly verify?: boolean;
+  readonly json?: boolean;
+  readonly ticket?: string;
+  readonly type?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
+/** `bosun replay`: the record of a session, from its files alone; with `--verify` the proof of it. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session-or-folder]", "a session, or a log folder (default: the session that runs, else the newest)")
+    .option("--verify", "prove that the record is whole and that every decision follows from it")
+    .option("--ticket <id>", "only records about this ticket")
+    .option("--type <type>", "only this payload type")
+    .option("--from <n>", "from this record on")
+    .option("--to <n>", "up to this record")
+    .option("--json", "the records as they are, one a line; with --verify one object");
+  command.action((named: string | undefined, options: ReplayOptions) => run((context) => replay(context, named, options)));
+}
+
+async function replay(context: CommandContext, named: string | undefined, options: ReplayOptions): Promise<Result<number, Failure>> {
+  const filter = readFilter(options);
+  if (!filter.ok) return filter;
+  const source = sourceOf(context, named);
+  if (!source.ok) return source;
+  if (options.verify === true) return verify(context.terminal, source.value, options.json === true);
+  return list(context.terminal.out, source.value, filter.value, options.json === true);
+}
+
+/** A path leads to a folder, everything else is a session's name. Only a session's own folder is held against its database. */
+function sourceOf(context: CommandContext, named: string | undefined): Result<LogSource, Failure> {
+  const path = named === undefined ? undefined : resolve(context.directory, named);
+  const isPath = named !== undefined && (named.includes("/") || named === ".");
+  if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
+    if (isDirectory(path)) return ok({ folder: path, home: undefined, row: undefined });
+    if (isPath) return err(failure("usage", `${named} is not a folder that is there.`, { hint: "Name a session, or a folder below logs/." }));
+  }
+  const opened = readHome(context);
+  if (!opened.ok) return opened;
+  const { home, store } = opened.value;
+  const row = chooseAnySession(store, named);
+  store.close();
+  if (row.ok) return ok({ folder: sessionPaths(home, row.value.session_id).log, home, row: row.value });
+  if (path !== undefined && isDirectory(path)) return ok({ folder: path, home: undefined, row: undefined });
+  return row;
+}
+
+function homeDatabase(context: CommandContext): string {
+  const home = homeOf(context);
+  return home.ok ? join(home.value, "bosun.db") : "";
+}
+
+interface Filter {
+  readonly from: number;
+  readonly to: number;
+  readonly ticket?: string;
+  readonly type?: string;
+}
+
+function readFilter({ from, to, ticket, type }: ReplayOptions): Result<Filter, Failure> {
+  const bounds = { from: 1, to: Number.POSITIVE_INFINITY };
+  for (const [flag, text] of [["from", from], ["to", to]] as const) {
+    if (text === undefined) continue;
+    if (!/^[1-9]\d{0,14}$/.test(text)) {
+      return err(failure("usage", `--${flag} ${JSON.stringify(text)} is not a record's number.`, { hint: "Write a whole number from 1 on." }));
+    }
+    bounds[flag] = Number(text);
+  }
+  if (type !== undefined) {
+    const known = oneOf("--type", type, PAYLOAD_TYPES);
+    if (!known.ok) return known;
+  }
+  return ok({ ...bounds, ...(ticket === undefined ? {} : { ticket }), ...(type === undefined ? {} : { type }) });
+}
+
+function list(out: Output, { folder, row }: LogSource, filter: Filter, json: boolean): Result<number, Failure> {
+  const listing = listFolder(folder);
+  if (!listing.ok) return listing;
+  const { foreign } = listing.value;
+  const files = listing.value.files.filter(
+    ({ sequence, payload_type }) =>
+      sequence >= filter.from && sequence <= filter.to && (filter.type === undefined || payload_type === filter.type),
+  );
+  for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
+    const record = bytes === null ? undefined : parsed(bytes);
+    if (record === undefined) {
+      if (!json) out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; try --verify`));
+      continue;
+    }
+    if (filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
+    out.line(json ? JSON.stringify(record) : lineOf(sequence, record));
+  }
+  if (!json) out.line(out.style("dim", `next    bosun replay ${row?.session_id ?? safeLine(folder)} --verify`));
+  return ok(EXIT_DONE);
+}
+
+function parsed(bytes: Buffer): LogRecord | undefined {
+  try {
+    const record = JSON.parse(bytes.toString("utf8")) as Partial<LogRecord> | null;
+    return typeof record?.record === "object" && typeof record.payload === "object" ? (record as LogRecord) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isAbout({ record }: LogRecord, ticket: string): boolean {
+  return record.ticket_id === ticket || (record.effects ?? []).some((effect) => effect.ticket_id === ticket);
+}
+
+function lineOf(sequence: number, { source, target, payload_type, record }: LogRecord): string {
+  const fate = record.disposition === "applied" ? "" : ` (${record.disposition})`;
+  const effects = (record.effects ?? []).map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
+  const parts = [
+    String(sequence).padStart(6),
+    localTime(new Date(record.received_at)),
+    `${source} -> ${target}`.padEnd(24),
+    `${payload_type}${fate}`.padEnd(22),
+    (record.ticket_id ?? "-").padEnd(16),
+    effects.length > 4 ? `${effects.length} transitions` : effects.join(", "),
+  ];
+  return parts.map((part, index) => (index === 0 ? part : safePadded(part))).join(" ").trimEnd();
+}
+
+/** Made safe without losing the blanks that make columns. */
+function safePadded(text: string): string {
+  const safe = safeLine(text);
+  return safe + " ".repeat(Math.max(0, text.length - safe.length));
+}

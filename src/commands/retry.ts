@@ -1,0 +1,55 @@
+import type { Command } from "commander";
+import { err, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { StoreReader } from "../store/store.ts";
+import { chooseAnySession, chooseTarget, type Target } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
+import { putToOwner } from "./put.ts";
+import { takeUp } from "./resume.ts";
+import { openExistingHome } from "./home.ts";
+import { placeOf } from "./surroundings.ts";
+
+/** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
+export function register(command: Command, run: Run): void {
+  command
+    .usage("[options] [session] <ticket>")
+    .argument("<words...>", "the session, which may be left out, and the ticket");
+  addMannerOptions(command);
+  command.action((words: string[], options: MannerOptions) => run((context) => retry(context, words, options)));
+}
+
+async function retry(context: CommandContext, words: readonly string[], options: MannerOptions): Promise<Result<number, Failure>> {
+  const manner = await mannerOf(context, options);
+  if (!manner.ok) return manner;
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  const target = chooseTarget(store, words, chooseAnySession);
+  const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
+  if (!target.ok || wrong) {
+    store.close();
+    return wrong ? err(wrong) : target;
+  }
+  const { row, ticket_id = "" } = target.value;
+  const word = { payload_type: "user_command", payload: { command: "retry", ticket_id }, subject: ticket_id } as const;
+  if (row.state === "closed") {
+    const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
+    return takeUp(context, placeOf(opened.value, context), row, { ...manner.value, kill_grace_s: 0 }, change);
+  }
+  const put = await putToOwner(context, store, row, word);
+  store.close();
+  return put;
+}
+
+function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
+  const { session_id } = row;
+  if (ticket_id === undefined) {
+    return failure("usage", "No ticket is named.", { hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.` });
+  }
+  const ticket = store.value(session_id, "ticket", ticket_id) as { status?: string; waits_for?: string } | undefined;
+  if (ticket?.status === "error" || ticket?.waits_for === `retry:${ticket_id}`) return undefined;
+  return failure("usage", `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, or waiting for a retry, can be tried again.`, {
+    hint: `See bosun status ${session_id}.`,
+  });
+}

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { dialectOf } from "../config/role-defaults.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { Role } from "../protocol/roles.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { tableLines } from "../ui/table.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+
+interface RolesOptions extends RegistryOptions {
+  readonly json?: boolean;
+}
+
+/** `bosun roles`: who would take part in a run with these flags. */
+export function register(command: Command, run: Run): void {
+  addRegistryOptions(command);
+  command
+    .option("--json", "one JSON value on stdout")
+    .action((options: RolesOptions) => run((context) => showRoles(context, options)));
+}
+
+async function showRoles(context: CommandContext, options: RolesOptions): Promise<Result<number, Failure>> {
+  const found = findConfiguration(context, options, context.directory);
+  if (!found.ok) return found;
+  const roles = await loadRegistry(options, found.value);
+  if (!roles.ok) return roles;
+  const { out } = context.terminal;
+  if (options.json === true) {
+    out.line(JSON.stringify({ roles: roles.value.map(withoutValues) }));
+    return ok(EXIT_DONE);
+  }
+  const rows = roles.value.map((role) => [
+    role.role_id,
+    role.type,
+    dialectOf(role) ?? role.backend ?? "cli",
+    (role.capabilities ?? []).join(", ") || "-",
+    (role.cli_command ?? [role.model ?? ""]).join(" "),
+  ]);
+  const columns = [
+    { heading: "ROLE", widest: 24 },
+    { heading: "TYPE" },
+    { heading: "SPEAKS" },
+    { heading: "CAN", widest: 40 },
+    { heading: "RUNS" },
+  ];
+  for (const line of tableLines(columns, rows, out.width)) out.line(line);
+  out.line("next    bosun doctor");
+  return ok(EXIT_DONE);
+}
+
+/** A role's variables may hold secrets, so only their names are shown. */
+function withoutValues(role: Role): object {
+  const { env, ...rest } = role;
+  return env === undefined ? rest : { ...rest, env: Object.keys(env) };
+}

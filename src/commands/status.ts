@@ -1,0 +1,150 @@
+import type { Command } from "commander";
+import { formatDuration } from "../lib/durations.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { milliseconds } from "../protocol/timestamp.ts";
+import { usageOf } from "../runtime/closing.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+import { clipped, safeLine } from "../ui/display.ts";
+import { ticketTable } from "../ui/ending.ts";
+import { tableLines } from "../ui/table.ts";
+import type { Output } from "../ui/terminal.ts";
+import { showWaiting } from "../ui/waiting.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { type StoredView, readSession } from "./stored.ts";
+import { readHome } from "./home.ts";
+
+interface StatusOptions {
+  readonly json?: boolean;
+  readonly all?: boolean;
+}
+
+/** `bosun status`: how one session stands, or which sessions there are. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the list of all)")
+    .option("-a, --all", "the list of sessions, even if one runs")
+    .option("--json", "one JSON value on stdout")
+    .action((named: string | undefined, options: StatusOptions) => run((context) => status(context, named, options)));
+}
+
+async function status(context: CommandContext, named: string | undefined, options: StatusOptions): Promise<Result<number, Failure>> {
+  const opened = readHome(context);
+  if (!opened.ok) return opened;
+  const { home, store } = opened.value;
+  try {
+    const row = rowToShow(store, named, options);
+    if (!row.ok) return row;
+    if (row.value === undefined) return listSessions(store, context.terminal.out, options);
+    const stored = await readSession(store, home, row.value);
+    if (!stored.ok) return stored;
+    if (options.json === true) context.terminal.out.line(JSON.stringify(statusObject(store, row.value, stored.value)));
+    else showSession(context.terminal.out, store, row.value, stored.value);
+    return ok(EXIT_DONE);
+  } finally {
+    store.close();
+  }
+}
+
+function rowToShow(store: StoreReader, named: string | undefined, { all }: StatusOptions): Result<SessionRow | undefined, Failure> {
+  if (named !== undefined) return store.session(named);
+  if (all === true) return ok(undefined);
+  const live = store.sessions({ parent: null }).filter((row) => row.state !== "closed" && store.holder(row.session_id) !== undefined);
+  return ok(live.length === 1 ? live[0] : undefined);
+}
+
+/** What `--json` promises (WIRE.md), and what else is known. */
+function statusObject(store: StoreReader, row: SessionRow, { view, ledger, tickets, waiting }: StoredView): object {
+  const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
+  return {
+    session_id: row.session_id,
+    mode: row.mode,
+    state: row.state,
+    outcome: row.outcome,
+    requirement: row.requirement,
+    workspace: row.workspace,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+    owner: store.holder(row.session_id) ?? null,
+    counts: view.counts,
+    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner, outputs }) => ({
+      ticket_id,
+      task_id: ticket_id,
+      description: title,
+      status,
+      reason,
+      blocked_by,
+      owner,
+      attempt,
+      outputs,
+      dependencies: since.get(ticket_id)?.depends_on ?? [],
+      since: since.get(ticket_id)?.since,
+    })),
+    pending_questions: waiting.filter((one) => one.kind === "question").map(({ kind: _, ...question }) => question),
+    pending_decisions: waiting.filter((one) => one.kind !== "question"),
+    holds: [...ledger.holds.values()],
+    usage: usageOf(ledger.figures),
+  };
+}
+
+function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger, tickets, waiting }: StoredView): void {
+  const { session_id } = row;
+  const owner = store.holder(session_id);
+  const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
+  out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
+  if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
+  out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
+  if (tickets.length > 0) for (const line of ["", ...ticketTable(tickets, out)]) out.line(line);
+  if (waiting.length > 0) {
+    out.line();
+    out.line("Waits for a person:");
+    for (const one of waiting) showWaiting(out, session_id, one);
+  }
+  for (const { role_id, reason, until } of ledger.holds.values()) {
+    out.line();
+    out.line(out.style("yellow", `The role ${safeLine(role_id)} is held: ${safeLine(reason)}${until === undefined ? "" : `, until ${until}`}`));
+    out.line(`      bosun resume ${session_id} --release ${safeLine(role_id)}`);
+  }
+  const usage = ledger.figures;
+  out.line();
+  out.line(`${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`);
+  out.line(`next    ${nextFor(row, owner !== undefined)}`);
+}
+
+/** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */
+function standing({ state, outcome }: SessionRow, held: boolean): string {
+  if (outcome !== null && state === "closed") return outcome;
+  const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
+  return held || idle ? state : `interrupted (${state})`;
+}
+
+function nextFor({ session_id, state }: SessionRow, held: boolean): string {
+  if (state === "closed") return `bosun replay ${session_id} --verify`;
+  return held ? `bosun log ${session_id} --follow` : `bosun resume ${session_id}`;
+}
+
+function listSessions(store: StoreReader, out: Output, { json }: StatusOptions): Result<number, Failure> {
+  const sessions = store.sessions({ parent: null });
+  if (json === true) {
+    const listed = sessions.map(({ session_id, mode, state, outcome, requirement, workspace, created_at, updated_at }) => {
+      return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: store.holder(session_id) ?? null };
+    });
+    out.line(JSON.stringify(listed));
+    return ok(EXIT_DONE);
+  }
+  if (sessions.length === 0) {
+    out.line("There are no sessions in this home. Begin one: bosun run");
+    return ok(EXIT_DONE);
+  }
+  const now = Date.now();
+  const rows = sessions.map((row) => [
+    row.session_id,
+    standing(row, row.state !== "closed" && store.holder(row.session_id) !== undefined),
+    formatDuration(now - milliseconds(row.updated_at)),
+    row.requirement ?? "",
+  ]);
+  const columns = [{ heading: "SESSION", widest: 40 }, { heading: "STATE", widest: 30 }, { heading: "AGO" }, { heading: "WHAT" }];
+  for (const line of tableLines(columns, rows, out.width)) out.line(line);
+  return ok(EXIT_DONE);
+}

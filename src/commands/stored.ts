@@ -1,0 +1,52 @@
+import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS } from "../kernel/ledger.ts";
+import type { SessionView } from "../kernel/mode.ts";
+import { resolve } from "../kernel/references.ts";
+import type { Json } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import { SessionRecords } from "../runtime/records.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+import type { TicketLine } from "../ui/reporter.ts";
+import type { Waiting } from "../ui/waiting.ts";
+import { waitingFor } from "./asks.ts";
+import { loadMode } from "./modes.ts";
+import { finalReport, ticketLines } from "./tickets.ts";
+
+/** A session as anybody can see it from its stored state, whoever runs it. */
+export interface StoredView {
+  readonly view: SessionView;
+  readonly ledger: Ledger;
+  readonly tickets: readonly TicketLine[];
+  readonly waiting: readonly Waiting[];
+}
+
+/** Reads it. Failure `environment` for a mode that this version does not know. */
+export async function readSession(reader: StoreReader, home: string, row: SessionRow): Promise<Result<StoredView, Failure>> {
+  const { session_id } = row;
+  const mode = await loadMode(row.mode);
+  if (mode === undefined) {
+    return err(
+      failure("environment", `The session ${session_id} is a ${row.mode}, which this version does not know.`, {
+        hint: "Use the version that began it, or a newer one.",
+      }),
+    );
+  }
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const state = mode.empty();
+  const ledger = emptyLedger();
+  for (const { collection, id, value } of stored.value.rows()) {
+    if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
+    else if (collection !== "process") mode.apply(state, { put: collection, id, value });
+  }
+  const records = new SessionRecords((sequence) => reader.record(session_id, sequence), sessionPaths(home, session_id).folder);
+  const view = mode.view(state);
+  const textOf = (title: Json) => resolve(title, records) ?? "";
+  return ok({
+    view,
+    ledger,
+    tickets: ticketLines(view, textOf, finalReport(reader, session_id, row.last_sequence)),
+    waiting: [...ledger.asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask)),
+  });
+}

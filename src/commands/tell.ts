@@ -1,0 +1,39 @@
+import type { Command } from "commander";
+import { err, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { chooseTarget } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { whyClosed } from "./closed.ts";
+import { putToOwner } from "./put.ts";
+import { openExistingHome } from "./home.ts";
+
+/** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
+export function register(command: Command, run: Run): void {
+  command
+    .usage("[options] [session] [ticket] <text>")
+    .argument("<words...>", "the session, the ticket, and the text; the first two may be left out")
+    .action((words: string[]) => run((context) => tell(context, words)));
+}
+
+async function tell(context: CommandContext, words: readonly string[]): Promise<Result<number, Failure>> {
+  const text = words.at(-1)?.trim() ?? "";
+  if (text === "" || words.length > 3) {
+    return err(failure("usage", text === "" ? "The text is empty." : "There are more words than session, ticket and text.", {
+      hint: 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."',
+    }));
+  }
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  try {
+    const target = chooseTarget(store, words.slice(0, -1));
+    if (!target.ok) return target;
+    const { row, ticket_id } = target.value;
+    const closed = whyClosed(row);
+    if (closed) return err(closed);
+    const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
+    return await putToOwner(context, store, row, { payload_type: "user_command", payload });
+  } finally {
+    store.close();
+  }
+}

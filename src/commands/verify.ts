@@ -1,0 +1,105 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { canonicalJson } from "../lib/canonical.ts";
+import type { Json } from "../lib/json.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { listFolder, readFolder } from "../log/reader.ts";
+import type { Problem } from "../log/verify.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import { type Proof, verifySession } from "../runtime/replay.ts";
+import type { SessionRow } from "../store/store.ts";
+import { safeLine } from "../ui/display.ts";
+import type { Output, Terminal } from "../ui/terminal.ts";
+import { counted } from "../ui/words.ts";
+import { loadModes } from "./modes.ts";
+
+/** A log: its folder, and the session it belongs to where this home knows it. */
+export interface LogSource {
+  readonly folder: string;
+  readonly home: string | undefined;
+  readonly row: SessionRow | undefined;
+}
+
+/**
+ * Proves a log and says what was proved, for people or as the one object that WIRE.md promises. The exit code is 0 only for a
+ * record that is whole, closed and follows from its own facts.
+ */
+export async function verify({ out }: Terminal, source: LogSource, json: boolean): Promise<Result<number, Failure>> {
+  const { folder, row } = source;
+  const head = row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
+  const proved = verifySession(folder, await loadModes(), head);
+  if (!proved.ok) return proved;
+  const problems = [...proved.value.problems, ...reportProblems(source)];
+  const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
+  if (json) out.line(JSON.stringify(proofObject(proof)));
+  else show(out, source, proof);
+  return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
+}
+
+/** Signatures are not there yet, so no log can be more than `unsigned`. */
+function proofObject({ ok: good, records, integrity, completeness, decisions, problems }: Proof): object {
+  return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
+}
+
+/** The report beside the log must be the one in the log: it is what people pass on. */
+function reportProblems({ home, row, folder }: LogSource): Problem[] {
+  if (home === undefined || row === undefined) return [];
+  const file = join(sessionPaths(home, row.session_id).folder, "final_report.json");
+  if (!existsSync(file)) return [];
+  const listing = listFolder(folder);
+  if (!listing.ok) return [];
+  const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
+  for (const { sequence, bytes } of readFolder(folder, { files: reports, foreign: [] })) {
+    if (bytes !== null && same(readFileSync(file, "utf8"), bytes.toString("utf8"))) return [];
+    return [{ sequence, what: `The report ${file} is not the one in this record.` }];
+  }
+  return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];
+}
+
+function same(report: string, record: string): boolean {
+  try {
+    return canonicalJson(JSON.parse(report) as Json) === canonicalJson((JSON.parse(record) as { payload: Json }).payload);
+  } catch {
+    return false;
+  }
+}
+
+function show(out: Output, { folder, row }: LogSource, proof: Proof): void {
+  const known = row === undefined ? "the folder alone" : "the folder and the database of this home";
+  out.line(out.style("bold", `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, held against ${known}`));
+  const lines: [name: string, good: boolean, text: string][] = [
+    ["integrity", proof.integrity === "ok", INTEGRITY[proof.integrity]],
+    ["completeness", proof.completeness === "closed", COMPLETENESS[proof.completeness]],
+    ["decisions", proof.decisions !== "failed", DECISIONS[proof.decisions]],
+    ["authenticity", true, "unsigned: nothing says who wrote it"],
+  ];
+  for (const [name, good, text] of lines) out.line(`  ${out.style(good ? "green" : "red", good ? "ok" : "!!")}  ${name.padEnd(13)} ${text}`);
+  for (const { sequence, what } of proof.problems) {
+    out.line(out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`));
+  }
+  out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
+  const [first] = proof.problems;
+  const name = row?.session_id ?? safeLine(folder);
+  if (first?.sequence !== undefined && first.sequence !== null) {
+    out.line(`next    bosun replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
+  } else if (proof.completeness === "open" && row !== undefined) out.line(`next    bosun resume ${name}`);
+}
+
+const INTEGRITY = {
+  ok: "every record stands where it was written, as it was written",
+  failed: "records were changed, moved, added or taken away",
+} as const;
+
+const COMPLETENESS = {
+  closed: "it begins with the session's opening and ends with its closing record",
+  open: "it has no closing record: the session is not over, or the end was cut off",
+  truncated: "it is known to have gone on",
+} as const;
+
+const DECISIONS = {
+  ok: "decided again from the facts alone, everything comes out as recorded",
+  failed: "decided again from the facts alone, it comes out otherwise",
+  not_comparable: "not decided again: made under other rules, or not whole",
+} as const;

@@ -1,0 +1,21 @@
+// The public library: sessions run in a program of one's own, and logs proved. Everything else is private and may change.
+export { embeddedLauncher } from "./agents/launcher.ts";
+export { type CliSettings, cliAgent } from "./agents/cli/agent.ts";
+export { scriptedAgent } from "./agents/scripted.ts";
+export type { Agent, Answer, TurnContext, TurnRequest, TurnResult } from "./kernel/agent.ts";
+export type { Fact, Mode, SessionView, Step } from "./kernel/mode.ts";
+export type { Result } from "./lib/result.ts";
+export { type Verification, verifyFolder } from "./log/verify.ts";
+export { scheduleMode } from "./modes/schedule/mode.ts";
+export { type Envelope, validateEnvelope, validatePayload } from "./protocol/envelope.ts";
+export type { Failure } from "./protocol/failure.ts";
+export { CONFIGURATION_DEFAULTS, type Payload, type PayloadType } from "./protocol/payload.ts";
+export type { LogRecord } from "./protocol/record.ts";
+export type { Role } from "./protocol/roles.ts";
+export type { SessionEnd, SessionEvent } from "./runtime/bus.ts";
+export { systemClock } from "./runtime/clock.ts";
+export { createSession, type NewSessionInput, resumeSession, type Surroundings } from "./runtime/open.ts";
+export { type Proof, verifySession } from "./runtime/replay.ts";
+export type { Session } from "./runtime/session.ts";
+export { openReader, openStore } from "./store/sqlite-store.ts";
+export type { Store, StoreReader } from "./store/store.ts";

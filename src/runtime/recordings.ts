@@ -1,0 +1,72 @@
+import type { Advance } from "../kernel/engine.ts";
+import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
+import { recordOf } from "../protocol/recording.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import type { FactInput } from "./facts.ts";
+
+/** What comes in, as the fact that a mode decides on. */
+export function factFrom(input: FactInput, sequence: number, at: Instant): Fact {
+  return {
+    sequence,
+    received_at: at,
+    source: input.source,
+    payload_type: input.payload_type,
+    payload: input.payload,
+    ...(input.subject === undefined ? {} : { subject: input.subject }),
+    ...(input.turn ? { turn: input.turn } : {}),
+    ...(input.usage ? { usage: input.usage } : {}),
+  } as unknown as Fact;
+}
+
+/** The record of a fact, with what was decided on it. */
+export function factRecord(session_id: string, input: FactInput, at: Instant, done: Advance): UnsealedRecord {
+  return recordOf({
+    ...input,
+    session_id,
+    at,
+    target: input.target ?? targetOf(input.source),
+    kind: "fact",
+    disposition: done.disposition,
+    effects: done.step.effects,
+  });
+}
+
+/** The record of an envelope that the mode itself wrote; `payload` is its draft with references resolved. */
+export function decidedRecord(
+  session_id: string,
+  envelope: EnvelopeDraft,
+  at: Instant,
+  payload: JsonObject,
+): UnsealedRecord {
+  const { target, payload_type, subject } = envelope;
+  return recordOf({
+    session_id,
+    at,
+    source: "scheduler",
+    target,
+    payload_type,
+    payload,
+    kind: "decided",
+    disposition: "applied",
+    subject,
+  });
+}
+
+/** Something an agent said that moves nothing. */
+export interface Note {
+  readonly source: string;
+  readonly payload_type: FactInput["payload_type"];
+  readonly payload: JsonObject;
+  readonly disposition: "refused" | "late" | "duplicate";
+  readonly turn: TurnStamp;
+}
+
+export function noteRecord(session_id: string, note: Note, at: Instant): UnsealedRecord {
+  return recordOf({ ...note, session_id, at, target: targetOf(note.source), kind: "fact", subject: note.turn.subject });
+}
+
+function targetOf(source: string): string {
+  return source === "scheduler" ? "session" : "scheduler";
+}

@@ -1,0 +1,43 @@
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { ConsoleLog } from "../../src/agents/cli/console-log.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
+
+let cleanup: Cleanup;
+let directory: string;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  directory = await scratchDirectory(cleanup);
+});
+afterEach(() => cleanup.run());
+
+test("asks to wait while the disk is behind, every writer for the same relief", async () => {
+  const log = new ConsoleLog(join(directory, "log"), 10_000_000);
+  const line = "x".repeat(400_000);
+  const first = log.write(line);
+  expect(first).toBeInstanceOf(Promise);
+  expect(log.write(line)).toBe(first);
+  await first;
+  await log.close();
+  expect(await readFile(join(directory, "log"), "utf8")).toBe(`${line}\n${line}\n`);
+});
+
+test("appends to what is there, and lets nobody else read it", async () => {
+  for (const line of ["one", "two"]) {
+    const log = new ConsoleLog(join(directory, "deep", "log"), 100);
+    log.write(line);
+    await log.close();
+  }
+  const path = join(directory, "deep", "log");
+  expect(await readFile(path, "utf8")).toBe("one\ntwo\n");
+  expect((await stat(path)).mode & 0o777).toBe(0o600);
+});
+
+test("gives up a file that cannot be opened, without harm to the turn", async () => {
+  const log = new ConsoleLog(directory, 10_000_000);
+  await log.write("x".repeat(400_000));
+  expect(log.write("more")).toBeUndefined();
+  await log.close();
+});

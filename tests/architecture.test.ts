@@ -1,0 +1,265 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const ROOT = resolve(import.meta.dirname, "..");
+
+/** Each folder of `src/` imports only from those in earlier rows; those in one row are siblings and never meet. */
+const ORDER = [
+  ["lib"],
+  ["protocol"],
+  ["kernel"],
+  ["modes"],
+  ["config", "store", "log", "agents"],
+  ["runtime"],
+  ["ui"],
+  ["commands"],
+  ["cli"],
+  ["bin", "index"],
+];
+
+/** The crew's programs stand apart like anybody's agents: nothing imports them, and they know the wire at most. */
+const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
+
+/** What decides must be a function of its input: no files, no processes, no time, no chance, no environment. */
+const PURE = ["lib", "protocol", "kernel", "modes"];
+const PURE_MAY_IMPORT = ["node:crypto", "node:util", "node:buffer"];
+
+/** Words of single modes. The engine speaks of subjects, turns and facts. */
+const MODE_WORDS = new Set(
+  [
+    "ticket",
+    "task",
+    "plan",
+    "instruction",
+    "proposal",
+    "review",
+    "debate",
+    "debater",
+    "opinion",
+    "verdict",
+    "judge",
+    "meeting",
+    "agenda",
+    "vote",
+  ].flatMap((word) => [word, `${word}s`]),
+);
+
+/** Where the engine has to name such a word, since the wire, the files or a code on them do. Nothing may be added for one mode's sake. */
+const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
+  "kernel/graph.ts": ["invalid_plan", "plan", "task", "task_id", "tasks"],
+  "kernel/ledger.ts": ["review"],
+  "kernel/mode.ts": ["review"],
+  "kernel/references.ts": ["ticket_id"],
+  "runtime/artifacts.ts": ["inlineTasks", "invalid_plan", "plan", "tasks", "tasks_ref", "ticket_id"],
+  "runtime/inbox.ts": ["ticket_id"],
+  "runtime/replay.ts": ["ticket_id"],
+  "runtime/turns.ts": ["inlineTasks"],
+};
+
+/** The only files that read the wall clock, chance or the environment; everybody else is given what they say. */
+const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
+  "agents/cli/agent.ts": ["Date.now"],
+  "commands/debate.ts": ["random"],
+  "commands/run.ts": ["random"],
+  "commands/status.ts": ["Date.now"],
+  "runtime/checks.ts": ["process.env"],
+  "runtime/clock.ts": ["Date.now"],
+  "runtime/open.ts": ["process.env"],
+  "ui/plain.ts": ["new Date()"],
+};
+
+const OUTER_WORLD_PATTERNS = {
+  "Date.now": /\bDate\.now\b/,
+  "new Date()": /\bnew Date\(\)/,
+  random: /\bMath\.random\b|\brandom(?:Bytes|Int|UUID)\(|\bgetRandomValues\b/,
+  "process.env": /\bprocess\.env\b/,
+};
+
+interface Source {
+  /** Relative to `src/`, with slashes. */
+  readonly name: string;
+  readonly text: string;
+  /** The text without comments. */
+  readonly code: string;
+}
+
+function filesBelow(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && /\.(?:ts|tsx|mjs)$/.test(entry.name))
+    .map((entry) => join(entry.parentPath, entry.name))
+    .filter((file) => !file.includes("/generated/") && !file.includes("/node_modules/"))
+    .toSorted();
+}
+
+const SOURCES: readonly Source[] = filesBelow(join(ROOT, "src")).map((file) => {
+  const text = readFileSync(file, "utf8");
+  return { name: relative(join(ROOT, "src"), file), text, code: withoutComments(text) };
+});
+
+/** Strings are matched so that a `//` in one is no comment; in doubt (a quote in a regular expression) a line is kept. */
+function withoutComments(text: string): string {
+  const parts = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
+  return text.replace(parts, (_, literal: string | undefined) => literal ?? "");
+}
+
+/** Every module a source names: static, type-only, re-exported and dynamic alike. */
+function importsOf(code: string): string[] {
+  const named = /\b(?:import|export)\b[^;"'()]*?\bfrom\s*["']([^"']+)["']|\bimport\s*\(?\s*["']([^"']+)["']/g;
+  return [...code.matchAll(named)].map((match) => match[1] ?? match[2] ?? "");
+}
+
+/** The part of the house a file of `src/` belongs to: its folder, for a mode the mode's own, at the top the file's name. */
+function partOf(name: string): string {
+  const [folder = "", inner = ""] = name.split("/");
+  if (!name.includes("/")) return folder.replace(/\.tsx?$/, "");
+  return folder === "modes" ? `modes/${inner}` : folder;
+}
+
+function rankOf(part: string): number {
+  return ORDER.findIndex((row) => row.includes(part.replace(/\/.*/, "")));
+}
+
+/** Why a file may not import another, both relative to `src/`; undefined if it may. */
+function wrongImport(importer: string, imported: string): string | undefined {
+  const [from, to] = [partOf(importer), partOf(imported)];
+  if (from === to) return undefined;
+  const allowed =
+    from === "crew" ? CREW_MAY_IMPORT.includes(to) : to !== "crew" && rankOf(to) >= 0 && rankOf(to) < rankOf(from);
+  return allowed ? undefined : `${importer} (${from}) imports ${imported} (${to})`;
+}
+
+/** The identifiers and words of texts that hold a word of a single mode, as they stand there. */
+function modeWordsIn(code: string): string[] {
+  const tokens = new Set(code.match(/[A-Za-z_$][\w$]*/g));
+  const holdsOne = (token: string) =>
+    token.split(/_|(?<=[a-z])(?=[A-Z])/).some((part) => MODE_WORDS.has(part.toLowerCase()));
+  return [...tokens].filter(holdsOne).toSorted();
+}
+
+function outerWorldIn(code: string): string[] {
+  return Object.entries(OUTER_WORLD_PATTERNS).flatMap(([what, pattern]) => (pattern.test(code) ? [what] : []));
+}
+
+/** What stands in the files and not in the list, and what stands in the list and no longer in the files. */
+function difference(found: ReadonlyMap<string, readonly string[]>, known: Readonly<Record<string, readonly string[]>>) {
+  const lines = (entries: Iterable<readonly [string, readonly string[]]>) =>
+    new Set([...entries].flatMap(([name, words]) => words.map((word) => `${name}: ${word}`)));
+  const [there, listed] = [lines(found), lines(Object.entries(known))];
+  return {
+    added: [...there].filter((line) => !listed.has(line)),
+    gone: [...listed].filter((line) => !there.has(line)),
+  };
+}
+
+function inFolders(...folders: readonly string[]): Source[] {
+  return SOURCES.filter(({ name }) => folders.some((folder) => name.startsWith(`${folder}/`)));
+}
+
+describe("the order of the house", () => {
+  it("is kept: every folder imports only from earlier ones, siblings and modes never from each other", () => {
+    const wrong = SOURCES.flatMap(({ name, code }) =>
+      importsOf(code)
+        .filter((specifier) => specifier.startsWith("."))
+        .flatMap((specifier) => wrongImport(name, join(dirname(name), specifier)) ?? []),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("has a place for every file", () => {
+    const homeless = SOURCES.filter(({ name }) => partOf(name) !== "crew" && rankOf(partOf(name)) < 0);
+    expect(homeless.map(({ name }) => name)).toEqual([]);
+  });
+
+  it("would be seen to be broken", () => {
+    const code = withoutComments(`
+      import type { A } from "../runtime/session.ts"; // import "./comment.ts"
+      export { b } from '../store/store.ts';
+      import "./side-effect.ts";
+      const url = "http://example.org"; const lazy = import("../ui/plain.ts");
+      import {
+        type C,
+      } from "./c.ts";
+    `);
+    const named = ["../runtime/session.ts", "../store/store.ts", "./side-effect.ts", "../ui/plain.ts", "./c.ts"];
+    expect(importsOf(code).toSorted()).toEqual(named.toSorted());
+    expect(wrongImport("kernel/mode.ts", "lib/json.ts")).toBeUndefined();
+    expect(wrongImport("modes/debate/decide.ts", "kernel/mode.ts")).toBeUndefined();
+    const forbidden = [
+      ["kernel/mode.ts", "runtime/session.ts"],
+      ["store/store.ts", "log/chain.ts"],
+      ["modes/debate/decide.ts", "modes/schedule/draft.ts"],
+      ["runtime/session.ts", "ui/plain.ts"],
+      ["runtime/session.ts", "crew/turn.ts"],
+      ["crew/turn.ts", "kernel/mode.ts"],
+      ["commands/run.ts", "../tests/rig.ts"],
+    ] as const;
+    expect(forbidden.filter(([importer, imported]) => wrongImport(importer, imported) === undefined)).toEqual([]);
+  });
+});
+
+describe("the engine", () => {
+  it("knows no mode: no word of one stands in runtime or kernel but those of the wire", () => {
+    const found = new Map(inFolders("runtime", "kernel").map(({ name, code }) => [name, modeWordsIn(code)]));
+    expect(difference(found, WORDS_OF_THE_WIRE)).toEqual({ added: [], gone: [] });
+  });
+
+  it("would be caught with one", () => {
+    const code = withoutComments(
+      '// a ticket\nconst planOf = (verdicts: Opinion[]) => `the debate`; const replanned = "explain";',
+    );
+    expect(modeWordsIn(code)).toEqual(["Opinion", "debate", "planOf", "verdicts"]);
+  });
+
+  it("is not imported by the modes, which are pure like all below them", () => {
+    const impure = inFolders(...PURE).flatMap(({ name, code }) => [
+      ...importsOf(code)
+        .filter((specifier) => specifier.startsWith("node:") && !PURE_MAY_IMPORT.includes(specifier))
+        .map((specifier) => `${name}: ${specifier}`),
+      ...[...outerWorldIn(code), ...(/\bperformance\.now\b|\bsetTimeout\b|\bprocess\./.exec(code) ?? [])].map(
+        (what) => `${name}: ${what}`,
+      ),
+    ]);
+    expect(impure).toEqual([]);
+  });
+});
+
+describe("the outer world", () => {
+  it("is read only where it is listed: the clock, chance and the environment", () => {
+    const inside = SOURCES.filter(({ name }) => !name.startsWith("crew/") && !["cli", "bin"].includes(partOf(name)));
+    const found = new Map(inside.map(({ name, code }) => [name, outerWorldIn(code)]));
+    expect(difference(found, OUTER_WORLD)).toEqual({ added: [], gone: [] });
+  });
+
+  it("is left only by the program itself", () => {
+    const leaving = SOURCES.filter(({ code }) => /\bprocess\.(?:exit|abort|reallyExit)\b/.test(code)).map(
+      ({ name }) => name,
+    );
+    expect(leaving.filter((name) => name !== "cli.ts" && name !== "bin.ts")).toEqual([]);
+  });
+
+  it("is spoken to through a terminal or a stream, never through the console", () => {
+    expect(SOURCES.filter(({ code }) => /\bconsole\s*\./.test(code)).map(({ name }) => name)).toEqual([]);
+  });
+});
+
+describe("every file", () => {
+  const limit = 400;
+
+  it(`has at most ${limit} lines`, () => {
+    const files = ["src", "tests", "schemas", "examples"].flatMap((folder) => filesBelow(join(ROOT, folder)));
+    const lengths = files.map(
+      (file) => [relative(ROOT, file), readFileSync(file, "utf8").split("\n").length - 1] as const,
+    );
+    expect(lengths.filter(([, lines]) => lines > limit)).toEqual([]);
+  });
+
+  it("leaves no work behind in a comment", () => {
+    const marked = SOURCES.filter(({ text }) => /(?:\/\/|\/\*|^\s*\*)\s*(?:TODO|FIXME|XXX|HACK)\b/m.test(text));
+    expect(marked.map(({ name }) => name)).toEqual([]);
+  });
+
+  it("exports by name", () => {
+    expect(SOURCES.filter(({ code }) => /\bexport\s+default\b/.test(code)).map(({ name }) => name)).toEqual([]);
+  });
+});

@@ -1,0 +1,118 @@
+import { execFile } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { Mode } from "../../src/kernel/mode.ts";
+import { debateMode } from "../../src/modes/debate/mode.ts";
+import { verifySession } from "../../src/runtime/replay.ts";
+import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { value } from "./home.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const PROGRAM = join(import.meta.dirname, "children", "bosun.ts");
+const ROLES = join(ROOT, "examples", "debate-roles.json");
+
+const cleanup = new Cleanup();
+let home: string;
+
+beforeEach(async () => {
+  home = join(await scratchDirectory(cleanup), "home");
+});
+
+afterEach(() => cleanup.run());
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** `bosun debate …` in the folder that holds `examples/`. */
+function debate(...words: readonly string[]): Promise<Ended> {
+  const env = { PATH: process.env["PATH"], HOME: home };
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [PROGRAM, "--home", home, "debate", ...words],
+      { cwd: ROOT, env },
+      (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
+      },
+    );
+  });
+}
+
+const QUESTION = "Python or Go for microservices?";
+const SEATS = ["--roles", ROLES, "--agents", "python,go,architect", "--judge", "judge"];
+const CONCLUSION = "Go on the request path, Python for data work, one pipeline for both.";
+
+function proof(session_id: string) {
+  return value(verifySession(join(home, "logs", session_id), new Map([["debate", debateMode as Mode<unknown>]])));
+}
+
+describe("bosun debate", () => {
+  it("carries out the example: ends when nobody moves, prints the verdict, and keeps it in the final report", async () => {
+    const ended = await debate(QUESTION, ...SEATS, "--rounds", "5", "--until", "stable", "--session", "d-example");
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(ended.stdout).toContain(CONCLUSION);
+    const report = JSON.parse(readFileSync(join(home, "sessions", "d-example", "final_report.json"), "utf8"));
+    expect(report).toMatchObject({
+      mode: "debate",
+      requirement: QUESTION,
+      outcome: "done",
+      tickets: [],
+      result: {
+        argued_by: "stable",
+        rounds: { held: 3, of: 5 },
+        verdict: { conclusion: expect.stringContaining(CONCLUSION), consensus: false },
+        debaters: [{ role_id: "python" }, { role_id: "go" }, { role_id: "architect" }],
+      },
+    });
+    expect(proof("d-example")).toMatchObject({ ok: true, completeness: "closed", decisions: "ok" });
+  });
+
+  it("has three rounds if nobody says how many", async () => {
+    const ended = await debate(QUESTION, ...SEATS, "--json");
+    const lines = ended.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Record<string, unknown>);
+    expect(lines.at(-1)).toMatchObject({ type: "result", exit_code: 0, result: { rounds: { held: 3, of: 3 } } });
+    expect(lines.every((line) => typeof line["type"] === "string")).toBe(true);
+  });
+
+  it("seats whoever is named, whatever the role is elsewhere; only a manager judges as one", async () => {
+    const roles = join(await scratchDirectory(cleanup), "roles.json");
+    const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string; type: string }[] };
+    for (const role of crew.roles) role.type = role.role_id === "judge" || role.role_id === "go" ? "manager" : "worker";
+    writeFileSync(roles, JSON.stringify(crew));
+    const seats = ["--roles", roles, "--agents", "python, go", "--judge", "judge"];
+    const ended = await debate(QUESTION, ...seats, "--rounds", "1", "--session", "d-seats");
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
+    const opened = JSON.parse(readFileSync(join(home, "logs", "d-seats", "000001-session_opened.json"), "utf8"));
+    expect(opened.payload.roles.map(({ role_id, type }: { role_id: string; type: string }) => [role_id, type])).toEqual(
+      [
+        ["python", "participant"],
+        ["go", "participant"],
+        ["judge", "manager"],
+      ],
+    );
+    expect(proof("d-seats").ok).toBe(true);
+  });
+
+  it.each([
+    ["an unknown debater", ["--agents", "python,pyton", "--judge", "judge"], 'no role "pyton". Did you mean python?'],
+    ["a debater as its judge", ["--agents", "python,go", "--judge", "go"], 'lets "go" judge itself'],
+    ["rounds in words", ["--agents", "python,go", "--judge", "judge", "--rounds", "two"], 'cannot have "two" rounds'],
+    ["no such workspace", ["--agents", "python,go", "--judge", "judge", "--cwd", "/no/such/place"], "/no/such/place"],
+    ["an id that is no folder's name", ["--agents", "python,go", "--judge", "judge", "--session", "../up"], "../up"],
+  ])("refuses %s before it makes anything", async (_, words, message) => {
+    const ended = await debate(QUESTION, "--roles", ROLES, ...words);
+    expect(ended.stderr).toContain(message);
+    expect({ code: ended.code, stdout: ended.stdout, home: existsSync(home) }).toEqual({
+      code: 2,
+      stdout: "",
+      home: false,
+    });
+  });
+});

@@ -1,0 +1,57 @@
+import { describe, expect, it } from "vitest";
+import { from, historyOf, type Lookup, resolve } from "../../src/kernel/references.ts";
+
+const plan = {
+  payload_type: "plan",
+  payload: { summary: "s", tasks: [{ "a/b": { "~": 1 } }] },
+  record: { received_at: "2026-01-01T00:00:00Z" },
+};
+const report = {
+  payload_type: "report",
+  payload: { status: "completed" },
+  record: {
+    received_at: "2026-01-01T00:00:01Z",
+    ticket_id: "t",
+    attempt: 2,
+    effects: [
+      { ticket_id: "other", event: "approved" },
+      { ticket_id: "t", event: "report_completed" },
+    ],
+  },
+};
+const lookup: Lookup = {
+  record: (sequence) => (sequence === 1 ? plan : report),
+  file: (sequence, pointer) => `/files/${sequence}${pointer}.json`,
+};
+
+describe("resolve", () => {
+  it("puts a recorded value in place of its reference, by JSON pointer with escapes", () => {
+    expect(resolve({ task: { ...from(1, "/tasks/0/a~1b/~0") } }, lookup)).toEqual({ task: 1 });
+    expect(resolve({ ...from(1) }, lookup)).toEqual(plan.payload);
+  });
+
+  it("leaves out of an object what the record does not have", () => {
+    expect(resolve({ kept: 1, gone: { ...from(1, "/nothing/here") } }, lookup)).toEqual({ kept: 1 });
+  });
+
+  it("takes the first of several that exists", () => {
+    expect(resolve([{ $first: [{ ...from(1, "/text") }, { ...from(1, "/summary") }] }], lookup)).toEqual(["s"]);
+  });
+
+  it("makes history entries with the event of the ticket the record is about", () => {
+    expect(resolve(historyOf([2]), lookup)).toEqual([
+      {
+        sequence: 2,
+        at: "2026-01-01T00:00:01Z",
+        event: "report_completed",
+        payload_type: "report",
+        attempt: 2,
+        payload: { status: "completed" },
+      },
+    ]);
+  });
+
+  it("gives the path of a file for a value that is too large to send", () => {
+    expect(resolve({ plan_file: { $file: [1, "/plan"] } }, lookup)).toEqual({ plan_file: "/files/1/plan.json" });
+  });
+});
