@@ -5,7 +5,8 @@ import { build, type BuildOptions } from "esbuild";
 const OUT = "dist";
 
 /** Packages written for `require` find none in an ES module, so each file that holds one makes its own. */
-const REQUIRE = 'import { createRequire as bosunRequire } from "node:module"; const require = bosunRequire(import.meta.url);';
+const REQUIRE =
+  'import { createRequire as bosunRequire } from "node:module"; const require = bosunRequire(import.meta.url);';
 
 const shared: BuildOptions = {
   bundle: true,
@@ -24,7 +25,14 @@ await rm(OUT, { recursive: true, force: true });
 
 await build({
   ...shared,
-  entryPoints: ["src/cli.ts", "src/index.ts", "src/commands/program.ts", "src/crew/playbook.ts", "src/crew/shell.ts", "src/crew/survey.ts"],
+  entryPoints: [
+    "src/cli.ts",
+    "src/index.ts",
+    "src/commands/program.ts",
+    "src/crew/playbook.ts",
+    "src/crew/shell.ts",
+    "src/crew/survey.ts",
+  ],
   target: "node22.14",
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",

@@ -112,7 +112,7 @@ function importsOf(code: string): string[] {
 /** The part of the house a file of `src/` belongs to: its folder, for a mode the mode's own, at the top the file's name. */
 function partOf(name: string): string {
   const [folder = "", inner = ""] = name.split("/");
-  if (!name.includes("/")) return folder.replace(/\.tsx?$/, "");
+  if (!name.includes("/")) return folder.replace(/\.[jt]sx?$/, "");
   return folder === "modes" ? `modes/${inner}` : folder;
 }
 

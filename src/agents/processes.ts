@@ -100,7 +100,7 @@ function entryFromProc(pid: number): ProcessEntry | undefined {
 function entryFromPs(pid: number): ProcessEntry | undefined {
   let line: string;
   try {
-    line = execFileSync("ps", ["-o", "stat=,pgid=,lstart=", "-p", String(pid)], {
+    line = execFileSync("ps", ["-o", "stat=", "-o", "pgid=", "-o", "lstart=", "-p", String(pid)], {
       encoding: "latin1",
       env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
       stdio: ["ignore", "pipe", "ignore"],

@@ -30,17 +30,26 @@ interface Answer {
 /** `bosun answer`: a person answers the questions of a session, from any terminal. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument(
+      "[session]",
+      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
+    )
     .argument("[question]", "the question's id; may be left out where only one is open")
     .argument("[text...]", "the answer")
     .option("--file <file>", "answers by question id, as YAML or JSON")
     .option("--defaults", "take the default of every question that has one")
     .option("--no-more", "no more questions, please: the manager decides the rest")
     .option("--no-input", "never ask at this terminal");
-  command.action((_session, _question, _text, options: AnswerOptions) => run((context) => answer(context, command.args, options)));
+  command.action((_session, _question, _text, options: AnswerOptions) =>
+    run((context) => answer(context, command.args, options)),
+  );
 }
 
-async function answer(context: CommandContext, words: readonly string[], options: AnswerOptions): Promise<Result<number, Failure>> {
+async function answer(
+  context: CommandContext,
+  words: readonly string[],
+  options: AnswerOptions,
+): Promise<Result<number, Failure>> {
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { store } = opened.value;
@@ -56,14 +65,20 @@ async function answer(context: CommandContext, words: readonly string[], options
     if (!answers.ok) return answers;
     if (answers.value.length === 0 && options.noMore !== true) return ok(listOpen(context, row, questions));
     const status = options.noMore === true ? "complete" : "answered";
-    return await putToOwner(context, store, row, { payload_type: "clarification_response", payload: { answers: answers.value, status } });
+    return await putToOwner(context, store, row, {
+      payload_type: "clarification_response",
+      payload: { answers: answers.value.map((one) => ({ ...one })), status },
+    });
   } finally {
     store.close();
   }
 }
 
 /** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
-function sessionAmong(store: Store, words: readonly string[]): Result<{ row: SessionRow; rest: readonly string[] }, Failure> {
+function sessionAmong(
+  store: Store,
+  words: readonly string[],
+): Result<{ row: SessionRow; rest: readonly string[] }, Failure> {
   const [first, ...rest] = words;
   const named = first === undefined ? undefined : store.session(first);
   if (named?.ok === true) return ok({ row: named.value, rest });
@@ -90,7 +105,8 @@ async function answersFrom(
     const text = givenAnswer(given.value, question) ?? (options.defaults === true ? question.default : undefined);
     return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
-  const alone = options.file !== undefined || options.defaults === true || options.noMore === true || options.input === false;
+  const alone =
+    options.file !== undefined || options.defaults === true || options.noMore === true || options.input === false;
   return alone || !context.terminal.hasPerson ? ok(answers) : ok(await asked(context, questions));
 }
 
@@ -112,18 +128,28 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
   const [only, another] = exact ? [exact] : named;
   const open = questions.map(({ question_id }) => question_id);
   if (another !== undefined) {
-    return err(failure("usage", `${JSON.stringify(id)} is asked more than once.`, { hint: `Name one wholly: ${open.join(", ")}.` }));
+    return err(
+      failure("usage", `${JSON.stringify(id)} is asked more than once.`, {
+        hint: `Name one wholly: ${open.join(", ")}.`,
+      }),
+    );
   }
-  if (only !== undefined && text.join(" ").trim() !== "") return ok({ question_id: only.question_id, text: text.join(" ").trim() });
+  if (only !== undefined && text.join(" ").trim() !== "")
+    return ok({ question_id: only.question_id, text: text.join(" ").trim() });
   if (only !== undefined) {
-    return err(failure("usage", `The answer to ${only.question_id} is missing.`, { hint: "Write it after the id, in quotes." }));
+    return err(
+      failure("usage", `The answer to ${only.question_id} is missing.`, { hint: "Write it after the id, in quotes." }),
+    );
   }
   const [single] = questions;
-  if (questions.length === 1 && single !== undefined && text.length === 0) return ok({ question_id: single.question_id, text: id });
+  if (questions.length === 1 && single !== undefined && text.length === 0)
+    return ok({ question_id: single.question_id, text: id });
   const meant = nearest(id, [...open, ...open.map(bare)]);
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
-    failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, { hint: `Open are ${open.join(", ")}.` }),
+    failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, {
+      hint: `Open are ${open.join(", ")}.`,
+    }),
   );
 }
 
@@ -140,7 +166,11 @@ function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiti
   return failure("usage", `The session ${session_id} asks nothing.`, { hint });
 }
 
-function listOpen({ terminal: { out } }: CommandContext, { session_id }: SessionRow, questions: readonly Question[]): number {
+function listOpen(
+  { terminal: { out } }: CommandContext,
+  { session_id }: SessionRow,
+  questions: readonly Question[],
+): number {
   out.line(`${session_id} asks:`);
   for (const question of questions) showWaiting(out, session_id, question);
   return EXIT_PERSON_NEEDED;

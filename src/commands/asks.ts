@@ -13,7 +13,8 @@ export async function waitingOf(reader: StoreReader, session_id: string): Promis
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   const waiting: Waiting[] = [];
-  for (const row of stored.value.rows("ask")) waiting.push(...waitingFor(reader, session_id, row.value as unknown as LedgerAsk));
+  for (const row of stored.value.rows("ask"))
+    waiting.push(...waitingFor(reader, session_id, row.value as unknown as LedgerAsk));
   return ok(waiting);
 }
 

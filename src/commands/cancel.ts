@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { chooseTarget } from "./choose.ts";
+import type { StoreReader } from "../store/store.ts";
+import { chooseTarget, type Target } from "./choose.ts";
 import { whyClosed } from "./closed.ts";
 import type { CommandContext, Run } from "./command.ts";
 import type { Manner } from "./manner.ts";
@@ -28,21 +29,29 @@ const AT_ONCE: Manner = {
 /** `bosun cancel`: ends a session, or gives up one ticket. A session that nobody runs is closed by this command itself. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument(
+      "[session]",
+      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
+    )
     .argument("[ticket]", "only this ticket")
     .option("--reason <text>", "why, for the record");
-  command.action((_session, _ticket, options: CancelOptions) => run((context) => cancel(context, command.args, options)));
+  command.action((_session, _ticket, options: CancelOptions) =>
+    run((context) => cancel(context, command.args, options)),
+  );
 }
 
-async function cancel(context: CommandContext, words: readonly string[], { reason }: CancelOptions): Promise<Result<number, Failure>> {
+async function cancel(
+  context: CommandContext,
+  words: readonly string[],
+  { reason }: CancelOptions,
+): Promise<Result<number, Failure>> {
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { store } = opened.value;
-  const target = chooseTarget(store, words);
-  const closed = target.ok ? whyClosed(target.value.row) : undefined;
-  if (!target.ok || closed) {
+  const target = openTarget(store, words);
+  if (!target.ok) {
     store.close();
-    return closed ? err(closed) : target;
+    return target;
   }
   const { row, ticket_id } = target.value;
   const payload = {
@@ -57,4 +66,10 @@ async function cancel(context: CommandContext, words: readonly string[], { reaso
   const put = await putToOwner(context, store, row, word);
   store.close();
   return put;
+}
+
+function openTarget(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
+  const target = chooseTarget(store, words);
+  const closed = target.ok ? whyClosed(target.value.row) : undefined;
+  return closed ? err(closed) : target;
 }

@@ -49,7 +49,15 @@ export function register(command: Command, run: Run): void {
 }
 
 async function doctor(context: CommandContext, options: DoctorOptions): Promise<Result<number, Failure>> {
-  const findings = [program(), platform(), homeFinding(context), await git(context), ...(await roleFindings(context, options)), isolation(), timers()];
+  const findings = [
+    program(),
+    platform(),
+    homeFinding(context),
+    await git(context),
+    ...(await roleFindings(context, options)),
+    isolation(),
+    timers(),
+  ];
   const missing = findings.filter((finding) => finding.state === "missing");
   const { out } = context.terminal;
   if (options.json === true) out.line(JSON.stringify({ ok: missing.length === 0, findings }));
@@ -61,7 +69,9 @@ function program(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
   const enough = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
   const what = `Bosun ${programVersion()} on Node ${process.versions.node}`;
-  return enough ? { name: "program", state: "ok", what } : { name: "program", state: "missing", what, hint: `Use Node ${OLDEST_NODE.join(".")} or later.` };
+  return enough
+    ? { name: "program", state: "ok", what }
+    : { name: "program", state: "missing", what, hint: `Use Node ${OLDEST_NODE.join(".")} or later.` };
 }
 
 function platform(): Finding {
@@ -80,14 +90,25 @@ function platform(): Finding {
 
 function homeFinding(context: CommandContext): Finding {
   const home = homeOf(context);
-  if (!home.ok) return { name: "home", state: "missing", what: home.error.message, hint: home.error.hint ?? "Name another with --home." };
+  if (!home.ok)
+    return {
+      name: "home",
+      state: "missing",
+      what: home.error.message,
+      hint: home.error.hint ?? "Name another with --home.",
+    };
   const there = existing(home.value);
   const fileSystem = SHARED_FILE_SYSTEMS.get(statfsSync(there).type);
   const what = `${home.value}${there === home.value ? "" : " (made by the first run)"}`;
   try {
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch {
-    return { name: "home", state: "missing", what: `${what}: it cannot be written`, hint: "Name another with --home or BOSUN_HOME." };
+    return {
+      name: "home",
+      state: "missing",
+      what: `${what}: it cannot be written`,
+      hint: "Name another with --home or BOSUN_HOME.",
+    };
   }
   if (fileSystem === undefined) return { name: "home", state: "ok", what };
   return {
@@ -104,22 +125,34 @@ function existing(path: string): string {
 
 async function git({ environment, directory }: CommandContext): Promise<Finding> {
   const file = programFile("git", directory, environment.PATH);
-  if (file === undefined) return { name: "git", state: "off", what: "not on the PATH", hint: "Some plans and crews want it." };
+  if (file === undefined)
+    return { name: "git", state: "off", what: "not on the PATH", hint: "Some plans and crews want it." };
   const { stdout, exitCode } = await execa(file, ["--version"], { reject: false, timeout: 5_000 });
-  return exitCode === 0 ? { name: "git", state: "ok", what: stdout.split("\n", 1)[0] ?? "" } : { name: "git", state: "poor", what: `${file} does not answer` };
+  return exitCode === 0
+    ? { name: "git", state: "ok", what: stdout.split("\n", 1)[0] ?? "" }
+    : { name: "git", state: "poor", what: `${file} does not answer` };
 }
 
 async function roleFindings(context: CommandContext, options: DoctorOptions): Promise<Finding[]> {
   const found = findConfiguration(context, options, context.directory);
   const roles = found.ok ? await loadRegistry(options, found.value) : found;
-  if (!roles.ok) return [{ name: "roles", state: "missing", what: roles.error.message, ...(roles.error.hint === undefined ? {} : { hint: roles.error.hint }) }];
+  if (!roles.ok)
+    return [
+      {
+        name: "roles",
+        state: "missing",
+        what: roles.error.message,
+        ...(roles.error.hint === undefined ? {} : { hint: roles.error.hint }),
+      },
+    ];
   return roles.value.map((role) => roleFinding(context, role));
 }
 
 function roleFinding({ directory, environment }: CommandContext, role: Role): Finding {
   const name = `role ${role.role_id}`;
   const wrong = missingProgram(role, directory, environment.PATH) ?? unreachable(role);
-  if (wrong) return { name, state: "missing", what: wrong.message, ...(wrong.hint === undefined ? {} : { hint: wrong.hint }) };
+  if (wrong)
+    return { name, state: "missing", what: wrong.message, ...(wrong.hint === undefined ? {} : { hint: wrong.hint }) };
   const [file = ""] = role.cli_command ?? [];
   return { name, state: "ok", what: `${role.type}, ${programFile(file, directory, environment.PATH) ?? file}` };
 }
@@ -134,7 +167,11 @@ function isolation(): Finding {
 }
 
 function timers(): Finding {
-  return { name: "timers", state: "ok", what: "kept in the database; what came due while nothing ran is done on resume" };
+  return {
+    name: "timers",
+    state: "ok",
+    what: "kept in the database; what came due while nothing ran is done on resume",
+  };
 }
 
 const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Style]>> = {

@@ -40,7 +40,14 @@ export async function driveSession<S>(
   const row = store.session(session_id);
   if (!row.ok) return row;
   const began = performance.now();
-  const people = new People({ context, home: place.home, session, store, manner, tell: (waiting) => reporter.asked(waiting) });
+  const people = new People({
+    context,
+    home: place.home,
+    session,
+    store,
+    manner,
+    tell: (waiting) => reporter.asked(waiting),
+  });
   reporter.begin({
     session_id,
     version: place.version,
@@ -61,11 +68,15 @@ export async function driveSession<S>(
     { stop: (signal) => session.stop("signal", `stopped by ${signal}`), kill: place.killAll },
     context.leave,
   );
+  const running = session.run({ waitForPeople: manner.ask });
+  // What waited in the inbox is in by now, so nobody is asked what they have answered.
   people.begin();
-  const end = await session.run({ waitForPeople: manner.ask });
+  const end = await running;
   signals.restore();
   people.end();
-  const exit_code = end.ok ? (signalled(end.value, signals.exitCode()) ?? exitCodeOf(end.value)) : EXIT_CODE_OF[end.error.code];
+  const exit_code = end.ok
+    ? (signalled(end.value, signals.exitCode()) ?? exitCodeOf(end.value))
+    : EXIT_CODE_OF[end.error.code];
   const waiting = end.ok && end.value.kind === "closed" ? [] : people.waiting();
   reporter.end(endingOf(place, session, { end, exit_code, waiting, elapsed_ms: performance.now() - began }));
   store.close();
@@ -86,7 +97,11 @@ function signalled(end: SessionEnd, exit_code: number | undefined): number | und
 }
 
 /** What the last lines tell, from how the session was left. */
-export function endingOf<S>({ home, store }: Place, session: Session<S>, { end, exit_code, waiting, elapsed_ms }: End): Ending {
+export function endingOf<S>(
+  { home, store }: Place,
+  session: Session<S>,
+  { end, exit_code, waiting, elapsed_ms }: End,
+): Ending {
   const { session_id } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
@@ -107,7 +122,13 @@ export function endingOf<S>({ home, store }: Place, session: Session<S>, { end, 
     waiting,
     report: existsSync(file) ? file : undefined,
     log: paths.log,
-    next: nextSteps(session_id, { exit_code, waiting, figures: session.ledger.figures, report }),
+    next: nextSteps(session_id, {
+      exit_code,
+      waiting,
+      figures: session.ledger.figures,
+      holds: session.ledger.holds.values(),
+      report,
+    }),
   };
 }
 
@@ -128,4 +149,3 @@ export function reporterFor(manner: Manner, terminal: Terminal): Reporter {
       return plainReporter(terminal);
   }
 }
-

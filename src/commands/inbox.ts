@@ -33,7 +33,9 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
     const all = await everyWait(store);
     if (!all.ok) return all;
     if (options.json === true) {
-      const entries = all.value.flatMap(({ row, waiting }) => waiting.map((one) => ({ session_id: row.session_id, ...one })));
+      const entries = all.value.flatMap(({ row, waiting }) =>
+        waiting.map((one) => ({ session_id: row.session_id, ...one })),
+      );
       context.terminal.out.line(JSON.stringify(entries));
     } else {
       show(context, store, all.value);
@@ -61,6 +63,7 @@ function show({ terminal: { out } }: CommandContext, store: StoreReader, all: re
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
     for (const one of waiting) showWaiting(out, session_id, one);
-    if (store.holder(session_id) === undefined) out.line(`  Nobody runs it now; it goes on with: bosun resume ${session_id}`);
+    if (store.holder(session_id) === undefined)
+      out.line(`  Nobody runs it now; it goes on with: bosun resume ${session_id}`);
   }
 }

@@ -32,7 +32,11 @@ export function register(command: Command, run: Run): void {
   command.action((_session, _ticket, options: LogOptions) => run((context) => log(context, command.args, options)));
 }
 
-async function log(context: CommandContext, words: readonly string[], { follow = false }: LogOptions): Promise<Result<number, Failure>> {
+async function log(
+  context: CommandContext,
+  words: readonly string[],
+  { follow = false }: LogOptions,
+): Promise<Result<number, Failure>> {
   const opened = readHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
@@ -46,7 +50,9 @@ async function log(context: CommandContext, words: readonly string[], { follow =
     const { row, ticket_id } = target.value;
     if (ticket_id !== undefined) showOutput(out, home, row, turns);
     else out.line(out.style("dim", `record  ${safeLine(sessionPaths(home, row.session_id).log)} (${shown} records)`));
-    out.line(`next    bosun ${ticket_id === undefined ? `log ${row.session_id} TICKET` : `replay ${row.session_id} --ticket ${ticket_id}`}`);
+    out.line(
+      `next    bosun ${ticket_id === undefined ? `log ${row.session_id} TICKET` : `replay ${row.session_id} --ticket ${ticket_id}`}`,
+    );
     return ok(EXIT_DONE);
   } finally {
     store.close();
@@ -65,13 +71,21 @@ function show(out: Output, store: StoreReader, { row, ticket_id }: Target, from:
       if (ticket_id !== undefined && told.ticket !== ticket_id) continue;
       const text = safeLine(told.text);
       const name = safeLine(told.ticket ?? "-").padEnd(16);
-      out.line(`${localTime(new Date(record.record.received_at))} ${name} ${told.style ? out.style(told.style, text) : text}`);
+      out.line(
+        `${localTime(new Date(record.record.received_at))} ${name} ${told.style ? out.style(told.style, text) : text}`,
+      );
     }
   }
   return last;
 }
 
-async function followOn(out: Output, store: StoreReader, target: Target, from: number, turns: Set<string>): Promise<number> {
+async function followOn(
+  out: Output,
+  store: StoreReader,
+  target: Target,
+  from: number,
+  turns: Set<string>,
+): Promise<number> {
   let shown = from;
   let version: number | undefined;
   for (;;) {

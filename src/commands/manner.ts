@@ -58,7 +58,9 @@ export async function mannerOf(
   if (!reporter.ok) return reporter;
   if (options.json === true && reporter.value !== "json") {
     return err(
-      failure("usage", `--json and --reporter ${reporter.value} contradict each other.`, { hint: "Leave one of them out." }),
+      failure("usage", `--json and --reporter ${reporter.value} contradict each other.`, {
+        hint: "Leave one of them out.",
+      }),
     );
   }
   if (reporter.value === "tui") terminal.err.line("The dashboard is not there yet; this is the plain reporter.");

@@ -7,7 +7,7 @@ const LOADERS: Readonly<Record<string, () => Promise<Mode<never>>>> = {
 
 /** The rules of a kind of session by its name; undefined for a kind that this version does not have. */
 export async function loadMode(name: string): Promise<Mode<unknown> | undefined> {
-  return (await LOADERS[name]?.()) as Mode<unknown> | undefined;
+  return LOADERS[name]?.();
 }
 
 /** All of them, for proving logs of whatever kind. */

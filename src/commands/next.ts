@@ -2,13 +2,14 @@ import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { EXIT_DONE, EXIT_LIMIT } from "../runtime/exit.ts";
 import { commandFor, type Waiting } from "../ui/waiting.ts";
+import { wordsOf } from "../ui/words.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {
   readonly exit_code: number;
   readonly waiting: readonly Waiting[];
   readonly figures: LedgerFigures;
-  readonly holds?: Iterable<LedgerHold>;
+  readonly holds: Iterable<LedgerHold>;
   readonly report: JsonObject | undefined;
 }
 
@@ -16,12 +17,13 @@ export interface Left {
 const ANSWERS_SHOWN = 5;
 
 /** The commands to type next, the most useful first. */
-export function nextSteps(session_id: string, { exit_code, waiting, figures, holds = [], report }: Left): string[] {
+export function nextSteps(session_id: string, { exit_code, waiting, figures, holds, report }: Left): string[] {
   if (report) {
     const failed = ((report.tickets ?? []) as JsonObject[]).filter((ticket) => ticket.status === "error");
     const again = failed
       .slice(0, ANSWERS_SHOWN)
-      .flatMap(({ ticket_id }) => [`bosun log ${session_id} ${ticket_id}`, `bosun retry ${session_id} ${ticket_id}`]);
+      .map((ticket) => wordsOf(ticket.ticket_id))
+      .flatMap((ticket) => [`bosun log ${session_id} ${ticket}`, `bosun retry ${session_id} ${ticket}`]);
     return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
   }
   const resume = `bosun resume ${session_id}`;

@@ -10,7 +10,10 @@ import { openExistingHome } from "./home.ts";
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument(
+      "[session]",
+      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
+    )
     .action((named: string | undefined) => run((context) => pause(context, named)));
 }
 

@@ -52,7 +52,8 @@ export class People<S> {
   event(event: SessionEvent): void {
     if (event.kind === "ask") this.#consider(event.ask.ask_id);
     else if (event.kind === "stopping") this.end();
-    else if (event.kind === "record" && this.#prompting !== undefined && !this.#isOpen(this.#prompting)) this.#prompt?.abort();
+    else if (event.kind === "record" && this.#prompting !== undefined && !this.#isOpen(this.#prompting))
+      this.#prompt?.abort();
   }
 
   end(): void {
@@ -139,7 +140,11 @@ export class People<S> {
     for (;;) {
       const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
       if (choice === undefined) return false;
-      const word = await this.#planWord(choice, async () => editPlan(context, sessionPaths(home, session.session_id).folder, plan), signal);
+      const word = await this.#planWord(
+        choice,
+        async () => editPlan(context, sessionPaths(home, session.session_id).folder, plan),
+        signal,
+      );
       if (word === undefined) continue;
       if (this.#say({ payload_type: "approval", payload: { ...word, ask_id } }) === undefined) return true;
     }
@@ -158,7 +163,9 @@ export class People<S> {
         return { decision: "rejected" };
       case "revise": {
         const typed = await promptLine(terminal, "What should be different? ", signal);
-        return typed.kind === "left" || typed.text === "" ? undefined : { decision: "changes_requested", notes: typed.text };
+        return typed.kind === "left" || typed.text === ""
+          ? undefined
+          : { decision: "changes_requested", notes: typed.text };
       }
       case "edit": {
         const edited = await edit();
@@ -172,7 +179,9 @@ export class People<S> {
   async #askResult(ask_id: string, signal: AbortSignal): Promise<boolean> {
     const { terminal } = this.#parts.context;
     terminal.err.line();
-    terminal.err.line(terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"));
+    terminal.err.line(
+      terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"),
+    );
     const choice = await promptChoice(terminal, RESULT_CHOICES, signal);
     if (choice === undefined) return false;
     let notes = "";
@@ -195,7 +204,8 @@ export class People<S> {
     for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
     const choice = await promptChoice(terminal, REVIEW_CHOICES, signal);
     if (choice === undefined) return false;
-    const changes = choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
+    const changes =
+      choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
     if (changes?.kind === "left") return false;
     const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
     this.#say({ payload_type: "review", subject: ticket_id, payload: { decision: choice, ticket_id, ...requested } });
@@ -254,4 +264,3 @@ const REVIEW_CHOICES = [
   { key: "approved", label: "Approve" },
   { key: "changes_requested", label: "Ask for changes" },
 ] as const;
-

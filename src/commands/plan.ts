@@ -39,10 +39,22 @@ export function register(command: Command, run: Run): void {
   command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
 }
 
-async function plan(context: CommandContext, named: string | undefined, options: PlanOptions): Promise<Result<number, Failure>> {
-  const asked = [options.approve, options.reject, options.edit, options.revise !== undefined, options.export !== undefined];
+async function plan(
+  context: CommandContext,
+  named: string | undefined,
+  options: PlanOptions,
+): Promise<Result<number, Failure>> {
+  const asked = [
+    options.approve,
+    options.reject,
+    options.edit,
+    options.revise !== undefined,
+    options.export !== undefined,
+  ];
   if (asked.filter((one) => one === true).length > 1) {
-    return err(failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }));
+    return err(
+      failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }),
+    );
   }
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
@@ -84,7 +96,11 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
   return putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
 }
 
-async function wordOn(context: CommandContext, { home, row, shown }: Gate, options: PlanOptions): Promise<Result<JsonObject | undefined, Failure>> {
+async function wordOn(
+  context: CommandContext,
+  { home, row, shown }: Gate,
+  options: PlanOptions,
+): Promise<Result<JsonObject | undefined, Failure>> {
   const notes = options.notes === undefined ? {} : { notes: options.notes };
   if (options.approve === true) return ok({ decision: "approved", ...notes });
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
@@ -143,7 +159,9 @@ async function exportPlan(
 }
 
 function noPlan({ session_id, state }: SessionRow): Failure {
-  return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, { hint: `See bosun status ${session_id}.` });
+  return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, {
+    hint: `See bosun status ${session_id}.`,
+  });
 }
 
 function notWaiting({ session_id, state }: SessionRow): Failure {

@@ -50,7 +50,11 @@ export async function editPlan(
   const loaded = await loadPlanFile(file);
   if (!loaded.ok) return loaded;
   if (loaded.value.plan.questions !== undefined) {
-    return err(failure("configuration", `${file}: a plan that is approved can ask no questions.`, { hint: "Take `questions` out." }));
+    return err(
+      failure("configuration", `${file}: a plan that is approved can ask no questions.`, {
+        hint: "Take `questions` out.",
+      }),
+    );
   }
   rmSync(file, { force: true });
   const { summary, tasks } = loaded.value.plan;

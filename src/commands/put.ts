@@ -24,10 +24,16 @@ const LOOK_EVERY_MS = 20;
  * it; else says that it waits, and how the session goes on. Failures: `usage` for a word that cannot stand, `stale` or the
  * session's own reason where its owner refuses it.
  */
-export async function putToOwner(context: CommandContext, store: Store, row: SessionRow, word: Word): Promise<Result<number, Failure>> {
+export async function putToOwner(
+  context: CommandContext,
+  store: Store,
+  row: SessionRow,
+  word: Word,
+): Promise<Result<number, Failure>> {
   const { session_id } = row;
   const checked = validatePayload(word.payload_type, word.payload);
-  if (!checked.ok) return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
+  if (!checked.ok)
+    return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
   const before = row.last_sequence;
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;

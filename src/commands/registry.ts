@@ -41,7 +41,11 @@ export const EMBEDDED_CREW = "embedded";
  * The person's and the project's own configuration. What a project brings along counts only if it can run nothing: else failure
  * `trust`, unless its files are named with flags, which is the same as trusting them.
  */
-export function findConfiguration(context: CommandContext, options: RegistryOptions, directory: string): Result<Found, Failure> {
+export function findConfiguration(
+  context: CommandContext,
+  options: RegistryOptions,
+  directory: string,
+): Result<Found, Failure> {
   const user = findUserConfiguration(context.environment);
   if (!user.ok) return user;
   const project = findProjectConfiguration(directory);
@@ -68,7 +72,9 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
   const folders = [found.user?.crews, found.project?.crews].filter((folder) => folder !== undefined);
   const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, folders);
   if (!crew.ok) return crew;
-  const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter((file) => file !== undefined);
+  const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter(
+    (file) => file !== undefined,
+  );
   const laid = await loadRoles(crew.value, files);
   if (!laid.ok) return laid;
   let roles = laid.value;

@@ -18,7 +18,10 @@ export interface FirstWord {
 export function rehearse(mode: Mode<unknown>, opened: JsonObject, words: readonly FirstWord[]): Failure | undefined {
   const engine = { mode, state: mode.empty(), ledger: emptyLedger() };
   const received_at = instant(0);
-  const facts = [{ payload_type: "session_opened", payload: opened, source: "scheduler" }, ...words.map((word) => ({ ...word, source: "user" }))];
+  const facts = [
+    { payload_type: "session_opened", payload: opened, source: "scheduler" },
+    ...words.map((word) => ({ ...word, source: "user" })),
+  ];
   for (const [index, fact] of facts.entries()) {
     const { step } = advance(engine, { ...fact, sequence: index + 1, received_at } as unknown as Fact);
     if (step.refused) return step.refused;

@@ -37,10 +37,16 @@ export function register(command: Command, run: Run): void {
     .option("--from <n>", "from this record on")
     .option("--to <n>", "up to this record")
     .option("--json", "the records as they are, one a line; with --verify one object");
-  command.action((named: string | undefined, options: ReplayOptions) => run((context) => replay(context, named, options)));
+  command.action((named: string | undefined, options: ReplayOptions) =>
+    run((context) => replay(context, named, options)),
+  );
 }
 
-async function replay(context: CommandContext, named: string | undefined, options: ReplayOptions): Promise<Result<number, Failure>> {
+async function replay(
+  context: CommandContext,
+  named: string | undefined,
+  options: ReplayOptions,
+): Promise<Result<number, Failure>> {
   const filter = readFilter(options);
   if (!filter.ok) return filter;
   const source = sourceOf(context, named);
@@ -55,7 +61,12 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const isPath = named !== undefined && (named.includes("/") || named === ".");
   if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
     if (isDirectory(path)) return ok({ folder: path, home: undefined, row: undefined });
-    if (isPath) return err(failure("usage", `${named} is not a folder that is there.`, { hint: "Name a session, or a folder below logs/." }));
+    if (isPath)
+      return err(
+        failure("usage", `${named} is not a folder that is there.`, {
+          hint: "Name a session, or a folder below logs/.",
+        }),
+      );
   }
   const opened = readHome(context);
   if (!opened.ok) return opened;
@@ -81,10 +92,17 @@ interface Filter {
 
 function readFilter({ from, to, ticket, type }: ReplayOptions): Result<Filter, Failure> {
   const bounds = { from: 1, to: Number.POSITIVE_INFINITY };
-  for (const [flag, text] of [["from", from], ["to", to]] as const) {
+  for (const [flag, text] of [
+    ["from", from],
+    ["to", to],
+  ] as const) {
     if (text === undefined) continue;
     if (!/^[1-9]\d{0,14}$/.test(text)) {
-      return err(failure("usage", `--${flag} ${JSON.stringify(text)} is not a record's number.`, { hint: "Write a whole number from 1 on." }));
+      return err(
+        failure("usage", `--${flag} ${JSON.stringify(text)} is not a record's number.`, {
+          hint: "Write a whole number from 1 on.",
+        }),
+      );
     }
     bounds[flag] = Number(text);
   }
@@ -106,7 +124,8 @@ function list(out: Output, { folder, row }: LogSource, filter: Filter, json: boo
   for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
     const record = bytes === null ? undefined : parsed(bytes);
     if (record === undefined) {
-      if (!json) out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; try --verify`));
+      if (!json)
+        out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; try --verify`));
       continue;
     }
     if (filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
@@ -140,7 +159,10 @@ function lineOf(sequence: number, { source, target, payload_type, record }: LogR
     (record.ticket_id ?? "-").padEnd(16),
     effects.length > 4 ? `${effects.length} transitions` : effects.join(", "),
   ];
-  return parts.map((part, index) => (index === 0 ? part : safePadded(part))).join(" ").trimEnd();
+  return parts
+    .map((part, index) => (index === 0 ? part : safePadded(part)))
+    .join(" ")
+    .trimEnd();
 }
 
 /** Made safe without losing the blanks that make columns. */

@@ -3,7 +3,7 @@ import { parseDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
+import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { resumeSession } from "../runtime/open.ts";
@@ -39,15 +39,24 @@ export interface TakeUp {
 /** `bosun resume`: a session goes on where it was left. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument(
+      "[session]",
+      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
+    )
     .option("--budget-turns <n>", "raise the limit to so many turns in all")
     .option("--deadline <duration>", "stop so long from now: 15m, 4h")
     .option("--release <role>", "let a role take turns again that is held");
   addMannerOptions(command);
-  command.action((named: string | undefined, options: ResumeOptions) => run((context) => resume(context, named, options)));
+  command.action((named: string | undefined, options: ResumeOptions) =>
+    run((context) => resume(context, named, options)),
+  );
 }
 
-async function resume(context: CommandContext, named: string | undefined, options: ResumeOptions): Promise<Result<number, Failure>> {
+async function resume(
+  context: CommandContext,
+  named: string | undefined,
+  options: ResumeOptions,
+): Promise<Result<number, Failure>> {
   const manner = await mannerOf(context, options);
   if (!manner.ok) return manner;
   const wanted = readLimits(options);
@@ -72,7 +81,13 @@ async function resume(context: CommandContext, named: string | undefined, option
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
   const limits = limitsFor(place, row, wanted.value);
-  return takeUp(context, place, row, { ...manner.value, kill_grace_s: 0 }, { ...(limits ? { limits } : {}), facts: release });
+  return takeUp(
+    context,
+    place,
+    row,
+    { ...manner.value, kill_grace_s: 0 },
+    { ...(limits ? { limits } : {}), facts: release },
+  );
 }
 
 /** Takes a session up in this process and runs it; one that is closed is only shown, unless it is reopened. Closes the store. */
@@ -122,7 +137,10 @@ async function tellOwner(
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
   if (options.release !== undefined) {
-    return putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "release", role_id: options.release } });
+    return putToOwner(context, store, row, {
+      payload_type: "user_command",
+      payload: { command: "release", role_id: options.release },
+    });
   }
   if (row.state === "paused") {
     return putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "resume" } });
@@ -162,7 +180,11 @@ function readLimits({ budgetTurns, deadline }: ResumeOptions): Result<WantedLimi
 }
 
 /** The session counts from when it was opened, a person from now. */
-function limitsFor({ store, clock }: Place, row: SessionRow, { turns, deadline_ms }: WantedLimits): JsonObject | undefined {
+function limitsFor(
+  { store, clock }: Place,
+  row: SessionRow,
+  { turns, deadline_ms }: WantedLimits,
+): JsonObject | undefined {
   if (turns === undefined && deadline_ms === undefined) return undefined;
   const opened = recordAt(store, row.session_id, 1)?.timestamp ?? row.created_at;
   const elapsed_ms = milliseconds(clock.now()) - milliseconds(opened);
@@ -172,6 +194,7 @@ function limitsFor({ store, clock }: Place, row: SessionRow, { turns, deadline_m
   };
 }
 
-function configOf({ store }: Place, row: SessionRow): ResolvedConfiguration {
-  return (recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"]).config;
+function configOf({ store }: Place, row: SessionRow): Pick<ResolvedConfiguration, "kill_grace_s"> {
+  const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  return opened?.config ?? CONFIGURATION_DEFAULTS;
 }

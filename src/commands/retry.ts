@@ -19,17 +19,20 @@ export function register(command: Command, run: Run): void {
   command.action((words: string[], options: MannerOptions) => run((context) => retry(context, words, options)));
 }
 
-async function retry(context: CommandContext, words: readonly string[], options: MannerOptions): Promise<Result<number, Failure>> {
+async function retry(
+  context: CommandContext,
+  words: readonly string[],
+  options: MannerOptions,
+): Promise<Result<number, Failure>> {
   const manner = await mannerOf(context, options);
   if (!manner.ok) return manner;
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { store } = opened.value;
-  const target = chooseTarget(store, words, chooseAnySession);
-  const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
-  if (!target.ok || wrong) {
+  const target = retriable(store, words);
+  if (!target.ok) {
     store.close();
-    return wrong ? err(wrong) : target;
+    return target;
   }
   const { row, ticket_id = "" } = target.value;
   const word = { payload_type: "user_command", payload: { command: "retry", ticket_id }, subject: ticket_id } as const;
@@ -42,14 +45,26 @@ async function retry(context: CommandContext, words: readonly string[], options:
   return put;
 }
 
+function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
+  const target = chooseTarget(store, words, chooseAnySession);
+  const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
+  return wrong ? err(wrong) : target;
+}
+
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
   const { session_id } = row;
   if (ticket_id === undefined) {
-    return failure("usage", "No ticket is named.", { hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.` });
+    return failure("usage", "No ticket is named.", {
+      hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.`,
+    });
   }
   const ticket = store.value(session_id, "ticket", ticket_id) as { status?: string; waits_for?: string } | undefined;
   if (ticket?.status === "error" || ticket?.waits_for === `retry:${ticket_id}`) return undefined;
-  return failure("usage", `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, or waiting for a retry, can be tried again.`, {
-    hint: `See bosun status ${session_id}.`,
-  });
+  return failure(
+    "usage",
+    `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, or waiting for a retry, can be tried again.`,
+    {
+      hint: `See bosun status ${session_id}.`,
+    },
+  );
 }

@@ -20,17 +20,29 @@ interface ReviewOptions {
 /** `bosun review`: a person's word on a ticket's work, or on the result of the whole session. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest that is not closed)")
+    .argument(
+      "[session]",
+      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
+    )
     .argument("[ticket]", "the ticket; without one, the session's result, or the only review that waits")
     .option("--approve", "it is good")
     .option("--changes <text>", "what should be different")
     .option("--reject", "the session's result is no good");
-  command.action((_session, _ticket, options: ReviewOptions) => run((context) => review(context, command.args, options)));
+  command.action((_session, _ticket, options: ReviewOptions) =>
+    run((context) => review(context, command.args, options)),
+  );
 }
 
-async function review(context: CommandContext, words: readonly string[], options: ReviewOptions): Promise<Result<number, Failure>> {
-  const said = [options.approve === true, options.reject === true, options.changes !== undefined].filter(Boolean).length;
-  if (said > 1) return err(failure("usage", "--approve, --changes and --reject exclude each other.", { hint: "Give one." }));
+async function review(
+  context: CommandContext,
+  words: readonly string[],
+  options: ReviewOptions,
+): Promise<Result<number, Failure>> {
+  const said = [options.approve === true, options.reject === true, options.changes !== undefined].filter(
+    Boolean,
+  ).length;
+  if (said > 1)
+    return err(failure("usage", "--approve, --changes and --reject exclude each other.", { hint: "Give one." }));
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { store } = opened.value;
@@ -40,7 +52,9 @@ async function review(context: CommandContext, words: readonly string[], options
     const { row } = target.value;
     const waiting = await waitingOf(store, row.session_id);
     if (!waiting.ok) return waiting;
-    const reviews = waiting.value.filter((one) => one.kind === "review" || (one.kind === "approval" && one.about === "result"));
+    const reviews = waiting.value.filter(
+      (one) => one.kind === "review" || (one.kind === "approval" && one.about === "result"),
+    );
     if (said === 0) {
       if (reviews.length === 0) context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
       for (const one of reviews) showWaiting(context.terminal.out, row.session_id, one);
@@ -53,22 +67,39 @@ async function review(context: CommandContext, words: readonly string[], options
   }
 }
 
-function wordOn({ row, ticket_id }: Target, reviews: readonly Waiting[], options: ReviewOptions): Result<Word, Failure> {
-  const [only, another] = ticket_id === undefined ? reviews : reviews.filter((one) => one.kind === "review" && one.ticket_id === ticket_id);
+function wordOn(
+  { row, ticket_id }: Target,
+  reviews: readonly Waiting[],
+  options: ReviewOptions,
+): Result<Word, Failure> {
+  const [only, another] =
+    ticket_id === undefined ? reviews : reviews.filter((one) => one.kind === "review" && one.ticket_id === ticket_id);
   const about = ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
   if (only === undefined) {
-    return err(failure("usage", `Nothing of ${about} waits for a person's review.`, { hint: `See bosun status ${row.session_id}.` }));
+    return err(
+      failure("usage", `Nothing of ${about} waits for a person's review.`, {
+        hint: `See bosun status ${row.session_id}.`,
+      }),
+    );
   }
   if (another !== undefined) {
     return err(failure("usage", `More than one review waits in ${row.session_id}.`, { hint: "Name the ticket." }));
   }
   if (only.kind === "review") {
     if (options.reject === true) {
-      return err(failure("usage", "A ticket's work is approved or sent back.", { hint: `Use --approve or --changes; to give the ticket up: bosun cancel ${row.session_id} ${only.ticket_id}.` }));
+      return err(
+        failure("usage", "A ticket's work is approved or sent back.", {
+          hint: `Use --approve or --changes; to give the ticket up: bosun cancel ${row.session_id} ${only.ticket_id}.`,
+        }),
+      );
     }
     const changes: JsonObject = options.changes === undefined ? {} : { requested_changes: [options.changes] };
     const decision = options.changes === undefined ? "approved" : "changes_requested";
-    return ok({ payload_type: "review", payload: { decision, ticket_id: only.ticket_id, ...changes }, subject: only.ticket_id });
+    return ok({
+      payload_type: "review",
+      payload: { decision, ticket_id: only.ticket_id, ...changes },
+      subject: only.ticket_id,
+    });
   }
   const decision = options.approve === true ? "approved" : options.reject === true ? "rejected" : "changes_requested";
   const notes: JsonObject = options.changes === undefined ? {} : { notes: options.changes };

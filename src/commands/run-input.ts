@@ -14,7 +14,6 @@ import { scheduleMode } from "../modes/schedule/mode.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import type { Mode } from "../kernel/mode.ts";
 import type { NewSessionInput } from "../runtime/open.ts";
 import type { CommandContext } from "./command.ts";
 import { isPlaybook } from "./playbook.ts";
@@ -111,19 +110,29 @@ function inputOf(
     ...(plan ? { plan_digest: digestOf(plan.source.file) } : {}),
   };
   const planFact = plan && { payload_type: "plan" as const, payload: planPayload(plan) };
-  const facts = [{ payload_type: "requirement" as const, payload: { text: requirement } }, ...(given && planFact ? [planFact] : [])];
+  const facts = [
+    { payload_type: "requirement" as const, payload: { text: requirement } },
+    ...(given && planFact ? [planFact] : []),
+  ];
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
-  const refused = planFact && rehearse(scheduleMode as Mode<unknown>, opened, [...facts.slice(0, 1), planFact]);
+  const refused = planFact && rehearse(scheduleMode, opened, [...facts.slice(0, 1), planFact]);
   if (refused) return err(placed(refused, plan));
   return ok({
-    session: { requirement, config, roles, workspace: config.workspace, facts, ...(Object.keys(input).length === 0 ? {} : { input }) },
+    session: {
+      requirement,
+      config,
+      roles,
+      workspace: config.workspace,
+      facts,
+      ...(Object.keys(input).length === 0 ? {} : { input }),
+    },
     playbook: played ? plan.source.file : undefined,
   });
 }
 
 function planPayload({ plan }: LoadedPlan): JsonObject {
   const { summary, tasks } = plan;
-  return { ...(summary === undefined ? {} : { summary }), tasks: tasks as unknown as JsonObject[] };
+  return { ...(summary === undefined ? {} : { summary }), tasks };
 }
 
 /** What the rules refuse of a plan, shown at its place in the file. */
@@ -146,7 +155,9 @@ async function requirementOf(
 ): Promise<Result<string, Failure>> {
   if (words !== undefined && file !== undefined) {
     return err(
-      failure("usage", "There are two requirements: the words on the command line, and --file.", { hint: "Give one of them." }),
+      failure("usage", "There are two requirements: the words on the command line, and --file.", {
+        hint: "Give one of them.",
+      }),
     );
   }
   const own = plan?.plan.requirement;
@@ -158,7 +169,11 @@ async function requirementOf(
   return readRequirement(await sourceOf(terminal.input, words, file));
 }
 
-async function sourceOf(input: NodeJS.ReadStream, words: string | undefined, file: string | undefined): Promise<RequirementSource> {
+async function sourceOf(
+  input: NodeJS.ReadStream,
+  words: string | undefined,
+  file: string | undefined,
+): Promise<RequirementSource> {
   if ((file ?? words) === "-") {
     const chunks: Buffer[] = [];
     for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));
@@ -191,9 +206,13 @@ function notYet(config: ResolvedConfiguration): Failure | undefined {
   }
   const { tokens, usd } = config.budget;
   if (tokens === undefined && usd === undefined) return undefined;
-  return failure("usage", `A budget in ${usd === undefined ? "tokens" : "money"} is not watched yet, so it would bound nothing.`, {
-    hint: "Bound the session with --budget-turns N and --deadline D.",
-  });
+  return failure(
+    "usage",
+    `A budget in ${usd === undefined ? "tokens" : "money"} is not watched yet, so it would bound nothing.`,
+    {
+      hint: "Bound the session with --budget-turns N and --deadline D.",
+    },
+  );
 }
 
 function cannotStart(roles: readonly Role[], workspace: string, { environment }: CommandContext): Failure | undefined {

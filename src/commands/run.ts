@@ -53,10 +53,16 @@ Examples:
   bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"
   bosun run --file requirement.md --plan-only`,
   );
-  command.action((words: string | undefined, options: RunOptions) => run((context) => runSession(context, words, options)));
+  command.action((words: string | undefined, options: RunOptions) =>
+    run((context) => runSession(context, words, options)),
+  );
 }
 
-async function runSession(context: CommandContext, words: string | undefined, options: RunOptions): Promise<Result<number, Failure>> {
+async function runSession(
+  context: CommandContext,
+  words: string | undefined,
+  options: RunOptions,
+): Promise<Result<number, Failure>> {
   const refused = notYet(options);
   if (refused) return err(refused);
   if (options.session !== undefined) {
@@ -79,10 +85,21 @@ async function runSession(context: CommandContext, words: string | undefined, op
   return begin(context, place, options.session ?? newSessionId(), input.value, full);
 }
 
-async function begin(context: CommandContext, place: Place, session_id: string, input: RunInput, manner: Manner): Promise<Result<number, Failure>> {
+async function begin(
+  context: CommandContext,
+  place: Place,
+  session_id: string,
+  input: RunInput,
+  manner: Manner,
+): Promise<Result<number, Failure>> {
   const { folder } = sessionPaths(place.home, session_id);
   const roles = input.session.roles.map((role) => withPlaybook(role, playbookIn(folder, input.playbook)));
-  const opened = await createSession(place, scheduleMode, { ...input.session, roles, session_id, started_by: actorHere() });
+  const opened = await createSession(place, scheduleMode, {
+    ...input.session,
+    roles,
+    session_id,
+    started_by: actorHere(),
+  });
   if (!opened.ok) {
     place.store.close();
     return opened;

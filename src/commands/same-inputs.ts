@@ -22,14 +22,21 @@ export async function goOn(
   input: RunInput,
   manner: Manner,
 ): Promise<Result<number, Failure>> {
-  const opened = recordAt(place.store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
-  const different = opened === undefined ? [] : differences(opened, input, sessionPaths(place.home, row.session_id).folder);
+  const opened = recordAt(place.store, row.session_id, 1)?.payload as unknown as
+    | PayloadByType["session_opened"]
+    | undefined;
+  const different =
+    opened === undefined ? [] : differences(opened, input, sessionPaths(place.home, row.session_id).folder);
   if (different.length === 0) return takeUp(context, place, row, manner, {});
   place.store.close();
   return err(
-    failure("usage", `The session ${row.session_id} is there already, and was begun with another ${different.join(", another ")}.`, {
-      hint: `To go on with it as it is: bosun resume ${row.session_id}. For these inputs, take another --session ID.`,
-    }),
+    failure(
+      "usage",
+      `The session ${row.session_id} is there already, and was begun with another ${different.join(", another ")}.`,
+      {
+        hint: `To go on with it as it is: bosun resume ${row.session_id}. For these inputs, take another --session ID.`,
+      },
+    ),
   );
 }
 
@@ -44,7 +51,9 @@ function differences(opened: PayloadByType["session_opened"], input: RunInput, f
     ["crew", opened.roles.map(withoutEnvironment), roles.map(withoutEnvironment)],
     ["configuration", opened.config, session.config],
   ];
-  return pairs.filter(([, was, is]) => canonicalJson((was ?? null) as Json) !== canonicalJson((is ?? null) as Json)).map(([what]) => what);
+  return pairs
+    .filter(([, was, is]) => canonicalJson((was ?? null) as Json) !== canonicalJson((is ?? null) as Json))
+    .map(([what]) => what);
 }
 
 function planOf(input: unknown): Json {
@@ -55,5 +64,5 @@ function planOf(input: unknown): Json {
 /** The record withholds secret values, so only the names of a role's variables can be compared. */
 function withoutEnvironment(role: Role): JsonObject {
   const { env = {}, ...rest } = role;
-  return { ...rest, env: Object.keys(env).sort() } as unknown as JsonObject;
+  return { ...rest, env: Object.keys(env).sort() };
 }

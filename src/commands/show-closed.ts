@@ -7,7 +7,12 @@ import type { Manner } from "./manner.ts";
 import type { Place } from "./surroundings.ts";
 
 /** Shows how a session ended that is closed already, as if this command had run it. */
-export function showClosed<S>(context: CommandContext, place: Place, session: Session<S>, manner: Manner): { readonly outcome: Outcome } {
+export function showClosed<S>(
+  context: CommandContext,
+  place: Place,
+  session: Session<S>,
+  manner: Manner,
+): { readonly outcome: Outcome } {
   const closed = session.ledger.figures.closed ?? { outcome: "failed" };
   const exit_code = closed.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
   const reporter = reporterFor(manner, context.terminal);

@@ -3,7 +3,6 @@ import { formatDuration } from "../lib/durations.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
-import { usageOf } from "../runtime/closing.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeLine } from "../ui/display.ts";
@@ -29,7 +28,11 @@ export function register(command: Command, run: Run): void {
     .action((named: string | undefined, options: StatusOptions) => run((context) => status(context, named, options)));
 }
 
-async function status(context: CommandContext, named: string | undefined, options: StatusOptions): Promise<Result<number, Failure>> {
+async function status(
+  context: CommandContext,
+  named: string | undefined,
+  options: StatusOptions,
+): Promise<Result<number, Failure>> {
   const opened = readHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
@@ -39,7 +42,8 @@ async function status(context: CommandContext, named: string | undefined, option
     if (row.value === undefined) return listSessions(store, context.terminal.out, options);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
-    if (options.json === true) context.terminal.out.line(JSON.stringify(statusObject(store, row.value, stored.value)));
+    if (options.json === true)
+      context.terminal.out.line(JSON.stringify(await statusObject(store, row.value, stored.value)));
     else showSession(context.terminal.out, store, row.value, stored.value);
     return ok(EXIT_DONE);
   } finally {
@@ -47,15 +51,27 @@ async function status(context: CommandContext, named: string | undefined, option
   }
 }
 
-function rowToShow(store: StoreReader, named: string | undefined, { all }: StatusOptions): Result<SessionRow | undefined, Failure> {
+function rowToShow(
+  store: StoreReader,
+  named: string | undefined,
+  { all }: StatusOptions,
+): Result<SessionRow | undefined, Failure> {
   if (named !== undefined) return store.session(named);
   if (all === true) return ok(undefined);
-  const live = store.sessions({ parent: null }).filter((row) => row.state !== "closed" && store.holder(row.session_id) !== undefined);
+  const live = store
+    .sessions({ parent: null })
+    .filter((row) => row.state !== "closed" && store.holder(row.session_id) !== undefined);
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
 /** What `--json` promises (WIRE.md), and what else is known. */
-function statusObject(store: StoreReader, row: SessionRow, { view, ledger, tickets, waiting }: StoredView): object {
+async function statusObject(
+  store: StoreReader,
+  row: SessionRow,
+  { view, ledger, tickets, waiting }: StoredView,
+): Promise<object> {
+  // What writes records brings every validator along, which people who only look should not wait for.
+  const { usageOf } = await import("../runtime/closing.ts");
   const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
   return {
     session_id: row.session_id,
@@ -81,7 +97,7 @@ function statusObject(store: StoreReader, row: SessionRow, { view, ledger, ticke
       dependencies: since.get(ticket_id)?.depends_on ?? [],
       since: since.get(ticket_id)?.since,
     })),
-    pending_questions: waiting.filter((one) => one.kind === "question").map(({ kind: _, ...question }) => question),
+    pending_questions: waiting.filter((one) => one.kind === "question"),
     pending_decisions: waiting.filter((one) => one.kind !== "question"),
     holds: [...ledger.holds.values()],
     usage: usageOf(ledger.figures),
@@ -103,12 +119,19 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   }
   for (const { role_id, reason, until } of ledger.holds.values()) {
     out.line();
-    out.line(out.style("yellow", `The role ${safeLine(role_id)} is held: ${safeLine(reason)}${until === undefined ? "" : `, until ${until}`}`));
+    out.line(
+      out.style(
+        "yellow",
+        `The role ${safeLine(role_id)} is held: ${safeLine(reason)}${until === undefined ? "" : `, until ${until}`}`,
+      ),
+    );
     out.line(`      bosun resume ${session_id} --release ${safeLine(role_id)}`);
   }
   const usage = ledger.figures;
   out.line();
-  out.line(`${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`);
+  out.line(
+    `${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`,
+  );
   out.line(`next    ${nextFor(row, owner !== undefined)}`);
 }
 
@@ -127,9 +150,21 @@ function nextFor({ session_id, state }: SessionRow, held: boolean): string {
 function listSessions(store: StoreReader, out: Output, { json }: StatusOptions): Result<number, Failure> {
   const sessions = store.sessions({ parent: null });
   if (json === true) {
-    const listed = sessions.map(({ session_id, mode, state, outcome, requirement, workspace, created_at, updated_at }) => {
-      return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: store.holder(session_id) ?? null };
-    });
+    const listed = sessions.map(
+      ({ session_id, mode, state, outcome, requirement, workspace, created_at, updated_at }) => {
+        return {
+          session_id,
+          mode,
+          state,
+          outcome,
+          requirement,
+          workspace,
+          created_at,
+          updated_at,
+          owner: store.holder(session_id) ?? null,
+        };
+      },
+    );
     out.line(JSON.stringify(listed));
     return ok(EXIT_DONE);
   }
@@ -144,7 +179,12 @@ function listSessions(store: StoreReader, out: Output, { json }: StatusOptions):
     formatDuration(now - milliseconds(row.updated_at)),
     row.requirement ?? "",
   ]);
-  const columns = [{ heading: "SESSION", widest: 40 }, { heading: "STATE", widest: 30 }, { heading: "AGO" }, { heading: "WHAT" }];
+  const columns = [
+    { heading: "SESSION", widest: 40 },
+    { heading: "STATE", widest: 30 },
+    { heading: "AGO" },
+    { heading: "WHAT" },
+  ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
   return ok(EXIT_DONE);
 }

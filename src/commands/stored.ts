@@ -22,7 +22,11 @@ export interface StoredView {
 }
 
 /** Reads it. Failure `environment` for a mode that this version does not know. */
-export async function readSession(reader: StoreReader, home: string, row: SessionRow): Promise<Result<StoredView, Failure>> {
+export async function readSession(
+  reader: StoreReader,
+  home: string,
+  row: SessionRow,
+): Promise<Result<StoredView, Failure>> {
   const { session_id } = row;
   const mode = await loadMode(row.mode);
   if (mode === undefined) {
@@ -40,7 +44,10 @@ export async function readSession(reader: StoreReader, home: string, row: Sessio
     if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
     else if (collection !== "process") mode.apply(state, { put: collection, id, value });
   }
-  const records = new SessionRecords((sequence) => reader.record(session_id, sequence), sessionPaths(home, session_id).folder);
+  const records = new SessionRecords(
+    (sequence) => reader.record(session_id, sequence),
+    sessionPaths(home, session_id).folder,
+  );
   const view = mode.view(state);
   const textOf = (title: Json) => resolve(title, records) ?? "";
   return ok({

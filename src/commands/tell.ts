@@ -18,9 +18,11 @@ export function register(command: Command, run: Run): void {
 async function tell(context: CommandContext, words: readonly string[]): Promise<Result<number, Failure>> {
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
-    return err(failure("usage", text === "" ? "The text is empty." : "There are more words than session, ticket and text.", {
-      hint: 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."',
-    }));
+    return err(
+      failure("usage", text === "" ? "The text is empty." : "There are more words than session, ticket and text.", {
+        hint: 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."',
+      }),
+    );
   }
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;

@@ -13,8 +13,14 @@ export function finalReport(reader: StoreReader, session_id: string, last_sequen
 }
 
 /** The tickets of a view as tables show them; outputs and what blocks them are known once there is a report. */
-export function ticketLines(view: SessionView, textOf: (title: Json) => Json, report: JsonObject | undefined): TicketLine[] {
-  const reported = new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [String(ticket.ticket_id), ticket]));
+export function ticketLines(
+  view: SessionView,
+  textOf: (title: Json) => Json,
+  report: JsonObject | undefined,
+): TicketLine[] {
+  const reported = new Map(
+    ((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]),
+  );
   return view.subjects.map((subject) => {
     const told = reported.get(subject.id);
     const [blocked_by] = [told?.blocked_by].flat();

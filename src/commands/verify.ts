@@ -28,7 +28,8 @@ export interface LogSource {
  */
 export async function verify({ out }: Terminal, source: LogSource, json: boolean): Promise<Result<number, Failure>> {
   const { folder, row } = source;
-  const head = row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
+  const head =
+    row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
   const proved = verifySession(folder, await loadModes(), head);
   if (!proved.ok) return proved;
   const problems = [...proved.value.problems, ...reportProblems(source)];
@@ -60,7 +61,9 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
 
 function same(report: string, record: string): boolean {
   try {
-    return canonicalJson(JSON.parse(report) as Json) === canonicalJson((JSON.parse(record) as { payload: Json }).payload);
+    return (
+      canonicalJson(JSON.parse(report) as Json) === canonicalJson((JSON.parse(record) as { payload: Json }).payload)
+    );
   } catch {
     return false;
   }
@@ -68,14 +71,20 @@ function same(report: string, record: string): boolean {
 
 function show(out: Output, { folder, row }: LogSource, proof: Proof): void {
   const known = row === undefined ? "the folder alone" : "the folder and the database of this home";
-  out.line(out.style("bold", `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, held against ${known}`));
+  out.line(
+    out.style(
+      "bold",
+      `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, held against ${known}`,
+    ),
+  );
   const lines: [name: string, good: boolean, text: string][] = [
     ["integrity", proof.integrity === "ok", INTEGRITY[proof.integrity]],
     ["completeness", proof.completeness === "closed", COMPLETENESS[proof.completeness]],
     ["decisions", proof.decisions !== "failed", DECISIONS[proof.decisions]],
     ["authenticity", true, "unsigned: nothing says who wrote it"],
   ];
-  for (const [name, good, text] of lines) out.line(`  ${out.style(good ? "green" : "red", good ? "ok" : "!!")}  ${name.padEnd(13)} ${text}`);
+  for (const [name, good, text] of lines)
+    out.line(`  ${out.style(good ? "green" : "red", good ? "ok" : "!!")}  ${name.padEnd(13)} ${text}`);
   for (const { sequence, what } of proof.problems) {
     out.line(out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`));
   }

@@ -3,6 +3,7 @@ import type { Launcher } from "../agents/launcher.ts";
 import { type RunLimits, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
+import type { Change } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
@@ -22,15 +23,25 @@ export interface ChecksParts {
   readonly launcher: Launcher;
 }
 
+/** Holds the command back until its process is on record: a scheduler that dies before that leaves nothing running. */
+const GATE = ["sh", "-c", 'read -r go && exec "$@" </dev/null', "check"];
+
+export interface ChecksDoor {
+  submit(input: FactInput): unknown;
+  keep(change: Change): Promise<boolean>;
+  /** The checks have ended, whatever they brought. */
+  over(check_id: string): void;
+}
+
 /** Runs executable criteria: the scheduler's own look at the work, which no agent's words can replace. */
 export class Checks {
   readonly #parts: ChecksParts;
-  readonly #submit: (input: FactInput) => unknown;
+  readonly #door: ChecksDoor;
   readonly #running = new Map<string, AbortController>();
 
-  constructor(parts: ChecksParts, door: { submit(input: FactInput): unknown }) {
+  constructor(parts: ChecksParts, door: ChecksDoor) {
     this.#parts = parts;
-    this.#submit = (input) => door.submit(input);
+    this.#door = door;
   }
 
   get count(): number {
@@ -49,14 +60,24 @@ export class Checks {
   start({ check_id, subject, criteria }: LedgerChecks): void {
     const controller = new AbortController();
     this.#running.set(check_id, controller);
-    void this.#run(criteria as unknown as Json[], subject, controller.signal).then((results) => {
+    const references = criteria as unknown as Json[];
+    void this.#run(check_id, references, subject, controller.signal).then((results) => {
       this.#running.delete(check_id);
-      if (results === undefined) return;
-      this.#submit({ source: "scheduler", payload_type: "check_result", payload: { check_id, results }, subject });
+      if (results !== undefined) {
+        this.#door.submit({
+          source: "scheduler",
+          payload_type: "check_result",
+          payload: { check_id, results },
+          subject,
+        });
+      }
+      void this.#door.keep({ drop: "process", id: check_id });
+      this.#door.over(check_id);
     });
   }
 
   async #run(
+    check_id: string,
     references: readonly Json[],
     subject: string | undefined,
     signal: AbortSignal,
@@ -68,19 +89,24 @@ export class Checks {
       const key = JSON.stringify([criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
-      results.push(await this.#check(criterion, subject, signal));
+      results.push(await this.#check(check_id, criterion, subject, signal));
       if (signal.aborted) return undefined;
     }
     return results;
   }
 
-  async #check(criterion: CriterionObject, subject: string | undefined, signal: AbortSignal): Promise<JsonObject> {
+  async #check(
+    check_id: string,
+    criterion: CriterionObject,
+    subject: string | undefined,
+    signal: AbortSignal,
+  ): Promise<JsonObject> {
     const { launcher, workspace, config, session_id, paths } = this.#parts;
     const began = performance.now();
     const artifacts_dir = paths.work(subject);
     mkdirSync(artifacts_dir, { recursive: true });
     const launched = await launcher.launch({
-      command: criterion.command ?? [],
+      command: [...GATE, ...(criterion.command ?? [])],
       directory: workspace,
       environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
     });
@@ -103,7 +129,9 @@ export class Checks {
     };
     const output = new OutputEnd();
     const run = new SupervisedRun(launched.value, limits, output, signal);
-    run.give("");
+    const { pid, started } = launched.value.identity;
+    if (await this.#door.keep({ put: "process", id: check_id, value: { pid, started, run: 1 } })) run.give("go\n");
+    else run.stop("not_recorded");
     const { cause, exit } = await run.ended;
     const code = exit?.code ?? null;
     return {

@@ -62,6 +62,7 @@ export class Session<S> {
   readonly #inbox: InboxWatch;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
+  readonly #unkept = new Set<(durable: boolean) => void>();
   #flushing = false;
   #scheduled = false;
   #over = false;
@@ -161,18 +162,23 @@ export class Session<S> {
     this.#schedule();
   }
 
-  /** Stores a value that is no fact (a process's identity) and comes back when it is durable. */
-  keep(change: Change): Promise<void> {
-    const kept = Promise.withResolvers<void>();
+  /** Stores a value that is no fact (a process's identity); comes back with true when it is durable, false if it will never be. */
+  keep(change: Change): Promise<boolean> {
+    if (this.#over) return Promise.resolve(false);
+    const kept = Promise.withResolvers<boolean>();
+    this.#unkept.add(kept.resolve);
     this.#journal.changes([change]);
-    this.#journal.afterwards(kept.resolve);
+    this.#journal.afterwards(() => {
+      this.#unkept.delete(kept.resolve);
+      kept.resolve(true);
+    });
     this.#schedule();
     return kept.promise;
   }
 
-  /** A turn's agent is gone: if it was withdrawn, its seat is free only now. */
-  over(turn_id: string): void {
-    if (this.ledger.turns.get(turn_id)?.status !== "open") this.#dispatcher.end(turn_id);
+  /** A turn's agent or a check is gone: if the turn was withdrawn, its seat is free only now. */
+  over(id: string): void {
+    if (this.ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
     this.#schedule();
   }
 
@@ -358,6 +364,7 @@ export class Session<S> {
   #fail(failure: Failure): void {
     this.#abortAll();
     this.#over = true;
+    for (const never of this.#unkept) never(false);
     void this.#turns.idle().then(() => this.#end({ ok: false, error: failure }));
   }
 

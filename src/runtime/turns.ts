@@ -36,7 +36,7 @@ export interface TurnsDoor {
   note(note: Note): void;
   /** The turn's agent is gone, whatever it brought. */
   over(turn_id: string): void;
-  keep(change: { put: string; id: string; value: JsonObject } | { drop: string; id: string }): Promise<void>;
+  keep(change: { put: string; id: string; value: JsonObject } | { drop: string; id: string }): Promise<boolean>;
 }
 
 interface Running {
@@ -159,16 +159,19 @@ export class Turns {
     };
     const result = await agentFor(role).turn(request, {
       signal,
-      started: (identity) => {
+      started: async (identity) => {
         process = true;
+        const { turn_id, run } = stamp;
         this.#door.bus.emit({
           kind: "turn_started",
-          turn_id: stamp.turn_id,
+          turn_id,
           role_id: role.role_id,
           pid: identity.pid,
           ...aboutOf(stamp),
         });
-        return this.#door.keep({ put: "process", id: stamp.turn_id, value: { ...identity, run: stamp.run } });
+        if (!(await this.#door.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
+          throw new Error("the process could not be put on record");
+        }
       },
       emit: (event) => said.then(() => this.#hear(event, request)),
     });

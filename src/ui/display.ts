@@ -2,9 +2,12 @@ import { stripVTControlCharacters } from "node:util";
 
 /**
  * What must never reach a terminal as it is: control characters, and everything that is invisible or turns the reading direction
- * around (format, tag, filler and separator characters). The two selectors that only choose how an emoji is drawn are let through.
+ * around (format, tag, filler and separator characters).
  */
-const UNSAFE = /[[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]--[\n\uFE0E\uFE0F]]/gv;
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Of those, the line break, and the two selectors that only choose how an emoji is drawn. */
+const HARMLESS = new Set(["\n", "\uFE0E", "\uFE0F"]);
 
 /** Marks that are piled on a character beyond this many are taken off, since a pile covers the lines above. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
@@ -51,11 +54,12 @@ export function widthOf(line: string): number {
   return width;
 }
 
-const NO_WIDTH = /[\p{M}\uFE0E\uFE0F]/u;
+const NO_WIDTH = /\p{M}/u;
 
 const WIDE =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u;
 
 function escaped(character: string): string {
+  if (HARMLESS.has(character)) return character;
   return `\\u{${character.codePointAt(0)?.toString(16)}}`;
 }

@@ -21,7 +21,8 @@ export function endingLines(output: Output, ending: Ending): string[] {
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
   lines.push(`log     ${safeLine(ending.log)}`);
-  for (const [index, command] of ending.next.entries()) lines.push(`${index === 0 ? "next    " : "        "}${command}`);
+  for (const [index, command] of ending.next.entries())
+    lines.push(`${index === 0 ? "next    " : "        "}${command}`);
   return lines;
 }
 

@@ -19,7 +19,8 @@ export function jsonReporter(out: Output): Reporter {
 }
 
 function result(ending: Ending): object {
-  const { session_id, exit_code, state, outcome, message, tickets, usage, waiting, report, log, next, failure } = ending;
+  const { session_id, exit_code, state, outcome, message, tickets, usage, waiting, report, log, next, failure } =
+    ending;
   return {
     type: "result",
     exit_code,

@@ -44,7 +44,8 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
         for (const told of recordLines(record)) line(at, told.ticket, told.text, told.style);
       } else if (event.kind === "stopping" && event.reason === "signal") {
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
-        const asked = event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
+        const asked =
+          event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
         err.line(`Stopping: ${asked}. Once more kills them.`);
       }
     },

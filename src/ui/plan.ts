@@ -16,7 +16,10 @@ export function planLines({ summary, tasks }: ShownPlan, output: Output): string
     task.task_id,
     (task.dependencies ?? []).join(", ") || "-",
     assignee(task),
-    String((task.acceptance_criteria ?? []).filter((criterion) => typeof criterion === "object" && "command" in criterion).length),
+    String(
+      (task.acceptance_criteria ?? []).filter((criterion) => typeof criterion === "object" && "command" in criterion)
+        .length,
+    ),
     wordsOf(task.description as never),
   ]);
   const columns = [
@@ -26,7 +29,9 @@ export function planLines({ summary, tasks }: ShownPlan, output: Output): string
     { heading: "CHECKS" },
     { heading: "WHAT" },
   ];
-  const risks = tasks.flatMap((task) => (task.risks ?? []).map((risk) => `  ${task.task_id}: ${wordsOf(risk as never)}`));
+  const risks = tasks.flatMap((task) =>
+    (task.risks ?? []).map((risk) => `  ${task.task_id}: ${wordsOf(risk as never)}`),
+  );
   const [heading = "", ...lines] = tableLines(columns, rows, output.width);
   return [
     output.style("bold", `A plan of ${counted(tasks.length, "task")}`),
@@ -41,5 +46,7 @@ export function planLines({ summary, tasks }: ShownPlan, output: Output): string
 function assignee({ assigned_to }: Task): string {
   if (!assigned_to) return "any worker";
   if ("role_id" in assigned_to && assigned_to.role_id !== undefined) return assigned_to.role_id;
-  return "capability" in assigned_to && assigned_to.capability !== undefined ? `can ${assigned_to.capability}` : "any worker";
+  return "capability" in assigned_to && assigned_to.capability !== undefined
+    ? `can ${assigned_to.capability}`
+    : "any worker";
 }

@@ -50,7 +50,9 @@ export async function promptQuestion(
   for (const line of safeText(question.text).split("\n")) err.line(`  ${line}`);
   if (question.why !== undefined) err.line(err.style("dim", `  why: ${safeLine(question.why)}`));
   for (const [index, option] of question.options.entries()) {
-    err.line(`  ${index + 1}  ${safeLine(option)}${option === question.default ? err.style("dim", "  (default)") : ""}`);
+    err.line(
+      `  ${index + 1}  ${safeLine(option)}${option === question.default ? err.style("dim", "  (default)") : ""}`,
+    );
   }
   if (question.default !== undefined && !question.options.includes(question.default)) {
     err.line(`  Enter: ${safeLine(question.default)}`);

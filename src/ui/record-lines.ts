@@ -60,6 +60,7 @@ function details({ source, payload_type, payload, record }: UnsealedRecord): str
 
 function summaryOf(payload_type: string, payload: JsonObject): string {
   if (payload_type === "instruction" || payload_type === "plan") return "";
+  if (payload_type === "check_result") return failedChecks(payload).join("; ");
   if (payload_type === "review" && payload.decision === "changes_requested") {
     const changes = allWords(payload.requested_changes);
     return changes.length > 0 ? changes.join("; ") : wordsOf(payload.notes);
@@ -74,11 +75,14 @@ function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined
     case "turn_request":
       return record.record.ticket_id === undefined ? { text: `asked ${target}`, style: "dim" } : undefined;
     case "plan":
-      return { text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}`, style: "bold" };
+      return {
+        text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}`,
+        style: "bold",
+      };
     case "clarification":
       return { text: `QUESTIONS of ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
     case "approval":
-      return { text: `${String(payload.decision).toUpperCase()} by ${who(record)}${said(payload.notes)}` };
+      return { text: `${wordsOf(payload.decision).toUpperCase()} by ${who(record)}${said(payload.notes)}` };
     case "clarification_response":
       return { text: `ANSWERED by ${who(record)} ${quoted(answersOf(payload))}` };
     case "turn_failed":
@@ -90,44 +94,51 @@ function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined
     case "artifact_ref":
       return { text: `artifact ${wordsOf(payload.label)}${sizeOf(payload.size_bytes)}`, style: "dim" };
     case "user_command":
-      return { text: `${String(payload.command).toUpperCase()} by ${who(record)}${said(payload.text)}` };
+      return { text: `${wordsOf(payload.command).toUpperCase()} by ${who(record)}${said(payload.text)}` };
     case "session_recovered":
       return { text: `RESUMED ${counted(lengthOf(payload.turns), "turn")} to repeat` };
     case "session_reopened":
       return { text: `REOPENED${said(payload.reason)}` };
     case "session_stopped":
-      return { text: `STOPPED ${String(payload.reason)}${said(payload.message)}`, style: "yellow" };
+      return { text: `STOPPED ${wordsOf(payload.reason)}${said(payload.message)}`, style: "yellow" };
     case "session_closed":
       return closed(payload);
     case "opinion":
       return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text)}` };
     case "verdict":
-      return { text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text)}`, style: "bold" };
+      return {
+        text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text)}`,
+        style: "bold",
+      };
     default:
       return undefined;
   }
 }
 
 function checks(payload: JsonObject): Omit<RecordLine, "ticket"> {
-  const results = (Array.isArray(payload.results) ? payload.results : []) as JsonObject[];
-  const failed = results.filter((result) => result.passed !== true);
-  if (failed.length === 0) return { text: `checks: ${results.length} passed`, style: "dim" };
-  const names = failed.map((result) => wordsOf(result.criterion)).join("; ");
-  return { text: `checks: ${failed.length} of ${results.length} FAILED ${quoted(names)}`, style: "yellow" };
+  const failed = failedChecks(payload);
+  const all = lengthOf(payload.results);
+  if (failed.length === 0) return { text: `checks: ${all} passed`, style: "dim" };
+  return { text: `checks: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "))}`, style: "yellow" };
+}
+
+function failedChecks({ results }: JsonObject): string[] {
+  const all = (Array.isArray(results) ? results : []) as JsonObject[];
+  return all.filter((result) => result.passed !== true).map((result) => wordsOf(result.criterion));
 }
 
 function closed(payload: JsonObject): Omit<RecordLine, "ticket"> {
   const reason = typeof payload.reason === "string" ? ` reason=${payload.reason}` : "";
-  return { text: `CLOSED ${String(payload.outcome)}${reason}`, style: payload.outcome === "done" ? "green" : "red" };
+  return { text: `CLOSED ${wordsOf(payload.outcome)}${reason}`, style: payload.outcome === "done" ? "green" : "red" };
 }
 
 function codeOf(payload: JsonObject): string {
-  return `${String(payload.code)}${said(payload.message)}${said(payload.resolution_hint)}`;
+  return `${wordsOf(payload.code)}${said(payload.message)}${said(payload.resolution_hint)}`;
 }
 
 function answersOf(payload: JsonObject): string {
   const answers = (Array.isArray(payload.answers) ? payload.answers : []) as JsonObject[];
-  return answers.map((answer) => `${String(answer.question_id)}: ${wordsOf(answer.text)}`).join("; ");
+  return answers.map((answer) => `${wordsOf(answer.question_id)}: ${wordsOf(answer.text)}`).join("; ");
 }
 
 function who({ source, record }: UnsealedRecord): string {

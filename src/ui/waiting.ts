@@ -46,7 +46,8 @@ export function showWaiting(output: Output, session_id: string, waiting: Waiting
   const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (ticket ${waiting.ticket_id})` : "";
   output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
   if (waiting.kind === "question") {
-    if (waiting.why !== undefined) for (const line of safeText(waiting.why).split("\n")) output.line(`      why: ${line}`);
+    if (waiting.why !== undefined)
+      for (const line of safeText(waiting.why).split("\n")) output.line(`      why: ${line}`);
     if (waiting.options.length > 0) output.line(`      options: ${waiting.options.map(safeLine).join(" | ")}`);
     if (waiting.default !== undefined) output.line(`      default: ${safeLine(waiting.default)}`);
   }

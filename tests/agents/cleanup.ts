@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 /** The pids of a process group that could still work, by `ps`: another way of knowing than the code under test. */
 export function livingInGroup(group: number): number[] {
-  return execFileSync("ps", ["-A", "-o", "pid=,pgid=,stat="], { encoding: "utf8" })
+  return execFileSync("ps", ["-A", "-o", "pid=", "-o", "pgid=", "-o", "stat="], { encoding: "utf8" })
     .trim()
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
@@ -15,7 +15,7 @@ export function livingInGroup(group: number): number[] {
 
 /** The state letter that `ps` shows; empty for a process that is not there. */
 export function stateOf(pid: number): string {
-  const lines = execFileSync("ps", ["-A", "-o", "pid=,stat="], { encoding: "utf8" }).trim().split("\n");
+  const lines = execFileSync("ps", ["-A", "-o", "pid=", "-o", "stat="], { encoding: "utf8" }).trim().split("\n");
   const found = lines.map((line) => line.trim().split(/\s+/)).find(([other]) => Number(other) === pid);
   return found?.[1] ?? "";
 }

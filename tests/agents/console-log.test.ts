@@ -27,7 +27,7 @@ test("asks to wait while the disk is behind, every writer for the same relief", 
 test("appends to what is there, and lets nobody else read it", async () => {
   for (const line of ["one", "two"]) {
     const log = new ConsoleLog(join(directory, "deep", "log"), 100);
-    log.write(line);
+    await log.write(line);
     await log.close();
   }
   const path = join(directory, "deep", "log");

@@ -1,12 +1,9 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import type { TurnResult } from "../../src/kernel/agent.ts";
-import { Cleanup, isLiving, killStray, livingInGroup, stateOf } from "./cleanup.ts";
-import { AgentRig, envelope, type Puppet, REPORT, type RunningTurn } from "./rig.ts";
-
-/** How long after its own grace periods a turn may take to settle, on a machine that is busy with other things. */
-const SETTLE_MS = 2_000 + 3_000;
+import { Cleanup, isLiving, livingInGroup, stateOf } from "./cleanup.ts";
+import { AgentRig, envelope, type Puppet, REPORT } from "./rig.ts";
+import { settled, SETTLE_MS, spawnBelow } from "./settled.ts";
 
 let cleanup: Cleanup;
 let rig: AgentRig;
@@ -16,25 +13,6 @@ beforeEach(async () => {
   rig = await AgentRig.open(cleanup);
 });
 afterEach(() => cleanup.run());
-
-/** The result, with the two promises that hold for every turn: it settled in time, and nothing of its group is left. */
-async function settled({ result, puppet }: RunningTurn, within_ms = SETTLE_MS): Promise<TurnResult> {
-  const before = performance.now();
-  const end = await result;
-  expect(performance.now() - before).toBeLessThan(within_ms);
-  expect(livingInGroup(puppet.pid)).toEqual([]);
-  return end;
-}
-
-/** Starts a process below the puppet; if `detached`, outside its group, so that the test must end it. */
-async function spawnBelow(
-  puppet: Puppet,
-  order: { command: string[]; detached: boolean; hold: boolean },
-): Promise<number> {
-  const { pid } = (await puppet.ask({ do: "spawn", ...order }, "spawned")) as { pid: number };
-  cleanup.add(() => killStray(pid));
-  return pid;
-}
 
 async function ignoreSigterm(puppet: Puppet): Promise<void> {
   await puppet.ask({ do: "ignore", signal: "SIGTERM" }, "ignoring");
@@ -65,7 +43,7 @@ describe("an agent that ends badly", () => {
     const { failure, exit } = await settled(turn);
     expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 3 } });
     expect(failure?.message).toContain("exited with code 3");
-    const tail = String(failure?.details?.["stderr_tail"]);
+    const tail = failure?.details?.["stderr_tail"] as string;
     expect(tail.endsWith("cause: ?disk? full")).toBe(true);
     expect(tail).not.toContain("title");
     expect(tail).not.toContain("\ufffd");
@@ -194,7 +172,7 @@ describe("an agent that does not end", () => {
 
   test("after its answer, deaf to SIGTERM and with children, still answers", async () => {
     const turn = await rig.turn({ settings: { answer_grace_ms: 50, kill_grace_ms: 100 }, prepare: ignoreSigterm });
-    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
+    await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
     await turn.puppet.print(REPORT);
     const { failure, answer, exit } = await settled(turn);
     expect(failure).toBeUndefined();
@@ -214,7 +192,7 @@ describe("an agent that does not end", () => {
 
   test("is ended when the turn is cancelled, with its whole group", async () => {
     const turn = await rig.turn();
-    const child = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: false });
+    const child = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: false });
     turn.abort.abort();
     const { failure } = await settled(turn);
     expect(failure?.code).toBe("cancelled");
@@ -345,66 +323,5 @@ describe("an agent that does not take its request", () => {
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     expect((await settled(turn)).failure).toBeUndefined();
-  });
-});
-
-describe("an agent that leaves processes behind", () => {
-  test("in its group, holding its pipes, has them ended and its answer counts", async () => {
-    const turn = await rig.turn();
-    const child = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
-    await turn.puppet.print(REPORT);
-    turn.puppet.tell({ do: "exit", code: 0 });
-    const { failure, answer } = await settled(turn);
-    expect(failure).toBeUndefined();
-    expect(answer).toBeDefined();
-    expect(isLiving(child)).toBe(false);
-  });
-
-  test("in its group, deaf to SIGTERM and holding no pipe, has them killed after a normal exit", async () => {
-    const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
-    const deaf = ["sh", "-c", "trap '' TERM; sleep 600; sleep 600"];
-    const child = await spawnBelow(turn.puppet, { command: deaf, detached: false, hold: false });
-    await turn.puppet.print(REPORT);
-    turn.puppet.tell({ do: "exit", code: 0 });
-    const { failure } = await settled(turn);
-    expect(failure).toBeUndefined();
-    expect(isLiving(child)).toBe(false);
-  });
-
-  test("outside its group, holding its pipes, does not delay the turn", async () => {
-    const turn = await rig.turn();
-    const stray = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
-    await turn.puppet.print(REPORT);
-    turn.puppet.tell({ do: "exit", code: 0 });
-    const { failure, answer } = await settled(turn);
-    expect(failure).toBeUndefined();
-    expect(answer).toBeDefined();
-    expect(isLiving(stray)).toBe(true);
-  });
-
-  test("outside its group, holding its pipes, has answered even without a line feed", async () => {
-    const turn = await rig.turn();
-    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
-    await turn.puppet.print(REPORT.trimEnd());
-    turn.puppet.tell({ do: "exit", code: 0 });
-    expect((await settled(turn)).answer).toBeDefined();
-  });
-
-  test("outside its group, holding its pipes, does not defeat the time limit", async () => {
-    const prepare = async (puppet: Puppet) => {
-      await spawnBelow(puppet, { command: ["sleep", "600"], detached: true, hold: true });
-    };
-    const turn = await rig.turn({ request: { timeout_ms: 50 }, prepare });
-    const { failure } = await settled(turn);
-    expect(failure?.code).toBe("timeout");
-  });
-
-  test("as a daemon without its pipes has simply answered", async () => {
-    const turn = await rig.turn();
-    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
-    await turn.puppet.print(REPORT);
-    turn.puppet.tell({ do: "exit", code: 0 });
-    const { failure } = await settled(turn);
-    expect(failure).toBeUndefined();
   });
 });

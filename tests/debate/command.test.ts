@@ -2,14 +2,10 @@ import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Mode } from "../../src/kernel/mode.ts";
-import { debateMode } from "../../src/modes/debate/mode.ts";
-import { verifySession } from "../../src/runtime/replay.ts";
 import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
-import { value } from "./home.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PROGRAM = join(import.meta.dirname, "children", "bosun.ts");
+const PROGRAM = join(ROOT, "src", "cli.ts");
 const ROLES = join(ROOT, "examples", "debate-roles.json");
 
 const cleanup = new Cleanup();
@@ -27,32 +23,32 @@ interface Ended {
   readonly stderr: string;
 }
 
-/** `bosun debate …` in the folder that holds `examples/`. */
-function debate(...words: readonly string[]): Promise<Ended> {
+/** `bosun …` in the folder that holds `examples/`. */
+function bosun(...words: readonly string[]): Promise<Ended> {
   const env = { PATH: process.env["PATH"], HOME: home };
   return new Promise((resolve) => {
-    execFile(
-      process.execPath,
-      [PROGRAM, "--home", home, "debate", ...words],
-      { cwd: ROOT, env },
-      (error, stdout, stderr) => {
-        resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
-      },
-    );
+    execFile(process.execPath, [PROGRAM, "--home", home, ...words], { cwd: ROOT, env }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
+    });
   });
+}
+
+function debate(...words: readonly string[]): Promise<Ended> {
+  return bosun("debate", QUESTION, ...words);
 }
 
 const QUESTION = "Python or Go for microservices?";
 const SEATS = ["--roles", ROLES, "--agents", "python,go,architect", "--judge", "judge"];
 const CONCLUSION = "Go on the request path, Python for data work, one pipeline for both.";
 
-function proof(session_id: string) {
-  return value(verifySession(join(home, "logs", session_id), new Map([["debate", debateMode as Mode<unknown>]])));
+/** What the session's files prove, with the modes of the program itself. */
+async function proof(session_id: string): Promise<unknown> {
+  return JSON.parse((await bosun("replay", session_id, "--verify", "--json")).stdout);
 }
 
 describe("bosun debate", () => {
   it("carries out the example: ends when nobody moves, prints the verdict, and keeps it in the final report", async () => {
-    const ended = await debate(QUESTION, ...SEATS, "--rounds", "5", "--until", "stable", "--session", "d-example");
+    const ended = await debate(...SEATS, "--rounds", "5", "--until", "stable", "--session", "d-example");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(CONCLUSION);
     const report = JSON.parse(readFileSync(join(home, "sessions", "d-example", "final_report.json"), "utf8"));
@@ -68,11 +64,11 @@ describe("bosun debate", () => {
         debaters: [{ role_id: "python" }, { role_id: "go" }, { role_id: "architect" }],
       },
     });
-    expect(proof("d-example")).toMatchObject({ ok: true, completeness: "closed", decisions: "ok" });
+    expect(await proof("d-example")).toMatchObject({ ok: true, completeness: "closed", decisions: "ok" });
   });
 
   it("has three rounds if nobody says how many", async () => {
-    const ended = await debate(QUESTION, ...SEATS, "--json");
+    const ended = await debate(...SEATS, "--json");
     const lines = ended.stdout
       .trimEnd()
       .split("\n")
@@ -87,7 +83,7 @@ describe("bosun debate", () => {
     for (const role of crew.roles) role.type = role.role_id === "judge" || role.role_id === "go" ? "manager" : "worker";
     writeFileSync(roles, JSON.stringify(crew));
     const seats = ["--roles", roles, "--agents", "python, go", "--judge", "judge"];
-    const ended = await debate(QUESTION, ...seats, "--rounds", "1", "--session", "d-seats");
+    const ended = await debate(...seats, "--rounds", "1", "--session", "d-seats");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     const opened = JSON.parse(readFileSync(join(home, "logs", "d-seats", "000001-session_opened.json"), "utf8"));
     expect(opened.payload.roles.map(({ role_id, type }: { role_id: string; type: string }) => [role_id, type])).toEqual(
@@ -97,7 +93,7 @@ describe("bosun debate", () => {
         ["judge", "manager"],
       ],
     );
-    expect(proof("d-seats").ok).toBe(true);
+    expect(await proof("d-seats")).toMatchObject({ ok: true });
   });
 
   it.each([
@@ -107,7 +103,7 @@ describe("bosun debate", () => {
     ["no such workspace", ["--agents", "python,go", "--judge", "judge", "--cwd", "/no/such/place"], "/no/such/place"],
     ["an id that is no folder's name", ["--agents", "python,go", "--judge", "judge", "--session", "../up"], "../up"],
   ])("refuses %s before it makes anything", async (_, words, message) => {
-    const ended = await debate(QUESTION, "--roles", ROLES, ...words);
+    const ended = await debate("--roles", ROLES, ...words);
     expect(ended.stderr).toContain(message);
     expect({ code: ended.code, stdout: ended.stdout, home: existsSync(home) }).toEqual({
       code: 2,

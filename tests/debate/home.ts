@@ -19,7 +19,7 @@ import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { INPUT } from "./stage.ts";
 
-export const SESSION = "s-debate";
+const SESSION = "s-debate";
 
 const CLI: Agent = cliAgent({
   launcher: embeddedLauncher(),
@@ -86,7 +86,7 @@ export function proofOf(home: string): Proof {
 }
 
 /** Everything that stands in the session's log, in order. */
-export function logOf(home: string): LogRecord[] {
+function logOf(home: string): LogRecord[] {
   const folder = join(home, "logs", SESSION);
   return readdirSync(folder)
     .filter((name) => /^\d{6}-/.test(name))

@@ -52,7 +52,7 @@ async function takeTurn(
   const { timeout_ms, idle_timeout_ms } = request;
   const { kill_grace_ms, answer_grace_ms, max_output_bytes } = settings;
   const limits: RunLimits = { timeout_ms, idle_timeout_ms, kill_grace_ms, answer_grace_ms, max_output_bytes };
-  const reader = new EnvelopeReader(request, context.emit, settings.redact);
+  const reader = new EnvelopeReader(request, (event) => context.emit(event), settings.redact);
   const listener = new TurnListener(request, context, settings, reader, () => run.answered());
   const run = new SupervisedRun(launched.value, limits, listener, context.signal);
 

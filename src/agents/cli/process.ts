@@ -201,13 +201,12 @@ async function groupGone(launched: Launched, within_ms: number): Promise<boolean
  * the pipes get one poll more before the time counts as passed.
  */
 async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  const timer = new AbortController();
-  const passed = delay(ms, false, { signal: timer.signal }).then(
-    () => nextPoll(false),
-    () => false,
-  );
+  let timer: NodeJS.Timeout | undefined;
+  const passed = new Promise<boolean>((resolve) => {
+    timer = setTimeout(() => setImmediate(resolve, false), ms);
+  });
   const settled = await Promise.race([promise.then(() => true), passed]);
-  timer.abort();
+  clearTimeout(timer);
   return settled;
 }
 

@@ -17,7 +17,7 @@ export interface DebateInput {
 export const DEFAULT_ROUNDS = 3;
 export const MAX_ROUNDS = 20;
 /** With every opinion of the longest debate, a judge's transcript stays within what a request may hold. */
-export const MAX_DEBATERS = 100;
+const MAX_DEBATERS = 100;
 
 type KnownRole = Pick<Role, "role_id" | "type">;
 

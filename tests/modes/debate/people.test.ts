@@ -91,6 +91,13 @@ describe("cancel", () => {
     expect(rig.command({ command: "cancel", ticket_id: "architect" }).disposition).toBe("refused");
   });
 
+  it("of a debater that waits for its next try takes its timer back", () => {
+    const rig = opened();
+    rig.fail("go");
+    const { step } = rig.command({ command: "cancel", ticket_id: "go" });
+    expect(step.commands).toEqual([{ do: "clear_timer", timer_id: "retry:go" }]);
+  });
+
   it("of one debater while the session is stopped lets the debate go on when it is resumed", () => {
     const rig = opened();
     rig.opinion("python", "p");
@@ -128,6 +135,14 @@ describe("stopping and going on", () => {
     expect(rig.engine.state).toEqual(before);
     expect(rig.turnOf("python")).toMatchObject({ status: "offered", run: 2 });
     expect(rig.turnOf("architect")).toMatchObject({ status: "offered", run: 1 });
+  });
+
+  it("by a dead scheduler after an orderly stop goes on too", () => {
+    const rig = opened();
+    rig.stop("signal");
+    rig.recover(true);
+    expect(rig.recover(false).disposition).toBe("applied");
+    expect(rig.phase).toBe("debating");
   });
 
   it("without anything to go on with ends it as failed", () => {

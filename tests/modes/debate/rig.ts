@@ -14,14 +14,14 @@ import { instant, milliseconds } from "../../../src/protocol/timestamp.ts";
 /** Not in the order of the alphabet: rows come back in that one, and must not decide anything. */
 export const DEBATERS = ["python", "go", "architect"] as const;
 
-export const ROLES = [
+const ROLES = [
   ...DEBATERS.map((role_id) => ({ role_id, type: "participant" })),
   { role_id: "judge", type: "participant" },
   { role_id: "boss", type: "manager" },
   { role_id: "hand", type: "worker" },
 ];
 
-export const INPUT = { topic: "Python or Go?", debaters: [...DEBATERS], judge: "judge", rounds: 2 };
+const INPUT = { topic: "Python or Go?", debaters: [...DEBATERS], judge: "judge", rounds: 2 };
 
 /** A debate's rules driven by facts, without a runtime; every step is held against what must always be so. */
 export class DebateRig {

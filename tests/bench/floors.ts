@@ -1,0 +1,73 @@
+import { hash } from "node:crypto";
+import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+
+/** The bare work that no scheduler with the same promises can leave out: as many records, as large, in as many commits. */
+export interface FloorOrder {
+  readonly home: string;
+  readonly tickets: number;
+  readonly records: number;
+  readonly commits: number;
+  readonly bytes_per_record: number;
+  readonly files: boolean;
+}
+
+/**
+ * For each record: its text made, its hash chained, its row inserted, a row of state replaced; durable by group; with `files` one
+ * file written and renamed. No rules, no agents, no dependencies. In ms.
+ */
+export function writeFloor(order: FloorOrder): { readonly working: number } {
+  const { home, tickets, records, commits, bytes_per_record, files } = order;
+  const database = new SqliteDatabase(join(home, "floor.db"));
+  database.pragma("journal_mode = WAL");
+  database.pragma("synchronous = FULL");
+  database.exec(`
+    CREATE TABLE record (sequence INTEGER PRIMARY KEY, line TEXT NOT NULL) STRICT;
+    CREATE TABLE state (id INTEGER PRIMARY KEY, value TEXT NOT NULL) STRICT`);
+  const insert = database.prepare("INSERT INTO record VALUES (?, ?)");
+  const replace = database.prepare("INSERT OR REPLACE INTO state VALUES (?, ?)");
+  const folder = join(home, "floor");
+  if (files) mkdirSync(folder);
+  const group = Math.max(1, Math.round(records / commits));
+  const text = "x".repeat(Math.max(0, bytes_per_record - 150));
+  let previous = "";
+  const began = performance.now();
+  for (let sequence = 1; sequence <= records; ) {
+    const lines: [sequence: number, line: string][] = [];
+    database.exec("BEGIN IMMEDIATE");
+    for (let n = 0; n < group && sequence <= records; n++, sequence++) {
+      const ticket = sequence % tickets;
+      const line = JSON.stringify({ sequence, previous, ticket, payload: { text } });
+      previous = hash("sha256", line);
+      insert.run(sequence, line);
+      replace.run(ticket, `{"ticket":${ticket},"sequence":${sequence},"status":"in_progress"}`);
+      lines.push([sequence, line]);
+    }
+    database.exec("COMMIT");
+    if (!files) continue;
+    for (const [number, line] of lines) {
+      writeFileSync(join(folder, ".new"), line);
+      renameSync(join(folder, ".new"), join(folder, `${number}.json`));
+    }
+  }
+  const working = performance.now() - began;
+  database.close();
+  return { working };
+}
+
+/** What every check of a log must at least do: read each file, parse it, hash it. In ms. */
+export function readFloor(folder: string): { readonly working: number; readonly records: number; readonly bytes: number } {
+  const began = performance.now();
+  let records = 0;
+  let bytes = 0;
+  for (const name of readdirSync(folder).sort()) {
+    if (!name.endsWith(".json")) continue;
+    const text = readFileSync(join(folder, name), "utf8");
+    JSON.parse(text);
+    hash("sha256", text);
+    records += 1;
+    bytes += text.length;
+  }
+  return { working: performance.now() - began, records, bytes };
+}

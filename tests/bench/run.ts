@@ -1,0 +1,46 @@
+/**
+ * `npm run bench [-- ARM… --quick --rounds N --profile DIRECTORY]`: measures this machine, Bosun and the floor below it in the
+ * same run. Absolute figures say little; the ratios say what Bosun costs. Nothing here is asserted by a test.
+ */
+import os from "node:os";
+import { parseArgs } from "node:util";
+import type { Extent } from "./measure.ts";
+
+const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) => Promise<void> }>>> = {
+  tickets: () => import("./tickets.ts"),
+  dag: () => import("./dag.ts"),
+  startup: () => import("./startup.ts"),
+  replay: () => import("./replay.ts"),
+  resume: () => import("./resume.ts"),
+};
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    quick: { type: "boolean", default: false },
+    rounds: { type: "string" },
+    profile: { type: "string" },
+    /** For the processes this one starts: the name of the work; its input is the one argument. */
+    work: { type: "string" },
+  },
+});
+
+if (values.work !== undefined) {
+  const { doWork } = await import("./work.ts");
+  await doWork(values.work, positionals[0] ?? "{}");
+} else {
+  const names = positionals.length > 0 ? positionals : Object.keys(ARMS);
+  const unknown = names.filter((name) => !(name in ARMS));
+  if (unknown.length > 0) {
+    console.error(`There is no benchmark "${unknown.join('", "')}". There are: ${Object.keys(ARMS).join(", ")}.`);
+    process.exit(2);
+  }
+  const extent: Extent = {
+    quick: values.quick,
+    rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
+    profile: values.profile,
+  };
+  const load = os.loadavg()[0]?.toFixed(1);
+  console.log(`Node ${process.version}, ${os.cpus().length} processors, load ${load}; medians of ${extent.rounds} rounds`);
+  for (const name of names) await (await ARMS[name]?.())?.measure(extent);
+}

@@ -1,0 +1,187 @@
+import { join } from "node:path";
+import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { cliAgent } from "../../src/agents/cli/agent.ts";
+import { scriptedAgent } from "../../src/agents/scripted.ts";
+import type { Agent } from "../../src/kernel/agent.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { systemClock } from "../../src/runtime/clock.ts";
+import { createSession } from "../../src/runtime/open.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+
+export const SESSION = "bench";
+
+/** How the tasks of a measured plan depend on one another: `tasks` in `layers` equal layers, each on two of the layer before. */
+export interface Shape {
+  readonly tasks: number;
+  readonly layers: number;
+}
+
+/** Names a task by its layer and its place there. */
+export function taskName(layer: number, place: number): string {
+  return `t${layer}-${place}`;
+}
+
+/** The tasks that task `place` of a layer of `width` waits for: the same place and the next one of the layer before. */
+export function waitsFor(layer: number, place: number, width: number): string[] {
+  if (layer === 0) return [];
+  return [...new Set([place, (place + 1) % width])].map((before) => taskName(layer - 1, before));
+}
+
+function planOf({ tasks, layers }: Shape): JsonObject {
+  const width = tasks / layers;
+  const planned = Array.from({ length: layers }, (_, layer) =>
+    Array.from({ length: width }, (_, place) => ({
+      task_id: taskName(layer, place),
+      description: `Do part ${place} of step ${layer}`,
+      dependencies: waitsFor(layer, place, width),
+      instruction: { summary: `Do part ${place} of step ${layer} and say what came of it` },
+    })),
+  );
+  return { summary: "A plan to be measured", tasks: planned.flat() };
+}
+
+const MANAGER: Role = { role_id: "manager", type: "manager", backend: "scripted", max_instances: 64 };
+const WORKER: Role = { role_id: "worker", type: "worker", backend: "scripted", supports_multiple_instances: true };
+
+/** What a finished session is measured by. Times in ms, memory in MiB. */
+export interface Finished {
+  /** From the end of planning (the first turn of an agent) to the end of the session. */
+  readonly working: number;
+  /** From the start of the session to that first turn: the plan of all tasks recorded, checked and made tickets of. */
+  readonly planning: number;
+  readonly records: number;
+  readonly commits: number;
+  readonly record_bytes: number;
+  /** Cost of the last tenth of the tickets over that of the first. */
+  readonly last_over_first: number;
+  readonly rss_peak: number;
+  readonly rss_planned: number;
+}
+
+export interface SessionOrder {
+  readonly home: string;
+  readonly shape: Shape;
+  readonly max_workers: number;
+  /** One file for each record, as users have it. */
+  readonly files: boolean;
+  /** A program that speaks the envelope dialect; without one the workers are functions in the process. */
+  readonly worker?: readonly string[];
+  /** Leaves the session when so many tickets are done: by an orderly stop, or killed in the middle. */
+  readonly leave?: { readonly after: number; readonly killed: boolean };
+}
+
+/** Runs a whole session whose manager, and unless told otherwise its workers, are functions in this process. */
+export async function runSession(order: SessionOrder): Promise<Finished> {
+  const { home, shape, max_workers, files, worker, leave } = order;
+  const opened = openStore(home);
+  if (!opened.ok) throw new Error(opened.error.message);
+  const store = opened.value;
+  const launcher = embeddedLauncher();
+  const config: ResolvedConfiguration = {
+    ...CONFIGURATION_DEFAULTS,
+    max_workers,
+    plan_approval: "never",
+    budget: { turns: Number.MAX_SAFE_INTEGER, wall_s: 86_400 },
+  };
+  let commits = 0;
+  let record_bytes = 0;
+  let first = 0;
+  let rss_planned = 0;
+  const marks: number[] = [];
+  const tenth = Math.max(1, Math.floor(shape.tasks / 10));
+  let reviews = 0;
+  const began = performance.now();
+  const noteFirst = () => {
+    if (first !== 0) return;
+    first = performance.now();
+    rss_planned = process.memoryUsage.rss() / 2 ** 20;
+  };
+  const manager = scriptedAgent(() => {
+    reviews += 1;
+    if (reviews % tenth === 0) marks.push(performance.now());
+    if (leave && reviews === leave.after) {
+      if (leave.killed) process.kill(process.pid, "SIGKILL");
+      else session.stop("signal", "left for a later run");
+    }
+    return { payload_type: "review", payload: { decision: "approved", notes: "It is what was asked for." } };
+  });
+  const hands: Agent = worker
+    ? cliAgent({
+        launcher,
+        settings: {
+          kill_grace_ms: 1_000,
+          answer_grace_ms: 1_000,
+          max_line_bytes: config.max_line_bytes,
+          max_output_bytes: config.max_output_bytes,
+          environment: process.env,
+          redact: (text) => text,
+        },
+      })
+    : scriptedAgent(() => ({
+        payload_type: "report",
+        payload: { status: "completed", summary: "Done as instructed.", outputs: ["one line of output"] },
+      }));
+  const made = await createSession(
+    {
+      home,
+      store: {
+        ...store,
+        commit(lease, commit) {
+          commits += 1;
+          for (const record of commit.records) record_bytes += record.line.length;
+          return store.commit(lease, commit);
+        },
+      },
+      clock: systemClock,
+      launcher,
+      version: "0.0.0",
+      files,
+      agentFor: (role) => {
+        noteFirst();
+        return role.type === "manager" ? manager : hands;
+      },
+    },
+    scheduleMode,
+    {
+      session_id: SESSION,
+      requirement: "Measure the scheduler",
+      input: { plan_given: true },
+      config,
+      roles: [MANAGER, worker ? { ...WORKER, backend: "cli", cli_command: [...worker] } : WORKER],
+      workspace: home,
+      started_by: { user: "bench", host: "localhost", via: "cli" },
+      facts: [
+        { payload_type: "requirement", payload: { text: "Measure the scheduler" } },
+        { payload_type: "plan", payload: planOf(shape) },
+      ],
+    },
+  );
+  if (!made.ok) throw new Error(made.error.message);
+  const session = made.value;
+  const end = await session.run({ waitForPeople: false });
+  const ended = performance.now();
+  store.close();
+  if (!end.ok) throw new Error(end.error.message);
+  if (!leave && !(end.value.kind === "closed" && end.value.outcome === "done")) {
+    throw new Error(`the session ended otherwise than done: ${JSON.stringify(end.value)}`);
+  }
+  const last = (marks[9] ?? ended) - (marks[8] ?? first);
+  return {
+    working: ended - first,
+    planning: first - began,
+    records: session.sequence,
+    commits,
+    record_bytes,
+    last_over_first: last / ((marks[0] ?? ended) - first),
+    rss_peak: process.resourceUsage().maxRSS / 1024,
+    rss_planned,
+  };
+}
+
+/** The folder of the measured session's log. */
+export function logFolder(home: string): string {
+  return join(home, "logs", SESSION);
+}

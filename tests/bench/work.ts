@@ -1,0 +1,37 @@
+import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import type { Mode } from "../../src/kernel/mode.ts";
+import { verifyFolder } from "../../src/log/verify.ts";
+import { verifySession } from "../../src/runtime/replay.ts";
+import { type FloorOrder, readFloor, writeFloor } from "./floors.ts";
+import { runSession, type SessionOrder } from "./sessions.ts";
+
+/** What a check of a log folder is measured by: ms, and MiB at the peak. */
+export interface Checked {
+  readonly working: number;
+  readonly rss_peak: number;
+}
+
+/** The measured work that gets a process of its own; each gives what is printed as its one line of JSON. */
+const WORK: Readonly<Record<string, (input: never) => unknown>> = {
+  session: (order: SessionOrder) => runSession(order),
+  "write-floor": (order: FloorOrder) => writeFloor(order),
+  "read-floor": ({ folder }: { folder: string }) => readFloor(folder),
+  chain: ({ folder }: { folder: string }) => checked(() => verifyFolder(folder)),
+  replay: ({ folder }: { folder: string }) =>
+    checked(() => verifySession(folder, new Map([["schedule", scheduleMode as unknown as Mode<unknown>]]))),
+};
+
+function checked(check: () => { ok: boolean; value?: { ok: boolean; problems: readonly unknown[] } }): Checked {
+  const began = performance.now();
+  const proof = check();
+  const working = performance.now() - began;
+  if (!proof.ok || proof.value?.ok !== true) throw new Error(`the log does not hold: ${JSON.stringify(proof)}`);
+  return { working, rss_peak: process.resourceUsage().maxRSS / 1024 };
+}
+
+/** Does one piece of work in this process and prints its figures. */
+export async function doWork(name: string, input: string): Promise<void> {
+  const work = WORK[name];
+  if (work === undefined) throw new Error(`there is no measured work "${name}"`);
+  console.log(JSON.stringify(await work(JSON.parse(input) as never)));
+}

@@ -1,0 +1,153 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterEach } from "vitest";
+
+export const ROOT = resolve(import.meta.dirname, "..", "..");
+const CLI = join(ROOT, "src", "cli.ts");
+
+/** What a command left. */
+export interface Done {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that still runs. */
+export interface Running {
+  readonly child: ChildProcess;
+  readonly done: Promise<Done>;
+  stdout(): string;
+  stderr(): string;
+}
+
+/** A scratch place for one test: a home, a workspace, and the command line in it. */
+export interface Rig {
+  readonly home: string;
+  readonly workspace: string;
+  readonly environment: Readonly<Record<string, string>>;
+  /** Writes a file beside home and workspace, and gives its path. */
+  write(name: string, content: string): string;
+  run(args: readonly string[], more?: { readonly input?: string; readonly env?: Record<string, string> }): Promise<Done>;
+  start(args: readonly string[]): Running;
+  /** Runs, and parses the one JSON value on stdout. */
+  json<T>(args: readonly string[]): Promise<T>;
+  /** The names of the sessions that have left anything. */
+  sessions(): string[];
+}
+
+const rigs: string[] = [];
+const children = new Set<ChildProcess>();
+
+afterEach(async () => {
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all([...children].map((child) => until("the command to end", () => child.exitCode !== null || child.signalCode !== null)));
+  children.clear();
+  for (const directory of rigs.splice(0)) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+});
+
+export function rig(): Rig {
+  const directory = mkdtempSync(join(tmpdir(), "bosun-commands-"));
+  rigs.push(directory);
+  const home = join(directory, "home");
+  const workspace = join(directory, "workspace");
+  mkdirSync(workspace);
+  const environment: Record<string, string> = {
+    PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
+    HOME: directory,
+    XDG_STATE_HOME: join(directory, "state"),
+    XDG_CONFIG_HOME: join(directory, "config"),
+    TMPDIR: tmpdir(),
+    LANG: "C.UTF-8",
+  };
+  const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
+    const child = spawn(process.execPath, [CLI, "--home", home, ...args], { cwd: workspace, env: { ...environment, ...env } });
+    children.add(child);
+    let stdout = "";
+    let stderr = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+    child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    child.stdin.on("error", () => {});
+    child.stdin.end(input);
+    const done = new Promise<Done>((settle) => {
+      child.once("close", (code, signal) => {
+        children.delete(child);
+        settle({ code, signal, stdout, stderr });
+      });
+    });
+    return { child, done, stdout: () => stdout, stderr: () => stderr };
+  };
+  return {
+    home,
+    workspace,
+    environment,
+    write(name, content) {
+      const file = join(directory, name);
+      mkdirSync(dirname(file), { recursive: true });
+      writeFileSync(file, content);
+      return file;
+    },
+    run: (args, { input, env } = {}) => start(args, env, input).done,
+    start: (args) => start(args),
+    async json<T>(args: readonly string[]) {
+      const { stdout, stderr, code } = await start(args).done;
+      if (stdout.trim() === "") throw new Error(`no output, exit ${code}: ${stderr}`);
+      return JSON.parse(stdout) as T;
+    },
+    sessions: () => (existsSync(join(home, "sessions")) ? readdirSync(join(home, "sessions")) : []),
+  };
+}
+
+/** Waits for a condition, looking often; fails by name when it does not come. */
+export async function until(what: string, condition: () => boolean | Promise<boolean>, within_ms = 20_000): Promise<void> {
+  const deadline = performance.now() + within_ms;
+  while (!(await condition())) {
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    await delay(15);
+  }
+}
+
+/** A manager and a worker that are no part of the product, in Python and in shell. */
+export function foreignCrew(): string[] {
+  const agents = join(ROOT, "examples", "agents");
+  return ["--manager", `python3 ${join(agents, "manager.py")}`, "--worker", `sh ${join(agents, "worker.sh")}`];
+}
+
+/** A plan file of tasks that each run one shell line. */
+export interface TinyTask {
+  readonly task_id: string;
+  readonly shell: string;
+  readonly dependencies?: readonly string[];
+  readonly more?: object;
+}
+
+export function tinyPlan(tasks: readonly TinyTask[], more: object = {}): string {
+  return JSON.stringify({
+    requirement: "Write some files.",
+    summary: "One file for each task.",
+    tasks: tasks.map(({ task_id, shell, dependencies, more: own }) => ({
+      task_id,
+      description: `Do ${task_id}`,
+      ...(dependencies ? { dependencies } : {}),
+      instruction: { summary: `Do ${task_id}`, steps: [{ text: task_id, shell }] },
+      ...own,
+    })),
+    ...more,
+  });
+}
+
+/** One question whose answer ends up in a file. */
+export const ASKING = {
+  questions: [{ question_id: "name", text: "Whose name?", why: "It is written down.", options: ["Ada", "Bob"], default: "Ada" }],
+};
+
+/** The id of the only session there is. */
+export async function onlySession(of: Rig): Promise<string> {
+  const listed = await of.json<{ session_id: string }[]>(["status", "--all", "--json"]);
+  const [only, another] = listed;
+  if (only === undefined || another !== undefined) throw new Error(`there are ${listed.length} sessions`);
+  return only.session_id;
+}

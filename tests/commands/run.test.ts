@@ -1,0 +1,111 @@
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { ASKING, foreignCrew, onlySession, rig, tinyPlan } from "./rig.ts";
+
+const WRITE = tinyPlan([{ task_id: "write", shell: "echo hello > out.txt", more: { acceptance_criteria: [{ text: "it is there", command: ["test", "-s", "out.txt"] }] } }]);
+
+describe("bosun run", () => {
+  it("carries a requirement to its end with agents that are no part of the product", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "Do the thing", ...foreignCrew(), "--unanswered", "default"]);
+    expect(ran.stderr).toBe("");
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toMatch(/^\d\d:\d\d:\d\d\.\d{3} s-[a-z2-9]{6} outline {10}awaiting_review -> done/m);
+    expect(ran.stdout).toContain("4 of 4 tickets done");
+    const [session_id = ""] = here.sessions();
+    expect(ran.stdout).toContain(join(here.home, "sessions", session_id, "final_report.md"));
+    expect(ran.stdout).toContain(`bosun replay ${session_id} --verify`);
+    expect(existsSync(join(here.workspace, "page.txt"))).toBe(true);
+  });
+
+  it("reads the requirement from standard input, for - as for --file -", async () => {
+    const here = rig();
+    for (const args of [["-"], ["--file", "-"]]) {
+      const ran = await here.run(["run", ...args, "--plan", here.write("plan.json", WRITE), "--json"], { input: "  Say hello.\n" });
+      expect(ran.code).toBe(0);
+      expect(JSON.parse(ran.stdout.split("\n")[0] ?? "")).toMatchObject({ type: "hello", requirement: "Say hello." });
+    }
+  });
+
+  it("takes the plan file's own requirement when none is given, and keeps its own copy of the file", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", WRITE);
+    const stopped = await here.run(["run", "--plan", plan, "--budget-turns", "1"]);
+    expect(stopped.code).toBe(5);
+    rmSync(plan);
+    const session_id = await onlySession(here);
+    const status = await here.json<{ requirement: string }>(["status", session_id, "--json"]);
+    expect(status.requirement).toBe("Write some files.");
+    const ended = await here.run(["resume", "--budget-turns", "50"]);
+    expect(ended.stderr).toBe("");
+    expect(ended.code).toBe(0);
+  });
+
+  it("exits with 5 at a limit, tells how to go on, and stops again where the limit is not raised", async () => {
+    const here = rig();
+    const args = ["run", "--plan", here.write("plan.json", WRITE), "--budget-turns", "2"];
+    const stopped = await here.run(args);
+    expect(stopped.code).toBe(5);
+    const session_id = await onlySession(here);
+    expect(stopped.stdout).toContain(`bosun resume ${session_id} --budget-turns 4`);
+    expect((await here.run(["resume"])).code).toBe(5);
+    expect((await here.run(["resume", "--budget-turns", "20"])).code).toBe(0);
+  });
+
+  it("exits with 1 when a ticket fails, and names the ticket to try again", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "bad", shell: "test -e mended", more: { metadata: { playbook: { on_error: "give_up" } } } }]);
+    const failed = await here.run(["run", "--plan", here.write("plan.json", plan), ...quick(here)]);
+    expect(failed.code).toBe(1);
+    const session_id = await onlySession(here);
+    expect(failed.stdout).toContain(`bosun retry ${session_id} bad`);
+    here.write("workspace/mended", "");
+    const again = await here.run(["retry", "bad"]);
+    expect(again.stderr).toBe("");
+    expect(again.code).toBe(0);
+    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("plays a person's own plan with a manager of their own, without asking for another", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...foreignCrew(), "--json"]);
+    expect(ran.code).toBe(0);
+    const records = ran.stdout.trim().split("\n").map((line) => JSON.parse(line) as { payload_type?: string; source?: string; target?: string; record?: { ticket_id?: string } });
+    expect(records.filter((record) => record.payload_type === "plan").map((record) => record.source)).toEqual(["user"]);
+    expect(records.find((record) => record.payload_type === "turn_request")?.record?.ticket_id).toBe("write");
+  });
+
+  it("goes on with a session of the same id and inputs, and refuses other inputs by name", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", WRITE);
+    const other = here.write("other.json", WRITE.replace("hello", "bye"));
+    const args = ["run", "--plan", plan, "--session", "mine", "--budget-turns"];
+    expect((await here.run([...args, "1"])).code).toBe(5);
+    const refused = await here.run(["run", "--plan", other, "--session", "mine", "--budget-turns", "1"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain("The session mine is there already, and was begun with another plan.");
+    expect((await here.run([...args, "1"])).code).toBe(5);
+    expect((await here.run(["resume", "mine", "--budget-turns", "50"])).code).toBe(0);
+    const records = readdirSync(join(here.home, "logs", "mine")).length;
+    const closed = await here.run([...args, "1"]);
+    expect(closed.code).toBe(0);
+    expect(closed.stdout).toContain("mine is done");
+    expect(readdirSync(join(here.home, "logs", "mine"))).toHaveLength(records);
+  });
+
+  it("asks nothing where an answer was given beforehand, and records who gave it", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
+    const ran = await here.run(["run", "--plan", here.write("plan.json", plan), "--answer", "name=Eve Ø'q", "--json"]);
+    expect(ran.code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve Ø'q\n");
+    const answered = ran.stdout.split("\n").find((line) => line.includes('"payload_type":"clarification_response"'));
+    expect(JSON.parse(answered ?? "{}")).toMatchObject({ source: "user", record: { actor: { via: "cli" } } });
+  });
+});
+
+/** Settings under which failing is quick. */
+function quick(here: ReturnType<typeof rig>): string[] {
+  return ["--config", here.write("config.json", JSON.stringify({ max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 }))];
+}

@@ -1,0 +1,214 @@
+import { describe, expect, it, test } from "vitest";
+import { asking, COMPLETED, INSTRUCTION, Scene, type SceneOptions, task } from "./rig.ts";
+
+function instructed(options: SceneOptions = {}): Scene {
+  return new Scene(options).planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION);
+}
+
+/** The worker fails until its retries are spent. */
+function spent(scene: Scene): Scene {
+  return scene.fails("a").fires("retry:a").fails("a").fires("retry:a").fails("a");
+}
+
+describe("work that fails", () => {
+  test.each(["timeout", "idle_timeout", "agent_failed", "no_answer", "malformed_output", "output_limit"])("%s blocks the ticket, says why, and is tried again", (code) => {
+    const scene = instructed().fails("a", code);
+    expect(scene.moved).toEqual([`a: in_progress -work_stopped-> blocked (${code})`]);
+    expect(scene.open).toEqual(["manager ticket b", "retry:a in 1000 ms"]);
+    scene.fires("retry:a");
+    expect(scene.moved).toEqual(["a: blocked -retry-> in_progress"]);
+    expect(scene.open).toEqual(["manager ticket b", "worker instruction a"]);
+  });
+
+  it("counts the same when the worker reports an error, or answers with one", () => {
+    const reported = instructed().says("a", "report", { status: "error", issues: ["no disk"] });
+    expect(reported.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)"]);
+    const answered = instructed().says("a", "error", { code: "conflict", message: "Somebody else is at it" });
+    expect(answered.moved).toEqual(["a: in_progress -work_stopped-> blocked (conflict)"]);
+    for (const scene of [reported, answered]) expect(scene.open).toContain("retry:a in 1000 ms");
+  });
+
+  it("waits twice as long each time, and never longer than a minute", () => {
+    const scene = instructed({ config: { max_retries: 8 } });
+    const waits: string[] = [];
+    for (let attempt = 1; attempt <= 8; attempt++) {
+      scene.fails("a");
+      waits.push(...scene.open.filter((line) => line.startsWith("retry:a")));
+      scene.fires("retry:a");
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => `retry:a in ${seconds}000 ms`));
+  });
+
+  it("goes to the manager when the retries are spent, while the ticket stays blocked", () => {
+    const scene = spent(instructed());
+    expect([scene.moved, scene.open]).toEqual([["a: in_progress -work_stopped-> blocked (agent_failed)"], ["manager error a", "manager ticket b"]]);
+    expect(scene.ticket("a").attempt).toBe(3);
+    scene.admit("a");
+    expect(scene.status("a")).toBe("blocked (agent_failed)");
+  });
+
+  it("has no retries where none are configured", () => {
+    expect(instructed({ config: { max_retries: 0 } }).fails("a").open).toContain("manager error a");
+  });
+
+  it("starts afresh with the manager's new instruction", () => {
+    const scene = spent(instructed()).says("a", "instruction", { summary: "Differently" });
+    expect(scene.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
+    expect(spent(scene).open).toContain("manager error a");
+    expect(scene.ticket("a").attempt).toBe(6);
+  });
+
+  it("is given up after max_escalations, without asking the manager again", () => {
+    const scene = spent(instructed());
+    for (let round = 0; round < 2; round++) spent(scene.says("a", "instruction", INSTRUCTION));
+    expect(scene.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)", "a: blocked -retries_exceeded-> error (agent_failed)"]);
+    expect(scene.open).toEqual(["manager ticket b"]);
+  });
+
+  it("is given up when the manager answers with an error, keeping the reason of the work", () => {
+    const scene = instructed({ config: { max_retries: 0 } }).fails("a", "timeout").says("a", "error", { code: "agent_failed", message: "Hopeless" });
+    expect(scene.moved).toEqual(["a: blocked -retries_exceeded-> error (timeout)"]);
+    expect(scene.open).toEqual(["manager ticket b"]);
+  });
+
+  it("may make the manager ask the person first", () => {
+    const scene = spent(instructed()).says("a", "clarification", asking("q"));
+    expect([scene.status("a"), scene.open]).toEqual(["blocked (agent_failed)", ["ask questions c1", "manager ticket b"]]);
+    expect(scene.answers({ q: "Use the other disk" }).open).toEqual(["manager error a", "manager ticket b"]);
+  });
+
+  it("keeps no stale failure for what is asked later", () => {
+    const scene = instructed().fails("a", "timeout", { details: { exit_code: 9 } }).fires("retry:a");
+    scene.says("a", "report", { status: "blocked" });
+    expect(scene.draft("a").message.payload).not.toHaveProperty("details");
+  });
+
+  it("is tried again at once when the person says so", () => {
+    const scene = instructed().fails("a").command("retry", "a");
+    expect(scene.moved).toEqual(["a: blocked -retry-> in_progress"]);
+    expect(scene.open).toEqual(["manager ticket b", "worker instruction a"]);
+    expect(scene.fires("retry:a").last.disposition).toBe("late");
+  });
+});
+
+describe("a worker that is stuck", () => {
+  it("asks, and the manager answers with an instruction", () => {
+    const scene = instructed().says("a", "report", { status: "blocked", questions: asking("where").questions });
+    expect(scene.moved).toEqual(["a: in_progress -report_blocked-> blocked (needs_input)"]);
+    expect(scene.open).toEqual(["manager report a", "manager ticket b"]);
+    scene.says("a", "instruction", { summary: "There" });
+    expect(scene.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
+  });
+
+  it("without a question is the manager's trouble at once", () => {
+    const scene = instructed().says("a", "report", { status: "blocked", issues: ["no idea"] });
+    expect([scene.moved, scene.open]).toEqual([["a: in_progress -report_blocked-> blocked (needs_input)"], ["manager error a", "manager ticket b"]]);
+  });
+
+  it("says what it is doing without moving anything", () => {
+    const scene = instructed().admit("a");
+    const before = scene.open;
+    scene.says("a", "report", { status: "progress", summary: "Half way" });
+    expect([scene.last.disposition, scene.moved, scene.open, scene.status("a")]).toEqual(["applied", [], before, "in_progress"]);
+  });
+});
+
+describe("a report that does not answer an instruction", () => {
+  it("is refused, and the instruction put again with the reason, at once", () => {
+    const scene = instructed().says("a", "report", { status: "proposal" });
+    expect([scene.last.disposition, scene.refused, scene.status("a")]).toEqual(["refused", "validation_failed /status", "in_progress"]);
+    expect(scene.draft("a").context["refused"]).toEqual([
+      {
+        payload_type: "report",
+        code: "validation_failed",
+        pointer: "/status",
+        message: 'an instruction is answered by a report that says completed, blocked or error, not "proposal"',
+      },
+    ]);
+    expect(scene.last.envelopes).toMatchObject([{ target: "hand", payload_type: "error", subject: "a", payload: { code: "validation_failed" } }]);
+  });
+
+  it("is forgotten with the next answer", () => {
+    const scene = instructed().says("a", "report", { status: "proposal" }).says("a", "report", COMPLETED);
+    expect(scene.draft("a").context).not.toHaveProperty("refused");
+  });
+
+  it("counts as a retry, together with work that fails", () => {
+    const scene = instructed().says("a", "report", { status: "proposal" }).fails("a").fires("retry:a");
+    scene.says("a", "report", { status: "proposal" });
+    expect(scene.moved).toEqual(["a: in_progress -work_stopped-> blocked (validation_failed)"]);
+    expect(scene.open).toContain("manager error a");
+    expect(scene.ticket("a").attempt).toBe(3);
+  });
+
+  it("tells the next try what a failed turn had refused", () => {
+    const refused = [{ payload_type: "report", code: "validation_failed", pointer: "/payload/status", message: "no such status" }];
+    const scene = instructed().fails("a", "malformed_output", { refused }).fires("retry:a");
+    expect(scene.draft("a").context["refused"]).toEqual(refused);
+  });
+});
+
+describe("a manager that fails", () => {
+  it("is asked again without moving the ticket", () => {
+    const scene = instructed().says("a", "report", COMPLETED).fails("a", "timeout");
+    expect([scene.moved, scene.status("a")]).toEqual([[], "awaiting_review"]);
+    expect(scene.open).toEqual(["manager ticket b", "retry:a in 1000 ms"]);
+    scene.fires("retry:a");
+    expect([scene.moved, scene.open]).toEqual([[], ["manager review_request a", "manager ticket b"]]);
+  });
+
+  it("is asked again about the session in the same way", () => {
+    const scene = new Scene().requirement().fails(undefined, "timeout");
+    expect(scene.open).toEqual(["retry: in 1000 ms"]);
+    expect(scene.fires("retry:").open).toEqual(["manager requirement"]);
+  });
+
+  it("stops the session when its tries are spent, and is asked afresh when that goes on", () => {
+    const scene = instructed().says("a", "report", COMPLETED);
+    scene.fails("a", "timeout").fires("retry:a").fails("a", "timeout").fires("retry:a").fails("a", "no_answer");
+    expect(scene.last.step.commands).toEqual([
+      { do: "stop_session", reason: "manager_failed", message: "the manager failed 3 times on review_request (ticket a), the last time with no_answer" },
+    ]);
+    expect([scene.moved, scene.status("a"), scene.ended]).toEqual([[], "awaiting_review", undefined]);
+    scene.stops("manager_failed");
+    expect(scene.phase).toBe("stopped");
+    scene.recovers();
+    expect([scene.phase, scene.open]).toEqual(["running", ["manager review_request a", "manager ticket b"]]);
+    expect(scene.fails("a", "timeout").open).toContain("retry:a in 1000 ms");
+  });
+
+  it("stops the session over the requirement too", () => {
+    const scene = new Scene({ config: { max_retries: 0 } }).requirement().fails(undefined, "timeout");
+    expect(scene.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
+    expect(scene.stops("manager_failed").recovers().open).toEqual(["manager requirement"]);
+  });
+
+  it("gives up a ticket that it says it cannot instruct or review, and the session over the requirement", () => {
+    const cannot = { code: "agent_failed", message: "I cannot" };
+    const ticket = new Scene().planned(task("a"), task("b")).says("a", "error", cannot);
+    expect(ticket.moved).toEqual(["a: pending -work_stopped-> blocked (agent_failed)", "a: blocked -retries_exceeded-> error (agent_failed)"]);
+    const review = instructed().says("a", "report", COMPLETED).says("a", "error", cannot);
+    expect(review.moved).toEqual(["a: awaiting_review -work_stopped-> blocked (agent_failed)", "a: blocked -retries_exceeded-> error (agent_failed)"]);
+    expect(new Scene().requirement().says(undefined, "error", cannot).report.ended).toBe("failed agent_failed");
+  });
+});
+
+describe("an answer that is not the sender's to give", () => {
+  test.each([
+    ["a worker", "plan", { tasks: [task("evil")] }, "a"],
+    ["a worker", "review", { decision: "approved" }, "a"],
+    ["a worker", "instruction", INSTRUCTION, "a"],
+    ["a worker", "instruction_proposal", INSTRUCTION, "a"],
+    ["a worker", "clarification", asking("q"), "a"],
+    ["a manager", "report", COMPLETED, "b"],
+    ["a manager", "review", { decision: "approved" }, "b"],
+    ["a manager", "plan", { tasks: [task("a")] }, "b"],
+  ] as const)("%s: %s is refused, moves nothing, and the same message is put again", (_, type, payload, id) => {
+    const scene = instructed().admit(id);
+    const before = [scene.status("a"), scene.status("b"), scene.open];
+    scene.says(id, type, payload);
+    expect([scene.last.disposition, scene.refused, scene.moved]).toEqual(["refused", "not_permitted", []]);
+    expect([scene.status("a"), scene.status("b"), scene.open]).toEqual(before);
+    expect(scene.draft(id).context["refused"]).toMatchObject([{ payload_type: type, code: "not_permitted" }]);
+  });
+});
