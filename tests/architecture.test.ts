@@ -51,15 +51,12 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/ledger.ts": ["review"],
   "kernel/mode.ts": ["review"],
   "kernel/references.ts": ["ticket_id"],
-  "runtime/artifacts.ts": ["inlineTasks", "invalid_plan", "plan", "tasks", "tasks_ref", "ticket_id"],
-  "runtime/inbox.ts": ["ticket_id"],
+  "runtime/artifacts.ts": ["ticket_id"],
   "runtime/replay.ts": ["ticket_id"],
-  "runtime/turns.ts": ["inlineTasks"],
 };
 
 /** The only files that read the wall clock, chance or the environment; everybody else is given what they say. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
-  "agents/cli/agent.ts": ["Date.now"],
   "commands/debate.ts": ["random"],
   "commands/run.ts": ["random"],
   "commands/status.ts": ["Date.now"],

@@ -7,6 +7,7 @@ import type { UnsealedRecord } from "../protocol/record.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
+import { questionSet, sessionValue } from "./schedule-state.ts";
 
 /** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
 export async function waitingOf(reader: StoreReader, session_id: string): Promise<Result<Waiting[], Failure>> {
@@ -38,11 +39,11 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
 }
 
 function openQuestions(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting[] {
-  const set = reader.value(session_id, "question", ask_id) as { answers?: JsonObject; closed?: boolean } | undefined;
+  const set = questionSet(reader, session_id, ask_id);
   if (set?.closed === true) return [];
   const asked = (recordAt(reader, session_id, record)?.payload.questions ?? []) as unknown as Question[];
   return asked
-    .filter((question) => set?.answers?.[question.question_id] === undefined)
+    .filter((_, index) => (set?.answers[index] ?? null) === null)
     .map((question) => ({
       kind: "question",
       ask_id,
@@ -56,6 +57,5 @@ function openQuestions(reader: StoreReader, session_id: string, { ask_id, record
 }
 
 function approvalSubject(reader: StoreReader, session_id: string): "plan" | "result" {
-  const value = reader.value(session_id, "session", "session") as { gate?: { subject?: string } } | undefined;
-  return value?.gate?.subject === "result" ? "result" : "plan";
+  return sessionValue(reader, session_id)?.gate?.subject ?? "plan";
 }

@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { nearest } from "../lib/nearest.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
+import { ticketValue } from "./schedule-state.ts";
 
 /** What a session is not when it can still be worked on. */
 const CLOSED = "closed";
@@ -75,7 +76,7 @@ function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string): Re
 }
 
 function hasTicket(reader: StoreReader, row: SessionRow, ticket_id: string): boolean {
-  return reader.value(row.session_id, "ticket", ticket_id) !== undefined;
+  return ticketValue(reader, row.session_id, ticket_id) !== undefined;
 }
 
 function ticketIds(reader: StoreReader, session_id: string): string[] {

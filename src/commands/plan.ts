@@ -11,9 +11,9 @@ import { commandFor, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseAnySession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { editPlan, planFileText, planOf } from "./plans.ts";
+import { editPlan, exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, type OpenHome } from "./home.ts";
 
 interface PlanOptions {
   readonly approve?: boolean;
@@ -64,7 +64,7 @@ async function plan(
     if (!row.ok) return row;
     const shown = planOf(store, row.value.session_id);
     if (shown === undefined) return err(noPlan(row.value));
-    if (options.export !== undefined) return await exportPlan(context, row.value, shown, options.export);
+    if (options.export !== undefined) return await exportPlan(context, opened.value, row.value, shown, options.export);
     const waiting = await waitingOf(store, row.value.session_id);
     if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
@@ -136,13 +136,14 @@ function show(
 
 async function exportPlan(
   { terminal: { out } }: CommandContext,
+  { home, store }: OpenHome<Store>,
   row: SessionRow,
-  shown: ShownPlan,
+  recorded: RecordedPlan,
   file: string,
 ): Promise<Result<number, Failure>> {
-  const text = file.endsWith(".json")
-    ? `${JSON.stringify({ ...(row.requirement === null ? {} : { requirement: row.requirement }), ...shown }, null, 2)}\n`
-    : await planFileText(shown, row.requirement ?? undefined);
+  const exported = await exportablePlan(store, home, row, recorded);
+  if (!exported.ok) return exported;
+  const text = await planFileText(file, exported.value);
   if (file === "-") {
     out.stream.write(text);
     return ok(EXIT_DONE);

@@ -4,29 +4,77 @@ import { loadPlanFile } from "../config/plan-file.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType, Task } from "../protocol/payload.ts";
-import type { StoreReader } from "../store/store.ts";
+import type { Instruction, PayloadByType, PlanFile, Task } from "../protocol/payload.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { ShownPlan } from "../ui/plan.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt } from "./asks.ts";
 import { openEditor } from "./editor.ts";
 import type { CommandContext } from "./command.ts";
+import { playedFile } from "./playbook.ts";
+import { sessionValue, ticketValue } from "./schedule-state.ts";
 
-/** The plan that counts in a session, as it is recorded; undefined while there is none. */
-export function planOf(reader: StoreReader, session_id: string): ShownPlan | undefined {
-  const session = reader.value(session_id, "session", "session") as { plan?: [number, string] } | undefined;
-  if (session?.plan === undefined) return undefined;
-  const [sequence, pointer] = session.plan;
-  const payload = recordAt(reader, session_id, sequence)?.payload;
-  // The person's own version of a plan stands inside the approval.
-  const plan = (pointer === "/plan" ? payload?.plan : payload) as JsonObject | undefined;
-  return plan && { summary: wordsOf(plan.summary), tasks: (plan.tasks ?? []) as unknown as Task[] };
+/** A plan as a session has it, and who wrote it. */
+export interface RecordedPlan extends ShownPlan {
+  /** A role id, or `user`. */
+  readonly source: string;
 }
 
-/** A plan as the text of a plan file, which can be run again. */
-export async function planFileText(plan: ShownPlan, requirement: string | undefined): Promise<string> {
+/** The plan that counts in a session, as it is recorded; undefined while there is none. */
+export function planOf(reader: StoreReader, session_id: string): RecordedPlan | undefined {
+  const place = sessionValue(reader, session_id)?.plan;
+  if (place === undefined) return undefined;
+  const [sequence, pointer] = place;
+  const record = recordAt(reader, session_id, sequence);
+  // The person's own version of a plan stands inside the approval.
+  const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
+  return (
+    plan && {
+      source: record?.source ?? "",
+      summary: wordsOf(plan.summary),
+      tasks: (plan.tasks ?? []) as unknown as Task[],
+    }
+  );
+}
+
+/**
+ * The plan as a plan file that can be run again: with the instructions its tickets were given, or where the playbook manager
+ * played a file and nobody changed the plan, that file's content. Failures as `loadPlanFile`.
+ */
+export async function exportablePlan(
+  reader: StoreReader,
+  home: string,
+  row: SessionRow,
+  plan: RecordedPlan,
+): Promise<Result<PlanFile, Failure>> {
+  const played = plan.source === "user" ? undefined : playedFile(sessionPaths(home, row.session_id).folder);
+  if (played !== undefined) {
+    const loaded = await loadPlanFile(played);
+    return loaded.ok ? ok({ ...loaded.value.plan, ...requirementOf(row) }) : loaded;
+  }
+  const tasks = plan.tasks.map((task): Task => {
+    const place = ticketValue(reader, row.session_id, task.task_id)?.instruction;
+    const record = place && recordAt(reader, row.session_id, place[0]);
+    return record?.payload_type === "instruction" ? { ...task, instruction: planned(record.payload) } : task;
+  });
+  return ok({ ...requirementOf(row), summary: plan.summary, tasks });
+}
+
+/** What only belonged to the turn it was said in is left out. */
+function planned({ turn_id: _turn, ticket_id: _ticket, usage: _usage, ...instruction }: JsonObject): Instruction {
+  return instruction as unknown as Instruction;
+}
+
+function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement"> {
+  return requirement === null ? {} : { requirement };
+}
+
+/** A plan file's text, for a file of that name. */
+export async function planFileText(file: string, plan: PlanFile): Promise<string> {
+  if (file.endsWith(".json")) return `${JSON.stringify(plan, null, 2)}\n`;
   const { stringify } = await import("yaml");
-  return stringify({ ...(requirement === undefined ? {} : { requirement }), summary: plan.summary, tasks: plan.tasks });
+  return stringify(plan);
 }
 
 /**
@@ -39,7 +87,7 @@ export async function editPlan(
   plan: ShownPlan,
 ): Promise<Result<PayloadByType["plan"] | undefined, Failure>> {
   const file = join(folder, "plan-to-edit.yaml");
-  const before = await planFileText(plan, undefined);
+  const before = await planFileText(file, { summary: plan.summary, tasks: [...plan.tasks] });
   writeFileSync(file, before);
   const edited = await openEditor(context, file);
   if (!edited.ok) return edited;

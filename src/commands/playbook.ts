@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { extname, join } from "node:path";
 import { crewProgram } from "../config/installation.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -10,13 +10,18 @@ export function isPlaybook(role: Pick<Role, "cli_command">): boolean {
 
 /** Where a session keeps its own copy of a plan file that is played. */
 export function playbookIn(folder: string, file: string | undefined): string | undefined {
-  return file === undefined ? undefined : join(folder, `plan${extname(file)}`);
+  return file === undefined ? undefined : join(folder, extname(file) === ".json" ? "plan.json" : "plan.yaml");
 }
 
 /** The role with what it must know: the playbook manager finds its plan by this variable. Other roles stay as they are. */
 export function withPlaybook(role: Role, file: string | undefined): Role {
   if (file === undefined || !isPlaybook(role)) return role;
   return { ...role, env: { ...role.env, BOSUN_PLAYBOOK: file } };
+}
+
+/** The copy, if the session has one. */
+export function playedFile(folder: string): string | undefined {
+  return ["plan.json", "plan.yaml"].map((name) => join(folder, name)).find((file) => existsSync(file));
 }
 
 /** Makes that copy, so that going on with the session does not depend on the original. */

@@ -7,6 +7,7 @@ import type { CommandContext, Run } from "./command.ts";
 import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
+import { ticketValue } from "./schedule-state.ts";
 import { openExistingHome } from "./home.ts";
 import { placeOf } from "./surroundings.ts";
 
@@ -58,7 +59,7 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
       hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.`,
     });
   }
-  const ticket = store.value(session_id, "ticket", ticket_id) as { status?: string; waits_for?: string } | undefined;
+  const ticket = ticketValue(store, session_id, ticket_id); waits_for?: string } | undefined;
   if (ticket?.status === "error" || ticket?.waits_for === `retry:${ticket_id}`) return undefined;
   return failure(
     "usage",

@@ -3,6 +3,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType, PayloadType } from "../protocol/payload.ts";
 import type { Refusal } from "../protocol/refusal.ts";
 import type { Role } from "../protocol/roles.ts";
+import type { Instant } from "../protocol/timestamp.ts";
 import type { TurnStamp } from "./mode.ts";
 
 /**
@@ -16,6 +17,8 @@ export interface Agent {
 /** The whole request as it goes on the wire (WIRE.md, `turn_request`), and who it is for. */
 export interface TurnRequest {
   readonly session_id: string;
+  /** When the request was recorded: its envelope's timestamp. */
+  readonly at: Instant;
   readonly role: Role;
   readonly stamp: TurnStamp;
   readonly payload: PayloadByType["turn_request"];

@@ -17,6 +17,8 @@ export interface Mode<S> {
   /** Raised when `decide` would decide differently for the same facts; a log made under other rules is not comparable. */
   readonly rules: number;
   readonly rights: Rights;
+  /** Answers that may bring one of their fields as a file. */
+  readonly attached?: { readonly [K in PayloadType]?: AttachedField };
   empty(): S;
   decide(state: S, fact: Fact): Step;
   /** The only writer of a mode's state: live, loading and replaying. */
@@ -26,6 +28,12 @@ export interface Mode<S> {
   /** The session's state in a word; asked with every commit, so it costs nothing. */
   phase(state: S): string;
   view(state: S): SessionView;
+}
+
+/** `reference` names the artifact that holds `field`: the value itself, or an object that has it. */
+export interface AttachedField {
+  readonly reference: string;
+  readonly field: string;
 }
 
 /** How `decide`, `request` and `view` declare the state they only read: its maps and sets without their writing methods. The values in them are declared readonly. */

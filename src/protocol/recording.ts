@@ -66,3 +66,8 @@ export function recordedEffect(effect: {
   const { subject, ...rest } = effect;
   return { ticket_id: subject, ...rest };
 }
+
+/** What a person's payload is about, as it says itself. */
+export function subjectIn(payload: JsonObject): string | undefined {
+  return typeof payload.ticket_id === "string" ? payload.ticket_id : undefined;
+}

@@ -3,6 +3,7 @@ import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, ren
 import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Answer } from "../kernel/agent.ts";
+import type { AttachedField } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
@@ -73,24 +74,27 @@ export async function keepArtifact(
   });
 }
 
-/** A plan may bring its tasks as a file; the record holds them, so that it needs no other. */
-export async function inlineTasks(answer: Answer, request: Request): Promise<Result<JsonObject, Failure>> {
-  const reference = answer.payload.tasks_ref as { uri?: string } | undefined;
-  if (answer.payload_type !== "plan" || reference?.uri === undefined || answer.payload.tasks !== undefined)
-    return ok(answer.payload);
+/** An answer may bring one of its fields as a file, if its mode says so; the record holds the field, so that it needs no other. */
+export function inlineField(
+  answer: Answer,
+  attached: AttachedField | undefined,
+  request: Request,
+): Result<JsonObject, Failure> {
+  if (!attached) return ok(answer.payload);
+  const reference = answer.payload[attached.reference] as { readonly uri?: string } | undefined;
+  if (reference?.uri === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
   const read = readBelow(reference.uri, [request.artifacts_dir, request.workspace]);
   if (!read.ok) return read;
-  let tasks: unknown;
+  let content: JsonObject | readonly JsonObject[] | null;
   try {
-    tasks = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.value.bytes));
+    content = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.value.bytes));
   } catch (error) {
     return wrong(reference.uri, `it is not JSON (${error instanceof Error ? error.message : String(error)})`);
   }
-  const list = Array.isArray(tasks) ? tasks : (tasks as { tasks?: unknown })?.tasks;
-  const { tasks_ref: _, ...rest } = answer.payload;
-  const checked = validatePayload("plan", { ...rest, tasks: list });
-  if (!checked.ok)
-    return err(failure("invalid_plan", checked.error.message, { details: { pointer: checked.error.pointer } }));
+  const { [attached.reference]: _, ...rest } = answer.payload;
+  const field = Array.isArray(content) ? content : (content as JsonObject | null)?.[attached.field];
+  const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });
+  if (!checked.ok) return wrong(reference.uri, checked.error.message);
   return ok(checked.value as unknown as JsonObject);
 }
 

@@ -60,6 +60,11 @@ export class Dispatcher {
     return this.#running.size;
   }
 
+  /** Whether the turn was admitted and has not ended: its agent runs, or will as soon as its request is durable. */
+  hasAdmitted(turn_id: string): boolean {
+    return this.#running.has(turn_id);
+  }
+
   /** A subject's next turn waits until nothing runs for it any more, so that no two agents ever work on one thing. */
   offer(turn: LedgerTurn): void {
     this.#turns.set(turn.turn_id, turn);
@@ -68,7 +73,7 @@ export class Dispatcher {
       return;
     }
     const reserved = turn.subject === undefined ? undefined : this.#reserved.get(turn.subject);
-    if (reserved && reserved.role.type === turn.seat.type) {
+    if (reserved && suits(reserved.role, turn.seat)) {
       this.#want(turn, reserved);
       this.#seated.push(turn);
       return;
@@ -103,10 +108,11 @@ export class Dispatcher {
 
   /** The next turn that may start, or nothing. Whoever gets one tells `end` when it is over. */
   admit(): Admission | undefined {
-    const seated = this.#seated.shift();
-    if (seated) {
+    for (const [at, seated] of this.#seated.entries()) {
       const role = this.#reserved.get(seated.subject ?? "")?.role;
-      if (role) return this.#start(seated, role, 0, true);
+      if (!role || this.#isHeld(role.role_id)) continue;
+      this.#seated.splice(at, 1);
+      return this.#start(seated, role, 0, true);
     }
     const [claim] = this.#queue.claim({ limit: 1, accepts: (key) => this.#fits(key) });
     if (!claim) return undefined;

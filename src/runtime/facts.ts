@@ -2,10 +2,13 @@ import type { TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType, Usage } from "../protocol/payload.ts";
 import type { Actor, Exit } from "../protocol/record.ts";
+import type { Instant } from "../protocol/timestamp.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact on its way in: what it says, and what its channel knows. */
 export interface FactInput {
+  /** Its time, where that is settled already; else now. */
+  readonly at?: Instant;
   readonly source: string;
   /** `scheduler` unless said otherwise; the scheduler's own facts are the session's. */
   readonly target?: string;

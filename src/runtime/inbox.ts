@@ -50,8 +50,7 @@ export class InboxWatch {
       this.#last = row.id;
       const { payload_type, payload } = row.body as { payload_type?: string; payload?: JsonObject };
       if (payload_type === undefined || !isPayloadType(payload_type) || payload === undefined) continue;
-      const subject = typeof payload.ticket_id === "string" ? payload.ticket_id : undefined;
-      this.#submit({ source: "user", payload_type, payload, subject, actor: row.actor, taken: row.id });
+      this.#submit({ source: "user", payload_type, payload, actor: row.actor, taken: row.id });
     }
   }
 }

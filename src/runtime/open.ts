@@ -66,6 +66,7 @@ export async function createSession<S>(
   if (!created.ok) return created;
   const lease = await acquire(around, session_id);
   if (!lease.ok) return lease;
+  const opened_at = clock.now();
   const opened = put(around, mode, lease.value, {
     session_id,
     state: mode.empty(),
@@ -75,11 +76,12 @@ export async function createSession<S>(
     config: input.config,
     roles: input.roles,
     workspace,
-    opened_at: clock.now(),
+    opened_at,
   });
   if (!opened.ok) return opened;
   const session = opened.value;
   session.submit({
+    at: opened_at,
     source: "scheduler",
     payload_type: "session_opened",
     payload: {
@@ -95,7 +97,7 @@ export async function createSession<S>(
       ...(input.input ? { input: input.input } : {}),
     },
   });
-  for (const fact of input.facts) session.submit({ ...fact, source: "user", actor: input.started_by });
+  for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });
   return opened;
 }
 

@@ -1,7 +1,7 @@
 import type { Advance } from "../kernel/engine.ts";
 import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
+import type { Actor, UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { FactInput } from "./facts.ts";
@@ -54,17 +54,25 @@ export function decidedRecord(
   });
 }
 
-/** Something an agent said that moves nothing. */
+/** Something an agent or a person said that moves nothing. */
 export interface Note {
   readonly source: string;
   readonly payload_type: FactInput["payload_type"];
   readonly payload: JsonObject;
   readonly disposition: "refused" | "late" | "duplicate";
-  readonly turn: TurnStamp;
+  readonly turn?: TurnStamp;
+  readonly actor?: Actor | undefined;
 }
 
 export function noteRecord(session_id: string, note: Note, at: Instant): UnsealedRecord {
-  return recordOf({ ...note, session_id, at, target: targetOf(note.source), kind: "fact", subject: note.turn.subject });
+  return recordOf({
+    ...note,
+    session_id,
+    at,
+    target: targetOf(note.source),
+    kind: "fact",
+    subject: note.turn?.subject,
+  });
 }
 
 function targetOf(source: string): string {

@@ -8,8 +8,10 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
 import type { LogFolder } from "../log/writer.ts";
+import { validatePayload } from "../protocol/envelope.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import { subjectIn } from "../protocol/recording.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
@@ -71,6 +73,7 @@ export class Session<S> {
   /** The record that says so is on its way. */
   #parted = false;
   #waitForPeople = true;
+  #stuck = false;
 
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
@@ -79,7 +82,7 @@ export class Session<S> {
     this.#timers = new Timers(this.ledger, parts.clock, () => this.#onTimer());
     this.#turns = new Turns(parts, this);
     this.#checks = new Checks(parts, this);
-    this.#inbox = new InboxWatch(parts.store, parts.session_id, parts.clock, (input) => this.submit(input));
+    this.#inbox = new InboxWatch(parts.store, parts.session_id, parts.clock, (input) => this.submitFromPerson(input));
     for (const turn of this.ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
   }
 
@@ -132,12 +135,17 @@ export class Session<S> {
     });
   }
 
+  /** What is said after the closing record, by agents that are being ended, has no place in the log any more. */
+  get #isOver(): boolean {
+    return this.#over || this.#leaving?.kind === "closed";
+  }
+
   /** Takes a fact in: decides, applies, and puts everything that follows into the next commit. */
   submit(input: FactInput): Advance | undefined {
-    if (this.#over) return undefined;
+    if (this.#isOver) return undefined;
     const { engine, clock } = this.#parts;
     const sequence = this.#journal.head.sequence + 1;
-    const at = sequence === 1 ? this.#parts.opened_at : clock.now();
+    const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
     const before = input.turn && engine.ledger.turns.get(input.turn.turn_id);
     const done = advance(engine, fact);
@@ -155,9 +163,21 @@ export class Session<S> {
     return done;
   }
 
+  /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */
+  submitFromPerson(input: FactInput): Advance | undefined {
+    const permitted = this.#parts.engine.mode.rights.user[input.payload_type] !== undefined;
+    const checked = validatePayload(input.payload_type, input.payload);
+    if (permitted && checked.ok) return this.submit({ ...input, subject: subjectIn(input.payload) });
+    const message = checked.ok ? `a person may not send "${input.payload_type}"` : checked.error.message;
+    const payload = { code: checked.ok ? "not_permitted" : "validation_failed", message };
+    this.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
+    if (input.taken !== undefined) this.#journal.took(input.taken);
+    return undefined;
+  }
+
   /** Records what an agent said and what moves nothing: refused, repeated or late. */
   note(note: Note): void {
-    if (this.#over) return;
+    if (this.#isOver) return;
     this.#journal.record(noteRecord(this.session_id, note, this.#parts.clock.now()));
     this.#schedule();
   }
@@ -206,7 +226,7 @@ export class Session<S> {
         return;
       }
       case "withdraw_turn":
-        if (this.#turns.has(command.turn_id))
+        if (this.#dispatcher.hasAdmitted(command.turn_id))
           this.#journal.afterwards(() => this.#turns.abort(command.turn_id, command.reason));
         else this.#dispatcher.end(command.turn_id);
         return;
@@ -315,7 +335,9 @@ export class Session<S> {
     const { engine } = this.#parts;
     const draft = engine.mode.request(engine.state, stamp);
     const payload = this.#turns.requestPayload(draft, admission, stamp);
+    const at = this.#parts.clock.now();
     this.submit({
+      at,
       source: "scheduler",
       target: admission.role.role_id,
       payload_type: "turn_request",
@@ -323,7 +345,7 @@ export class Session<S> {
       subject: turn.subject,
       turn: stamp,
     });
-    this.#journal.afterwards(() => this.#turns.start(admission, stamp, payload));
+    this.#journal.afterwards(() => this.#turns.start(admission, stamp, payload, at));
   }
 
   #onTimer(): void {
@@ -345,6 +367,8 @@ export class Session<S> {
     const { asks, holds, figures } = this.ledger;
     if (this.#turns.count > 0 || this.#checks.count > 0 || figures.paused || this.#timers.willWake) return;
     if (asks.size === 0 && holds.size === 0) {
+      if (this.#stuck) throw new Error("the mode neither goes on nor finishes after no_progress");
+      this.#stuck = true;
       this.submit({
         source: "scheduler",
         payload_type: "session_stopped",

@@ -8,7 +8,7 @@ import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/fa
 import type { PayloadByType, ResolvedConfiguration, Usage } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
-import { inlineTasks, keepArtifact } from "./artifacts.ts";
+import { inlineField, keepArtifact } from "./artifacts.ts";
 import type { Bus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
@@ -20,7 +20,7 @@ import type { FactInput } from "./facts.ts";
 /** What carrying out turns needs of the session: its parts, and the door for what comes back. */
 export interface TurnsParts {
   readonly session_id: string;
-  readonly engine: { readonly mode: Pick<Mode<never>, "rights">; readonly ledger: Ledger };
+  readonly engine: { readonly mode: Pick<Mode<never>, "attached">; readonly ledger: Ledger };
   readonly records: SessionRecords;
   readonly clock: Clock;
   readonly paths: SessionPaths;
@@ -53,6 +53,7 @@ export class Turns {
   readonly #parts: TurnsParts;
   readonly #door: TurnsDoor;
   readonly #running = new Map<string, Running>();
+  #ending = false;
 
   constructor(parts: TurnsParts, door: TurnsDoor) {
     this.#parts = parts;
@@ -63,11 +64,6 @@ export class Turns {
     return this.#running.size;
   }
 
-  /** Whether the turn's agent may still be alive. */
-  has(turn_id: string): boolean {
-    return this.#running.has(turn_id);
-  }
-
   async idle(): Promise<void> {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map((running) => running.over));
   }
@@ -76,7 +72,9 @@ export class Turns {
     this.#running.get(turn_id)?.controller.abort(reason);
   }
 
+  /** Ends all that run; what was admitted and has not started yet stays open without having been begun. */
   abortAll(): void {
+    this.#ending = true;
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
   }
 
@@ -127,9 +125,10 @@ export class Turns {
   }
 
   /** Carries the turn out. Called when its request is durable. */
-  start(admission: Admission, stamp: TurnStamp, recorded: JsonObject): void {
+  start(admission: Admission, stamp: TurnStamp, recorded: JsonObject, at: Instant): void {
+    if (this.#ending) return;
     const controller = new AbortController();
-    const over = this.#carryOut(admission, stamp, recorded, controller.signal).finally(() => {
+    const over = this.#carryOut(admission, stamp, recorded, at, controller.signal).finally(() => {
       this.#running.delete(stamp.turn_id);
       this.#door.over(stamp.turn_id);
     });
@@ -140,6 +139,7 @@ export class Turns {
     { role, slot }: Admission,
     stamp: TurnStamp,
     recorded: JsonObject,
+    at: Instant,
     signal: AbortSignal,
   ): Promise<void> {
     const { session_id, records, paths, config, agentFor } = this.#parts;
@@ -149,6 +149,7 @@ export class Turns {
     mkdirSync(payload.artifacts_dir, { recursive: true });
     const request: TurnRequest = {
       session_id,
+      at,
       role,
       stamp,
       payload,
@@ -197,7 +198,7 @@ export class Turns {
         payload: failedPayload(result, request, wrong),
       };
     }
-    const inlined = await inlineTasks(answer, payload);
+    const inlined = inlineField(answer, this.#parts.engine.mode.attached?.[answer.payload_type], payload);
     if (!inlined.ok) {
       return {
         ...base,

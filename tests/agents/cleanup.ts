@@ -43,7 +43,7 @@ export async function scratchDirectory(cleanup: Cleanup): Promise<string> {
   return directory;
 }
 
-/** Sends SIGKILL to a process that a test had started outside its group, whatever became of it. */
+/** Sends SIGKILL to a process (or a group, if negative) that a test had started, whatever became of it. */
 export function killStray(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");

@@ -6,6 +6,7 @@ import { envelope, REPORT } from "./rig.ts";
 
 const REQUEST: TurnRequest = {
   session_id: "s-1",
+  at: "2026-01-02T03:04:05Z",
   role: { role_id: "worker", type: "worker", cli_command: ["agent"] },
   stamp: { turn_id: "t7", subject: "T-1", attempt: 1, run: 1 },
   payload: {
@@ -35,13 +36,18 @@ function hear(...lines: (string | Buffer)[]) {
 }
 
 describe("the request line", () => {
-  test("is one line, a valid envelope, and the same bytes for the same request and time", () => {
-    const line = requestLine(REQUEST, "2026-01-02T03:04:05Z");
+  test("is one line, a valid envelope, stamped with the time of the request, and the same bytes for the same request", () => {
+    const line = requestLine(REQUEST);
     expect(line.indexOf("\n")).toBe(line.length - 1);
     const envelope = JSON.parse(line) as Record<string, unknown>;
     expect(validateEnvelope(envelope)).toMatchObject({ ok: true });
-    expect(envelope).toMatchObject({ source: "scheduler", target: "worker", payload_type: "turn_request" });
-    expect(requestLine(REQUEST, "2026-01-02T03:04:05Z")).toBe(line);
+    expect(envelope).toMatchObject({
+      timestamp: REQUEST.at,
+      source: "scheduler",
+      target: "worker",
+      payload_type: "turn_request",
+    });
+    expect(requestLine(REQUEST)).toBe(line);
   });
 });
 

@@ -28,7 +28,7 @@ describe("what a dead scheduler left", () => {
     const { pid = 0, stdout } = child;
     const identity = identify(pid);
     cleanup.add(() => {
-      for (const member of livingInGroup(pid)) killStray(member);
+      killStray(-pid);
       stdout.destroy();
     });
     await once(stdout, "data");

@@ -98,6 +98,7 @@ export class AgentRig {
   request({ request = {}, payload = {}, environment = {} }: TurnChoices = {}): TurnRequest {
     return {
       session_id: "s-1",
+      at: "2026-01-02T03:04:05Z",
       role: { role_id: "worker", type: "worker", cli_command: this.puppetCommand, env: environment },
       stamp: { turn_id: "t7", subject: "T-1", attempt: 2, run: 3 },
       payload: {

@@ -4,6 +4,7 @@ import type { Answer, TurnContext, TurnEvent, TurnRequest } from "../../src/kern
 
 const REQUEST: TurnRequest = {
   session_id: "s-1",
+  at: "2026-01-02T03:04:05Z",
   role: { role_id: "worker", type: "worker" },
   stamp: { turn_id: "t1", attempt: 1, run: 1 },
   payload: {

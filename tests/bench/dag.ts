@@ -1,6 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Extent, inProcess, inScratch, interleaved, median, medianOf, table, target, wallTime } from "./measure.ts";
+import {
+  type Extent,
+  inProcess,
+  inScratch,
+  interleaved,
+  median,
+  medianOf,
+  table,
+  target,
+  wallTime,
+} from "./measure.ts";
 import { type Finished, SESSION, type SessionOrder, taskName, waitsFor } from "./sessions.ts";
 
 const LAYERS = 10;
@@ -33,7 +43,14 @@ export async function measure(extent: Extent): Promise<void> {
     const bosun = () =>
       inScratch(async (home) => {
         const shape = { tasks, layers: LAYERS };
-        const order: SessionOrder = { home, shape, max_workers: PARALLEL, files: true, worker: ["sh", script] };
+        const order: SessionOrder = {
+          home,
+          shape,
+          max_workers: PARALLEL,
+          files: true,
+          program: ["sh", script],
+          programWorks: true,
+        };
         return inProcess<Finished>("session", order, extent);
       });
     const results = await interleaved(extent.rounds, { make, bosun });

@@ -57,7 +57,11 @@ export function writeFloor(order: FloorOrder): { readonly working: number } {
 }
 
 /** What every check of a log must at least do: read each file, parse it, hash it. In ms. */
-export function readFloor(folder: string): { readonly working: number; readonly records: number; readonly bytes: number } {
+export function readFloor(folder: string): {
+  readonly working: number;
+  readonly records: number;
+  readonly bytes: number;
+} {
   const began = performance.now();
   let records = 0;
   let bytes = 0;
@@ -70,4 +74,17 @@ export function readFloor(folder: string): { readonly working: number; readonly 
     bytes += text.length;
   }
   return { working: performance.now() - began, records, bytes };
+}
+
+/** What taking a session up must at least do: read every value of its state from the database and parse it. In ms. */
+export function loadFloor(home: string): { readonly working: number; readonly values: number } {
+  const began = performance.now();
+  const database = new SqliteDatabase(join(home, "bosun.db"), { readonly: true });
+  const values = new Map<string, unknown>();
+  const rows = database.prepare<[], [collection: string, id: string, value: string]>(
+    "SELECT collection, id, value FROM state",
+  );
+  for (const [collection, id, value] of rows.raw().iterate()) values.set(`${collection} ${id}`, JSON.parse(value));
+  database.close();
+  return { working: performance.now() - began, values: values.size };
 }

@@ -1,4 +1,4 @@
-import { type Extent, inProcess, inScratch, interleaved, medianOf, table, target } from "./measure.ts";
+import { type Extent, inProcess, inScratch, interleaved, medianOf, table } from "./measure.ts";
 import { logFolder, type SessionOrder } from "./sessions.ts";
 import type { Checked } from "./work.ts";
 
@@ -35,8 +35,6 @@ export async function measure(extent: Extent): Promise<void> {
       ["", "ms", "records/s", "MiB/s", "x floor", "RSS MiB"],
       arms.map(([name, ms, rss]) => [name, ms, (records * 1e3) / ms, (mebibytes * 1e3) / ms, ms / floor, rss]),
     );
-    const over = arms[2][1] / floor;
-    target("every decision over the floor", over, "<= 4", over <= 4);
   });
 }
 

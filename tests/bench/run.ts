@@ -41,6 +41,8 @@ if (values.work !== undefined) {
     profile: values.profile,
   };
   const load = os.loadavg()[0]?.toFixed(1);
-  console.log(`Node ${process.version}, ${os.cpus().length} processors, load ${load}; medians of ${extent.rounds} rounds`);
+  console.log(
+    `Node ${process.version}, ${os.cpus().length} processors, load ${load}; medians of ${extent.rounds} rounds`,
+  );
   for (const name of names) await (await ARMS[name]?.())?.measure(extent);
 }

@@ -1,3 +1,4 @@
+import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { embeddedLauncher } from "../../src/agents/launcher.ts";
 import { cliAgent } from "../../src/agents/cli/agent.ts";
@@ -43,8 +44,17 @@ function planOf({ tasks, layers }: Shape): JsonObject {
   return { summary: "A plan to be measured", tasks: planned.flat() };
 }
 
-const MANAGER: Role = { role_id: "manager", type: "manager", backend: "scripted", max_instances: 64 };
-const WORKER: Role = { role_id: "worker", type: "worker", backend: "scripted", supports_multiple_instances: true };
+function rolesOf({ program, programWorks = false }: SessionOrder): Role[] {
+  const later =
+    program === undefined || programWorks ? undefined : { backend: "cli" as const, cli_command: [...program] };
+  const now =
+    program !== undefined && programWorks ? { backend: "cli" as const, cli_command: [...program] } : undefined;
+  const scripted = { backend: "scripted" as const };
+  return [
+    { role_id: "manager", type: "manager", max_instances: 64, ...(later ?? scripted) },
+    { role_id: "worker", type: "worker", supports_multiple_instances: true, ...(later ?? now ?? scripted) },
+  ];
+}
 
 /** What a finished session is measured by. Times in ms, memory in MiB. */
 export interface Finished {
@@ -67,15 +77,17 @@ export interface SessionOrder {
   readonly max_workers: number;
   /** One file for each record, as users have it. */
   readonly files: boolean;
-  /** A program that speaks the envelope dialect; without one the workers are functions in the process. */
-  readonly worker?: readonly string[];
-  /** Leaves the session when so many tickets are done: by an orderly stop, or killed in the middle. */
-  readonly leave?: { readonly after: number; readonly killed: boolean };
+  /** The program that the roles are recorded with, for whoever takes the session up later. */
+  readonly program?: readonly string[];
+  /** The program also works here; else workers are functions in the process, as the manager always is. */
+  readonly programWorks?: boolean;
+  /** Leaves the session when so many tickets are done. What a scheduler killed at that moment would leave is copied before. */
+  readonly leave?: { readonly after: number; readonly copy: string };
 }
 
 /** Runs a whole session whose manager, and unless told otherwise its workers, are functions in this process. */
 export async function runSession(order: SessionOrder): Promise<Finished> {
-  const { home, shape, max_workers, files, worker, leave } = order;
+  const { home, shape, max_workers, files, leave } = order;
   const opened = openStore(home);
   if (!opened.ok) throw new Error(opened.error.message);
   const store = opened.value;
@@ -83,6 +95,7 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   const config: ResolvedConfiguration = {
     ...CONFIGURATION_DEFAULTS,
     max_workers,
+    workspace: home,
     plan_approval: "never",
     budget: { turns: Number.MAX_SAFE_INTEGER, wall_s: 86_400 },
   };
@@ -103,12 +116,12 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
     reviews += 1;
     if (reviews % tenth === 0) marks.push(performance.now());
     if (leave && reviews === leave.after) {
-      if (leave.killed) process.kill(process.pid, "SIGKILL");
-      else session.stop("signal", "left for a later run");
+      cpSync(home, leave.copy, { recursive: true });
+      session.stop("signal", "left for a later run");
     }
     return { payload_type: "review", payload: { decision: "approved", notes: "It is what was asked for." } };
   });
-  const hands: Agent = worker
+  const hands: Agent = order.programWorks
     ? cliAgent({
         launcher,
         settings: {
@@ -150,7 +163,7 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
       requirement: "Measure the scheduler",
       input: { plan_given: true },
       config,
-      roles: [MANAGER, worker ? { ...WORKER, backend: "cli", cli_command: [...worker] } : WORKER],
+      roles: rolesOf(order),
       workspace: home,
       started_by: { user: "bench", host: "localhost", via: "cli" },
       facts: [

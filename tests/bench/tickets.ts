@@ -22,7 +22,18 @@ export async function measure(extent: Extent): Promise<void> {
     table(
       `tickets, ${files ? "with a file for each record" : "without files"}: plan of ${LAYERS} layers, each task on two of the layer before; ` +
         `${MAX_WORKERS} workers and reviews at once in the process; synchronous=FULL, grouped`,
-      ["tickets", "tickets/s", "us/ticket", "floor us", "x floor", "records/ticket", "records/commit", "last/first tenth", "plan us/ticket", "RSS MiB"],
+      [
+        "tickets",
+        "tickets/s",
+        "us/ticket",
+        "floor us",
+        "x floor",
+        "records/ticket",
+        "records/commit",
+        "last/first tenth",
+        "plan us/ticket",
+        "RSS MiB",
+      ],
       rows.map((row) => row.cells),
     );
     judge(rows, files);
@@ -82,6 +93,11 @@ function judge(rows: readonly Row[], files: boolean): void {
   const name = largest.tasks.toLocaleString("en-US");
   target(`tickets/s at ${name}`, 1e6 / largest.us, `>= ${wanted}`, 1e6 / largest.us >= wanted);
   const growth = largest.us / middle.us;
-  target(`us/ticket at ${name} over that at ${middle.tasks.toLocaleString("en-US")}`, growth, "<= 1.15", growth <= 1.15);
+  target(
+    `us/ticket at ${name} over that at ${middle.tasks.toLocaleString("en-US")}`,
+    growth,
+    "<= 1.15",
+    growth <= 1.15,
+  );
   target(`RSS in MiB at ${name}`, largest.rss, "<= 200", largest.rss <= 200);
 }

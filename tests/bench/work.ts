@@ -2,7 +2,7 @@ import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { verifySession } from "../../src/runtime/replay.ts";
-import { type FloorOrder, readFloor, writeFloor } from "./floors.ts";
+import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
 import { runSession, type SessionOrder } from "./sessions.ts";
 
 /** What a check of a log folder is measured by: ms, and MiB at the peak. */
@@ -16,6 +16,7 @@ const WORK: Readonly<Record<string, (input: never) => unknown>> = {
   session: (order: SessionOrder) => runSession(order),
   "write-floor": (order: FloorOrder) => writeFloor(order),
   "read-floor": ({ folder }: { folder: string }) => readFloor(folder),
+  "load-floor": ({ home }: { home: string }) => loadFloor(home),
   chain: ({ folder }: { folder: string }) => checked(() => verifyFolder(folder)),
   replay: ({ folder }: { folder: string }) =>
     checked(() => verifySession(folder, new Map([["schedule", scheduleMode as unknown as Mode<unknown>]]))),

@@ -56,7 +56,15 @@ describe("a session that needs a person where none is", () => {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
     });
     const answers = here.write("answers.yaml", "- match: whose\n  text: Eve\n");
-    const stopped = await here.run(["run", "--plan", here.write("plan.json", two), "--answers", answers, "--unanswered", "default"]);
+    const stopped = await here.run([
+      "run",
+      "--plan",
+      here.write("plan.json", two),
+      "--answers",
+      answers,
+      "--unanswered",
+      "default",
+    ]);
     expect(stopped.code).toBe(4);
     expect(stopped.stdout).toContain("c1.age");
     expect(stopped.stdout).not.toContain("c1.name Ada");
@@ -100,7 +108,9 @@ describe("a plan that waits for a person", () => {
   it("needs no approval with --yes, on the run or later", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
-    expect((await here.run(["run", "--plan", plan, "--config", here.write("config.json", ALWAYS_ASK), "--yes"])).code).toBe(0);
+    expect(
+      (await here.run(["run", "--plan", plan, "--config", here.write("config.json", ALWAYS_ASK), "--yes"])).code,
+    ).toBe(0);
     const other = rig();
     await gated(other);
     expect((await other.run(["resume", "--yes"])).code).toBe(0);
@@ -112,7 +122,9 @@ describe("a plan that waits for a person", () => {
     expect((await here.run(["plan", "--revise", "Two files, please."])).code).toBe(0);
     expect((await here.run(["resume"])).code).toBe(4);
     const records = await here.run(["replay", session_id, "--type", "approval", "--json"]);
-    expect(JSON.parse(records.stdout)).toMatchObject({ payload: { decision: "changes_requested", notes: "Two files, please." } });
+    expect(JSON.parse(records.stdout)).toMatchObject({
+      payload: { decision: "changes_requested", notes: "Two files, please." },
+    });
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
   });
 

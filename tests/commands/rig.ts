@@ -31,7 +31,10 @@ export interface Rig {
   readonly environment: Readonly<Record<string, string>>;
   /** Writes a file beside home and workspace, and gives its path. */
   write(name: string, content: string): string;
-  run(args: readonly string[], more?: { readonly input?: string; readonly env?: Record<string, string> }): Promise<Done>;
+  run(
+    args: readonly string[],
+    more?: { readonly input?: string; readonly env?: Record<string, string> },
+  ): Promise<Done>;
   start(args: readonly string[]): Running;
   /** Runs, and parses the one JSON value on stdout. */
   json<T>(args: readonly string[]): Promise<T>;
@@ -44,7 +47,11 @@ const children = new Set<ChildProcess>();
 
 afterEach(async () => {
   for (const child of children) child.kill("SIGKILL");
-  await Promise.all([...children].map((child) => until("the command to end", () => child.exitCode !== null || child.signalCode !== null)));
+  await Promise.all(
+    [...children].map((child) =>
+      until("the command to end", () => child.exitCode !== null || child.signalCode !== null),
+    ),
+  );
   children.clear();
   for (const directory of rigs.splice(0)) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 });
@@ -64,7 +71,10 @@ export function rig(): Rig {
     LANG: "C.UTF-8",
   };
   const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
-    const child = spawn(process.execPath, [CLI, "--home", home, ...args], { cwd: workspace, env: { ...environment, ...env } });
+    const child = spawn(process.execPath, [CLI, "--home", home, ...args], {
+      cwd: workspace,
+      env: { ...environment, ...env },
+    });
     children.add(child);
     let stdout = "";
     let stderr = "";
@@ -102,7 +112,11 @@ export function rig(): Rig {
 }
 
 /** Waits for a condition, looking often; fails by name when it does not come. */
-export async function until(what: string, condition: () => boolean | Promise<boolean>, within_ms = 20_000): Promise<void> {
+export async function until(
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  within_ms = 20_000,
+): Promise<void> {
   const deadline = performance.now() + within_ms;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
@@ -141,7 +155,9 @@ export function tinyPlan(tasks: readonly TinyTask[], more: object = {}): string 
 
 /** One question whose answer ends up in a file. */
 export const ASKING = {
-  questions: [{ question_id: "name", text: "Whose name?", why: "It is written down.", options: ["Ada", "Bob"], default: "Ada" }],
+  questions: [
+    { question_id: "name", text: "Whose name?", why: "It is written down.", options: ["Ada", "Bob"], default: "Ada" },
+  ],
 };
 
 /** The id of the only session there is. */

@@ -3,7 +3,13 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { ASKING, foreignCrew, onlySession, rig, tinyPlan } from "./rig.ts";
 
-const WRITE = tinyPlan([{ task_id: "write", shell: "echo hello > out.txt", more: { acceptance_criteria: [{ text: "it is there", command: ["test", "-s", "out.txt"] }] } }]);
+const WRITE = tinyPlan([
+  {
+    task_id: "write",
+    shell: "echo hello > out.txt",
+    more: { acceptance_criteria: [{ text: "it is there", command: ["test", "-s", "out.txt"] }] },
+  },
+]);
 
 describe("bosun run", () => {
   it("carries a requirement to its end with agents that are no part of the product", async () => {
@@ -22,7 +28,9 @@ describe("bosun run", () => {
   it("reads the requirement from standard input, for - as for --file -", async () => {
     const here = rig();
     for (const args of [["-"], ["--file", "-"]]) {
-      const ran = await here.run(["run", ...args, "--plan", here.write("plan.json", WRITE), "--json"], { input: "  Say hello.\n" });
+      const ran = await here.run(["run", ...args, "--plan", here.write("plan.json", WRITE), "--json"], {
+        input: "  Say hello.\n",
+      });
       expect(ran.code).toBe(0);
       expect(JSON.parse(ran.stdout.split("\n")[0] ?? "")).toMatchObject({ type: "hello", requirement: "Say hello." });
     }
@@ -55,7 +63,9 @@ describe("bosun run", () => {
 
   it("exits with 1 when a ticket fails, and names the ticket to try again", async () => {
     const here = rig();
-    const plan = tinyPlan([{ task_id: "bad", shell: "test -e mended", more: { metadata: { playbook: { on_error: "give_up" } } } }]);
+    const plan = tinyPlan([
+      { task_id: "bad", shell: "test -e mended", more: { metadata: { playbook: { on_error: "give_up" } } } },
+    ]);
     const failed = await here.run(["run", "--plan", here.write("plan.json", plan), ...quick(here)]);
     expect(failed.code).toBe(1);
     const session_id = await onlySession(here);
@@ -71,7 +81,18 @@ describe("bosun run", () => {
     const here = rig();
     const ran = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...foreignCrew(), "--json"]);
     expect(ran.code).toBe(0);
-    const records = ran.stdout.trim().split("\n").map((line) => JSON.parse(line) as { payload_type?: string; source?: string; target?: string; record?: { ticket_id?: string } });
+    const records = ran.stdout
+      .trim()
+      .split("\n")
+      .map(
+        (line) =>
+          JSON.parse(line) as {
+            payload_type?: string;
+            source?: string;
+            target?: string;
+            record?: { ticket_id?: string };
+          },
+      );
     expect(records.filter((record) => record.payload_type === "plan").map((record) => record.source)).toEqual(["user"]);
     expect(records.find((record) => record.payload_type === "turn_request")?.record?.ticket_id).toBe("write");
   });
@@ -107,5 +128,8 @@ describe("bosun run", () => {
 
 /** Settings under which failing is quick. */
 function quick(here: ReturnType<typeof rig>): string[] {
-  return ["--config", here.write("config.json", JSON.stringify({ max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 }))];
+  return [
+    "--config",
+    here.write("config.json", JSON.stringify({ max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 })),
+  ];
 }

@@ -13,17 +13,17 @@ const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[]
   instruction_proposal: { worker: ["report"] },
   report: { manager: ["clarification", "instruction"] },
   instruction: { worker: ["report"] },
-  review_request: { manager: ["clarification", "review"], user: ["review"] },
+  review_request: { manager: ["clarification", "review"] },
   error: { manager: ["clarification", "instruction", "plan"] },
   clarification: { user: ["clarification_response"], scheduler: ["clarification_response"] },
-  approval_request: { user: ["approval", "plan"] },
+  approval_request: { user: ["approval"] },
 };
 
 const always: { [sender in Sender]: PayloadType[] } = {
   manager: ["artifact_ref"],
   worker: ["artifact_ref"],
   participant: ["artifact_ref"],
-  user: ["requirement", "user_command", "artifact_ref"],
+  user: ["requirement", "plan", "review", "user_command", "artifact_ref"],
   scheduler: [
     "session_opened",
     "turn_request",
@@ -39,6 +39,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
     "approval_request",
     "ticket",
     "review_request",
+    "review",
     "report",
     "clarification",
     "error",

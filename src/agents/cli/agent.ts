@@ -1,6 +1,5 @@
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
-import { instant } from "../../protocol/timestamp.ts";
 import type { Launcher } from "../launcher.ts";
 import { ConsoleLog } from "./console-log.ts";
 import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";
@@ -61,7 +60,7 @@ async function takeTurn(
     () => true,
     () => false,
   );
-  if (recorded) run.give(requestLine(request, instant(Date.now())));
+  if (recorded) run.give(requestLine(request));
   else run.stop("not_recorded");
 
   const end = await run.ended;

@@ -1,28 +1,28 @@
 import { isDeepStrictEqual } from "node:util";
 import type { Answer, Refusal, TurnEvent, TurnRequest } from "../../kernel/agent.ts";
+import { canonicalJson } from "../../lib/canonical.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { acceptAnswer, type Channel, WIRE_VERSION } from "../../protocol/envelope.ts";
 import { parseLine } from "../../protocol/limits.ts";
 import { isNotice, type TypedPayload } from "../../protocol/payload.ts";
-import type { Instant } from "../../protocol/timestamp.ts";
 
 const OPENING_BRACE = 0x7b;
 const MAX_EVENTS = 1_000;
 const MAX_REFUSALS = 8;
 const EXCERPT_CHARACTERS = 2_048;
 
-/** The one line that gives a turn to an agent; the same request and time give the same bytes. */
-export function requestLine(request: TurnRequest, at: Instant): string {
+/** The one line that gives a turn to an agent: canonical, so that the log gives the same bytes again. */
+export function requestLine(request: TurnRequest): string {
   const envelope = {
     session_id: request.session_id,
-    timestamp: at,
+    timestamp: request.at,
     source: "scheduler",
     target: request.role.role_id,
     payload_type: "turn_request",
     version: WIRE_VERSION,
     payload: request.payload,
   };
-  return `${JSON.stringify(envelope)}\n`;
+  return `${canonicalJson(envelope)}\n`;
 }
 
 /** Whether a line that begins so can be an envelope, and may thus be longer than console text. */

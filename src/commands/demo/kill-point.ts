@@ -32,7 +32,8 @@ export function watchForKillPoint(reader: StoreReader, strike: () => void): Kill
       if (record.effects?.some(({ to }) => to === "done")) any_done = true;
       if (turn_id === undefined) return;
       if (payload_type === "turn_request" && asksForWork(payload)) at_work.add(turn_id);
-      else if (payload_type === "turn_failed" || (payload_type === "report" && payload.status !== "progress")) at_work.delete(turn_id);
+      else if (payload_type === "turn_failed" || (payload_type === "report" && payload.status !== "progress"))
+        at_work.delete(turn_id);
     },
     over,
   };

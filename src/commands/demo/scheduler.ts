@@ -33,8 +33,17 @@ const LONGEST_LINE_BYTES = 64 * 1024 * 1024;
 const SAID_BYTES = 4_000;
 
 /** Starts one. Failure `environment` if it cannot be started. */
-export async function startScheduler({ words, directory, environment, hear }: SchedulerSpec): Promise<Result<Scheduler, Failure>> {
-  const launched = await embeddedLauncher().launch({ command: [process.execPath, program(), ...words], directory, environment });
+export async function startScheduler({
+  words,
+  directory,
+  environment,
+  hear,
+}: SchedulerSpec): Promise<Result<Scheduler, Failure>> {
+  const launched = await embeddedLauncher().launch({
+    command: [process.execPath, program(), ...words],
+    directory,
+    environment,
+  });
   if (!launched.ok) return launched;
   const { identity, stdin, stdout, stderr, exited, signalGroup } = launched.value;
   stdin.end();

@@ -41,26 +41,50 @@ export function removeScratch({ folder }: Scratch): void {
  * Puts the source's last commit into the work tree, or, where there is none, its files as they are, without `home`. Failures:
  * `environment` with what git says, `usage` for a folder that is too large to be copied, `interrupted`.
  */
-export async function fillScratch(git: Git, source: Source, scratch: Scratch, home: string, signal: AbortSignal): Promise<Result<void, Failure>> {
+export async function fillScratch(
+  git: Git,
+  source: Source,
+  scratch: Scratch,
+  home: string,
+  signal: AbortSignal,
+): Promise<Result<void, Failure>> {
   const filled =
     source.head === undefined
-      ? await copy(git, source, scratch, home, signal).catch((error: Error) => err(cannot("copy", source.directory, error.message)))
+      ? await copy(git, source, scratch, home, signal).catch((error: Error) =>
+          err(cannot("copy", source.directory, error.message)),
+        )
       : await clone(git, source, scratch, signal);
   return signal.aborted ? err(failure("interrupted", "The demo was interrupted.")) : filled;
 }
 
-async function clone(git: Git, { directory, head = "" }: Source, { folder, work }: Scratch, signal: AbortSignal): Promise<Result<void, Failure>> {
+async function clone(
+  git: Git,
+  { directory, head = "" }: Source,
+  { folder, work }: Scratch,
+  signal: AbortSignal,
+): Promise<Result<void, Failure>> {
   // No hard links: nothing that is done to the clone may reach the original's files. No template: it may bring hooks.
   const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
-  const cloned = await git(folder, ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work], signal);
+  const cloned = await git(
+    folder,
+    ["-c", "protocol.file.allow=always", "clone", ...options, "--", directory, work],
+    signal,
+  );
   if (!cloned.ok) return err(cannot("clone", directory, cloned.complaint));
   const there = await git(work, ["rev-parse", "--verify", "--quiet", "HEAD"]);
-  if (there.text !== head) return err(cannot("clone", directory, "the clone is at another commit; was something committed meanwhile?"));
+  if (there.text !== head)
+    return err(cannot("clone", directory, "the clone is at another commit; was something committed meanwhile?"));
   await git(work, ["remote", "remove", "origin"]);
   return ok(undefined);
 }
 
-async function copy(git: Git, { directory }: Source, { work }: Scratch, home: string, signal: AbortSignal): Promise<Result<void, Failure>> {
+async function copy(
+  git: Git,
+  { directory }: Source,
+  { work }: Scratch,
+  home: string,
+  signal: AbortSignal,
+): Promise<Result<void, Failure>> {
   const files = await filesOf(directory, home, signal);
   if (!files.ok) return files;
   for (const path of files.value) {
@@ -69,7 +93,10 @@ async function copy(git: Git, { directory }: Source, { work }: Scratch, home: st
     await copyFile(join(directory, path), join(work, path), constants.COPYFILE_FICLONE);
   }
   await mkdir(work, { recursive: true });
-  for (const args of [["init", "--quiet", "--template="], ["add", "--all"]]) {
+  for (const args of [
+    ["init", "--quiet", "--template="],
+    ["add", "--all"],
+  ]) {
     const done = await git(work, args, signal);
     if (!done.ok) return err(cannot("copy", directory, done.complaint));
   }
@@ -102,7 +129,12 @@ async function filesOf(directory: string, home: string, signal: AbortSignal): Pr
 }
 
 function isOfHome(home: string, path: string): boolean {
-  return path === home || ["bosun.db", "bosun.db-wal", "bosun.db-shm", "logs", "sessions", "worktrees"].some((name) => path === join(home, name));
+  return (
+    path === home ||
+    ["bosun.db", "bosun.db-wal", "bosun.db-shm", "logs", "sessions", "worktrees"].some(
+      (name) => path === join(home, name),
+    )
+  );
 }
 
 function cannot(what: "clone" | "copy", directory: string, complaint: string): Failure {

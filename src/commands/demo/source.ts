@@ -20,20 +20,34 @@ export interface Source {
  * What is meant: DIR, else the repository of the current directory, else the program's own files. Failures: `usage` for a DIR that
  * is not there, `environment` where git is missing.
  */
-export async function findSource(git: Git, context: CommandContext, named: string | undefined): Promise<Result<Source, Failure>> {
+export async function findSource(
+  git: Git,
+  context: CommandContext,
+  named: string | undefined,
+): Promise<Result<Source, Failure>> {
   const version = await git(context.directory, ["--version"]);
   if (!version.ok) {
-    return err(failure("environment", "The demo needs git, and there is none on the PATH.", { hint: "Install git, then try again." }));
+    return err(
+      failure("environment", "The demo needs git, and there is none on the PATH.", {
+        hint: "Install git, then try again.",
+      }),
+    );
   }
   const directory = resolve(context.directory, named ?? ".");
   if (!isDirectory(directory)) {
-    return err(failure("usage", `${named} is not a directory that is there.`, { hint: "Name one of your repositories: bosun demo DIR" }));
+    return err(
+      failure("usage", `${named} is not a directory that is there.`, {
+        hint: "Name one of your repositories: bosun demo DIR",
+      }),
+    );
   }
   const top = await topOf(git, directory);
   if (top !== undefined) return ok(await repositoryAt(git, top));
   const folder = named === undefined ? shipped() : directory;
   const own = named === undefined ? await topOf(git, folder) : undefined;
-  return ok(own === undefined ? { directory: folder, head: undefined, uncommitted: undefined } : await repositoryAt(git, own));
+  return ok(
+    own === undefined ? { directory: folder, head: undefined, uncommitted: undefined } : await repositoryAt(git, own),
+  );
 }
 
 async function topOf(git: Git, directory: string): Promise<string | undefined> {

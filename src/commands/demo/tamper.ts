@@ -26,7 +26,12 @@ export async function tamperAndVerify(copy: string): Promise<Result<Tampering, F
   const { sequence } = changed.value;
   if (proved.value.ok || problem?.sequence !== sequence || another !== undefined) {
     const named = proved.value.problems.map((one) => one.sequence ?? "the folder").join(", ") || "nothing";
-    return err(failure("verification_failed", `One byte of record ${sequence} was changed in a copy of the log, and the proof names ${named}.`));
+    return err(
+      failure(
+        "verification_failed",
+        `One byte of record ${sequence} was changed in a copy of the log, and the proof names ${named}.`,
+      ),
+    );
   }
   return ok({ ...changed.value, found: problem.what });
 }
@@ -41,7 +46,13 @@ function changeOneByte(copy: string): Result<Omit<Tampering, "found">, Failure> 
       const text = readFileSync(file, "utf8");
       if (!text.includes(from)) continue;
       writeFileSync(file, text.replace(from, to));
-      return ok({ file: recordName(sequence, payload_type), sequence, from: from.slice(0, -1), to: to.slice(0, -1), lie });
+      return ok({
+        file: recordName(sequence, payload_type),
+        sequence,
+        from: from.slice(0, -1),
+        to: to.slice(0, -1),
+        lie,
+      });
     }
   }
   return err(failure("verification_failed", "No check is in the log, so there is nothing to tamper with."));

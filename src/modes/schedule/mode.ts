@@ -10,6 +10,7 @@ export const scheduleMode: Mode<ScheduleState> = {
   name: "schedule",
   rules: 1,
   rights: SCHEDULE_RIGHTS,
+  attached: { plan: { reference: "tasks_ref", field: "tasks" } },
   empty,
   decide,
   apply,

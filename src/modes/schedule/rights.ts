@@ -26,9 +26,10 @@ export const SCHEDULE_RIGHTS: Rights = {
   user: {
     requirement: "always",
     clarification_response: ["clarification"],
-    plan: ["approval_request"],
+    // The person's own plan, given at the start.
+    plan: "always",
     approval: ["approval_request"],
-    review: ["review_request"],
+    review: "always",
     user_command: "always",
     artifact_ref: "always",
     error: "any_turn",
@@ -48,6 +49,8 @@ export const SCHEDULE_RIGHTS: Rights = {
     approval_request: "always",
     ticket: "always",
     review_request: "always",
+    // Where checks review, their passing is the approval.
+    review: "always",
     // A ticket that waits long for a dependency is told to the manager as a blocked report.
     report: "always",
     // Questions go to the person with scoped ids; default answers come back when nobody is there.

@@ -231,7 +231,7 @@ export class Invariants {
       return;
     }
     // A session that was just reopened waits for the command that it was reopened for.
-    if (this.#reopened || (!session.requirement && !session.plan)) return;
+    if (this.#reopened || (!session.plan && (session.plan_given || !session.requirement))) return;
     for (const ticket of tickets.values()) {
       const waits =
         ticket.turn ||

@@ -165,15 +165,17 @@ describe("a revised plan", () => {
   it("leaves a ticket in trouble of its own to its own retries", () => {
     const scene = troubled({ config: { max_retries: 1 } }, task("a"), task("b"));
     scene.says("b", "instruction", INSTRUCTION).fails("b").fires("retry:a").fails("a");
-    expect(scene.says("a", "plan", { tasks: [task("a"), task("b")] }).open).toEqual(["manager ticket a", "retry:b in 1000 ms"].toSorted());
-    expect(scene.status("b")).toBe("blocked (agent_failed)");
+    scene.says("a", "plan", { tasks: [task("a"), task("b")] });
+    expect([scene.moved, scene.status("b")]).toEqual([["a: blocked -replanned-> pending"], "blocked (agent_failed)"]);
+    expect(scene.fires("retry:b").open).toEqual(["manager ticket a", "worker instruction b"]);
   });
 
   it.each([
     ["changes", [task("a"), task("b", { description: "Else" })], "invalid_plan /tasks/1"],
     ["forgets", [task("a")], "invalid_plan /tasks"],
   ])("that %s a done task is refused", (_, tasks, refused) => {
-    const scene = done(troubled({}, task("a"), task("b")), "b").says("a", "plan", { tasks });
+    const scene = done(new Scene().planned(task("a"), task("b")), "b").says("a", "instruction", INSTRUCTION);
+    scene.says("a", "report", { status: "blocked" }).says("a", "plan", { tasks });
     expect([scene.refused, scene.moved, scene.open]).toEqual([refused, [], ["manager error a"]]);
   });
 

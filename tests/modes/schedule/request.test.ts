@@ -1,0 +1,169 @@
+import { describe, expect, it } from "vitest";
+import { resolve } from "../../../src/kernel/references.ts";
+import type { Json } from "../../../src/lib/json.ts";
+import { APPROVED, asking, COMPLETED, INSTRUCTION, runs, Scene, task } from "./rig.ts";
+
+/**
+ * One scene whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
+ * instruction, 7 its turn, 8 an artifact, 9 its report, 10 its review's turn, 11 its review: then `a` is put to the manager.
+ */
+function scene(more: Parameters<typeof task>[1] = {}): Scene {
+  const made = new Scene().requirement().says(undefined, "plan", {
+    summary: "Two steps",
+    tasks: [task("base"), task("a", { dependencies: ["base"], ...more })],
+  });
+  made.says("base", "instruction", INSTRUCTION).admit("base").says("base", "artifact_ref", { label: "log", uri: "log.txt" });
+  return made.says("base", "report", { ...COMPLETED, outputs: ["a base"] }).says("base", "review", APPROVED);
+}
+
+const COMMON = { requirement: { $from: [2, "/text"] }, clarifications: [] };
+const PLAN = { plan_file: { $file: [4, ""] } };
+const SUMMARY = { $from: [4, "/summary"] };
+const DEPENDENCIES = [{ task_id: "base", outputs: { $from: [9, "/outputs"] }, artifacts: [{ $from: [8, ""] }] }];
+const TASK = { $from: [4, "/tasks/1"] };
+
+function about(status: string, counts: Record<string, number>, history: readonly number[], ticket: object = {}) {
+  return {
+    ...COMMON,
+    ...PLAN,
+    plan: { summary: SUMMARY, counts: { done: 1, ...counts } },
+    ticket: { ticket_id: "a", task_id: "a", status, task: TASK, ...ticket },
+    history: { $history: history },
+    dependencies: DEPENDENCIES,
+  };
+}
+
+describe("what a role is asked", () => {
+  it("requirement", () => {
+    expect(new Scene().requirement().draft()).toEqual({
+      expects: ["clarification", "error", "plan"],
+      message: { payload_type: "requirement", payload: { $from: [2, ""] } },
+      context: COMMON,
+    });
+  });
+
+  it("clarification_response", () => {
+    const made = new Scene().requirement().says(undefined, "clarification", asking("q")).answers({ q: "So" });
+    expect(made.draft()).toEqual({
+      expects: ["clarification", "error", "plan"],
+      message: { payload_type: "clarification_response", payload: { answers: [{ question_id: "c1.q", text: { $from: [5, "/answers/0/text"] } }], status: "answered" } },
+      context: { ...COMMON, clarifications: [{ question: { $from: [4, "/questions/0/text"] }, answer: { $from: [5, "/answers/0/text"] } }] },
+    });
+  });
+
+  it("ticket", () => {
+    expect(scene().draft("a")).toEqual({
+      expects: ["clarification", "error", "instruction", "instruction_proposal"],
+      message: { payload_type: "ticket", payload: { ticket_id: "a", task_id: "a", status: "pending", task: TASK } },
+      context: about("pending", { pending: 1 }, []),
+      discuss: false,
+    });
+  });
+
+  it("instruction_proposal", () => {
+    expect(scene().says("a", "instruction_proposal", { summary: "So?" }).draft("a")).toEqual({
+      expects: ["error", "report"],
+      message: { payload_type: "instruction_proposal", payload: { $from: [13, ""] } },
+      context: about("discussing", { discussing: 1 }, [13]),
+    });
+  });
+
+  it("report, of a proposal", () => {
+    const made = scene().says("a", "instruction_proposal", { summary: "So?" }).says("a", "report", { status: "proposal" });
+    expect(made.draft("a")).toEqual({
+      expects: ["clarification", "error", "instruction"],
+      message: { payload_type: "report", payload: { $from: [15, ""] } },
+      context: about("discussing", { discussing: 1 }, [13, 15], { owner: "hand" }),
+    });
+  });
+
+  it("instruction", () => {
+    expect(scene().says("a", "instruction", INSTRUCTION).draft("a")).toEqual({
+      expects: ["error", "report"],
+      message: { payload_type: "instruction", payload: { $from: [13, ""] } },
+      context: about("in_progress", { in_progress: 1 }, [13]),
+    });
+  });
+
+  it("instruction, given with the plan", () => {
+    expect(scene({ instruction: INSTRUCTION }).draft("a").message).toEqual({ payload_type: "instruction", payload: { $from: [4, "/tasks/1/instruction"] } });
+  });
+
+  it("review_request", () => {
+    const made = scene({ acceptance_criteria: [runs("true")] }).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED).checked("a", true);
+    expect(made.draft("a")).toEqual({
+      expects: ["clarification", "error", "review"],
+      message: {
+        payload_type: "review_request",
+        payload: { ticket_id: "a", instruction: { $from: [13, ""] }, report: { $from: [15, ""] }, checks: { $from: [16, "/results"] }, artifacts: [] },
+      },
+      context: about("awaiting_review", { awaiting_review: 1 }, [13, 15, 16], { owner: "hand" }),
+    });
+  });
+
+  it("error", () => {
+    const made = scene().says("a", "instruction", INSTRUCTION).says("a", "report", { status: "blocked" });
+    expect(made.draft("a")).toEqual({
+      expects: ["clarification", "error", "instruction", "plan"],
+      message: {
+        payload_type: "error",
+        payload: {
+          code: "agent_failed",
+          message: "ticket a is blocked (needs_input) after 1 attempts",
+          resolution_hint: "answer with a new instruction, a revised plan, a clarification, or error to give it up",
+        },
+      },
+      context: about("blocked", { blocked: 1 }, [13, 15], { owner: "hand", reason: "needs_input" }),
+    });
+  });
+
+  it("error, with of a failure's details what the wire knows", () => {
+    const made = new Scene({ config: { max_retries: 0 } }).planned(task("a")).says("a", "instruction", INSTRUCTION);
+    made.fails("a", "timeout", { details: { exit_code: 1, stderr_tail: "oops", outlived_kill: true } });
+    expect(resolve(made.draft("a").message.payload, made.lookup)).toMatchObject({ code: "timeout", details: { exit_code: 1 } });
+    expect(resolve(made.draft("a").message.payload, made.lookup)).not.toHaveProperty("details.stderr_tail");
+    expect(made.admit("a").last.disposition).toBe("applied");
+  });
+});
+
+describe("a request", () => {
+  it("is refused for a turn that nobody holds", () => {
+    const made = scene();
+    expect(() => made.engine.mode.request(made.state, { turn_id: "t1", subject: "a", attempt: 1, run: 1 })).toThrow("nobody holds turn t1");
+  });
+
+  it("tells the latest twenty events of the ticket", () => {
+    const made = new Scene({ config: { max_clarification_rounds: 50 } }).planned(task("a"));
+    for (let round = 1; round <= 15; round++) made.says("a", "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
+    const history = made.draft("a").context["history"] as { readonly $history: readonly number[] };
+    expect(history.$history).toHaveLength(20);
+    expect(history.$history.at(-1)).toBe(made.sequence);
+    expect(history.$history).toEqual(history.$history.toSorted((a, b) => a - b));
+  });
+
+  it("does not grow with the plan, and holds no text of it", () => {
+    const size = (tasks: number, words: number) => {
+      const plan = Array.from({ length: tasks }, (_, index) => task(`t${index}`, { description: "word ".repeat(words) }));
+      const made = new Scene({ unchecked: true }).requirement("word ".repeat(words)).says(undefined, "plan", { summary: "word ".repeat(words), tasks: plan });
+      made.says("t0", "instruction", { summary: "word ".repeat(words) }).says("t0", "report", { status: "completed", summary: "word ".repeat(words) });
+      return JSON.stringify([made.draft("t0"), made.draft("t1")]).replaceAll(/\d/g, "").length;
+    };
+    expect(size(1000, 1000)).toBe(size(2, 1));
+  });
+
+  it("holds nothing but references to what others wrote", () => {
+    const secret = "unmistakable";
+    const made = new Scene().requirement(secret).says(undefined, "clarification", { questions: [{ question_id: "q", text: secret }], status: "open" });
+    made.answers({ q: secret }).says(undefined, "plan", { summary: secret, tasks: [task("a", { description: secret, risks: [secret] })] });
+    made.command("tell", "a", { text: secret });
+    const drafts: Json[] = [made.draft("a") as unknown as Json];
+    made.says("a", "instruction_proposal", { summary: secret });
+    drafts.push(made.draft("a") as unknown as Json);
+    made.says("a", "report", { status: "proposal", summary: secret });
+    drafts.push(made.draft("a") as unknown as Json);
+    made.says("a", "instruction", { summary: secret }).says("a", "report", { status: "completed", summary: secret, outputs: [secret] });
+    drafts.push(made.draft("a") as unknown as Json);
+    expect(JSON.stringify(drafts)).not.toContain(secret);
+    for (const draft of drafts) expect(JSON.stringify(resolve(draft, made.lookup))).toContain(secret);
+  });
+});
