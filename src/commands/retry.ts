@@ -59,7 +59,7 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
       hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.`,
     });
   }
-  const ticket = ticketValue(store, session_id, ticket_id); waits_for?: string } | undefined;
+  const ticket = ticketValue(store, session_id, ticket_id);
   if (ticket?.status === "error" || ticket?.waits_for === `retry:${ticket_id}`) return undefined;
   return failure(
     "usage",

@@ -17,6 +17,8 @@ async function main(): Promise<void> {
     case "instruction": {
       const work = new Work(turn);
       process.once("SIGTERM", () => work.stop());
+      // Nobody reads any more: the scheduler has died, and whoever takes its place will have this turn done again.
+      process.stdout.on("error", () => work.stop());
       const report = await work.report();
       if (report === undefined) process.exitCode = ENDED_BY_SIGTERM;
       else say(turn, report);

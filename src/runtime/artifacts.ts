@@ -8,9 +8,13 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { MAX_DEPTH, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
 import type { SessionPaths } from "./paths.ts";
+
+/** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
+const MAX_ATTACHED_BYTES = 64 * 1024 * 1024;
 
 /** The largest file that is kept, in bytes. */
 const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
@@ -41,7 +45,7 @@ export async function keepArtifact(
       row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
     });
   }
-  const read = readBelow(uri, [request.artifacts_dir, request.workspace]);
+  const read = readBelow(uri, request);
   if (!read.ok) return read;
   const { bytes, name } = read.value;
   const hex = createHash("sha256").update(bytes).digest("hex");
@@ -83,14 +87,13 @@ export function inlineField(
   if (!attached) return ok(answer.payload);
   const reference = answer.payload[attached.reference] as { readonly uri?: string } | undefined;
   if (reference?.uri === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
-  const read = readBelow(reference.uri, [request.artifacts_dir, request.workspace]);
+  const read = readBelow(reference.uri, request);
   if (!read.ok) return read;
-  let content: JsonObject | readonly JsonObject[] | null;
-  try {
-    content = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(read.value.bytes));
-  } catch (error) {
-    return wrong(reference.uri, `it is not JSON (${error instanceof Error ? error.message : String(error)})`);
-  }
+  // A file is as little to be trusted as a line, so it passes the same gate, as the one member of an object.
+  const member = Buffer.concat([Buffer.from('{"content":'), read.value.bytes, Buffer.from("}")]);
+  const parsed = parseLine(member, { bytes: MAX_ATTACHED_BYTES, depth: MAX_DEPTH });
+  if (!parsed.ok) return wrong(reference.uri, parsed.error.message);
+  const { content } = parsed.value;
   const { [attached.reference]: _, ...rest } = answer.payload;
   const field = Array.isArray(content) ? content : (content as JsonObject | null)?.[attached.field];
   const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });
@@ -98,16 +101,17 @@ export function inlineField(
   return ok(checked.value as unknown as JsonObject);
 }
 
-function readBelow(uri: string, roots: readonly string[]): Result<{ bytes: Buffer; name: string }, Failure> {
+function readBelow(uri: string, request: Request): Result<{ bytes: Buffer; name: string }, Failure> {
   let path: string;
   try {
     path = uri.startsWith("file:") ? fileURLToPath(uri) : uri;
   } catch {
     return wrong(uri, "it is not a file address");
   }
-  for (const root of roots) {
+  for (const root of [request.artifacts_dir, request.workspace]) {
     const inside = isAbsolute(path) ? relative(root, path) : path;
-    const opened = openBelow(root, inside);
+    // The person may name a link as the workspace; the artifacts directory is ours, and a link in its place is an agent's.
+    const opened = openBelow(root, inside, root === request.workspace ? 0 : constants.O_NOFOLLOW);
     if (opened === undefined) continue;
     try {
       const stat = fstatSync(opened);
@@ -127,14 +131,14 @@ function readBelow(uri: string, roots: readonly string[]): Result<{ bytes: Buffe
  * none through a symbolic link: checking a path and opening it afterwards can be raced. Without /proc (macOS) the whole path is
  * opened at once, which a link in the middle can lead astray; `doctor` names that.
  */
-function openBelow(root: string, path: string): number | undefined {
+function openBelow(root: string, path: string, root_flags: number): number | undefined {
   const parts = path.split("/");
   if (path.length > 1024 || path.includes("\0") || parts.some((part) => part === "" || part === "." || part === ".."))
     return undefined;
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
   if (process.platform !== "linux")
     return attempt(() => openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  let current = attempt(() => openSync(root, O_RDONLY | O_DIRECTORY));
+  let current = attempt(() => openSync(root, O_RDONLY | O_DIRECTORY | root_flags));
   for (const [index, part] of parts.entries()) {
     if (current === undefined) return undefined;
     const parent: number = current;

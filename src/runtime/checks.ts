@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import type { Launcher } from "../agents/launcher.ts";
 import { type RunLimits, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
@@ -7,7 +6,7 @@ import type { Change } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
-import type { SessionPaths } from "./paths.ts";
+import { makeWorkDirectory, type SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
 
@@ -58,6 +57,7 @@ export class Checks {
 
   /** Runs them one after the other and brings the result back as one fact; aborted checks bring nothing. */
   start({ check_id, subject, criteria }: LedgerChecks): void {
+    if (this.#running.has(check_id)) return;
     const controller = new AbortController();
     this.#running.set(check_id, controller);
     const references = criteria as unknown as Json[];
@@ -104,12 +104,14 @@ export class Checks {
     const { launcher, workspace, config, session_id, paths } = this.#parts;
     const began = performance.now();
     const artifacts_dir = paths.work(subject);
-    mkdirSync(artifacts_dir, { recursive: true });
-    const launched = await launcher.launch({
-      command: [...GATE, ...(criterion.command ?? [])],
-      directory: workspace,
-      environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
-    });
+    const made = makeWorkDirectory(artifacts_dir);
+    const launched = !made.ok
+      ? made
+      : await launcher.launch({
+          command: [...GATE, ...(criterion.command ?? [])],
+          directory: workspace,
+          environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
+        });
     const base = { criterion: criterion as unknown as JsonObject };
     if (!launched.ok) {
       return {

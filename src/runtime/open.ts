@@ -7,11 +7,12 @@ import type { Mode } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { GENESIS } from "../log/chain.ts";
+import { writeReport } from "../log/report.ts";
 import { LogFolder } from "../log/writer.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
-import type { Actor } from "../protocol/record.ts";
+import type { Actor, LogRecord } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import { embeddedQueue } from "../store/queue.ts";
 import type { Lease, SessionRow, Store } from "../store/store.ts";
@@ -161,8 +162,18 @@ export async function resumeSession<S>(
   });
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
+  if (ledger.figures.closed) writeReport(sessionPaths(around.home, row.session_id).folder, lastReport(store, current));
   recover(session.value, ledger, payload.config, lease.value.epoch, change);
   return session;
+}
+
+/** What the last close said: whoever died right after it may not have come to write it out. */
+function lastReport(store: Store, { session_id, last_sequence }: SessionRow): JsonObject {
+  for (let sequence = last_sequence; ; sequence -= 1) {
+    const record = JSON.parse(store.record(session_id, sequence) ?? "null") as LogRecord | null;
+    if (!record) throw new Error(`session ${session_id} is closed, but has no final report`);
+    if (record.payload_type === "final_report") return record.payload;
+  }
 }
 
 /** What the log must say of the take-over: which turns are repeated under which run, and which have been repeated too often. */

@@ -6,7 +6,10 @@ import { canonicalJson } from "../lib/canonical.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** Parsed records kept in memory; older ones are read again from the store when a reference leads there. */
-const KEPT = 2048;
+const KEPT = 8192;
+
+/** Records that no reference ever leads to. */
+const UNREFERENCED: ReadonlySet<string> = new Set(["turn_request", "timer_fired", "final_report"]);
 
 /** Where references lead while a session runs: records by sequence, the latest used ones in memory. */
 export class SessionRecords implements Lookup {
@@ -21,7 +24,7 @@ export class SessionRecords implements Lookup {
 
   /** A new record, known before it is stored. */
   add(sequence: number, record: UnsealedRecord): void {
-    this.#kept.set(sequence, record);
+    if (!UNREFERENCED.has(record.payload_type)) this.#kept.set(sequence, record);
   }
 
   /** Lets go of what was used longest ago; only safe for records that are stored, so it is called after a commit. */

@@ -67,6 +67,8 @@ export class Session<S> {
   readonly #unkept = new Set<(durable: boolean) => void>();
   #flushing = false;
   #scheduled = false;
+  /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
+  #begun = false;
   #over = false;
   /** How the session will be left, from the moment that is settled. */
   #leaving: SessionEnd | undefined;
@@ -114,6 +116,8 @@ export class Session<S> {
    */
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
+    if (this.#over) return this.#ended.promise;
+    this.#begun = true;
     this.#inbox.start();
     for (const checks of this.ledger.checks.values()) this.#checks.start(checks);
     this.#timers.arm();
@@ -198,7 +202,8 @@ export class Session<S> {
 
   /** A turn's agent or a check is gone: if the turn was withdrawn, its seat is free only now. */
   over(id: string): void {
-    if (this.ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
+    // One that was held has been offered again by now, and waits.
+    if (this.#dispatcher.hasAdmitted(id) && this.ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
     this.#schedule();
   }
 
@@ -311,7 +316,7 @@ export class Session<S> {
   /** Starts what may start, as facts of the group that is about to be committed. */
   #admit(): void {
     const { figures } = this.ledger;
-    if (this.#leaving || figures.paused || figures.stopped || figures.closed) return;
+    if (!this.#begun || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
     for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
       const limit = this.#turns.limitReached();
       if (limit) {
@@ -363,10 +368,12 @@ export class Session<S> {
         void this.#end({ ok: true, value: this.#leaving });
       return;
     }
+    if (!this.#begun) return;
     this.#timers.arm();
     const { asks, holds, figures } = this.ledger;
     if (this.#turns.count > 0 || this.#checks.count > 0 || figures.paused || this.#timers.willWake) return;
-    if (asks.size === 0 && holds.size === 0) {
+    const held = [...holds.keys()].some((role_id) => this.#timers.isHeld(role_id));
+    if (asks.size === 0 && !held) {
       if (this.#stuck) throw new Error("the mode neither goes on nor finishes after no_progress");
       this.#stuck = true;
       this.submit({
@@ -375,7 +382,7 @@ export class Session<S> {
         payload: { reason: "no_progress", message: "nothing is open and nothing is finished" },
       });
     } else if (!this.#waitForPeople) {
-      this.stop("waiting", holds.size > 0 ? "a role is held until a person acts" : "a person must answer");
+      this.stop("waiting", held ? "a role is held until a person acts" : "a person must answer");
     }
   }
 

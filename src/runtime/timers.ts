@@ -1,4 +1,4 @@
-import type { Ledger } from "../kernel/ledger.ts";
+import type { Ledger, LedgerHold } from "../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
 
@@ -7,6 +7,8 @@ export class Timers {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #wake: () => void;
+  /** Ends of holds for which the session has been woken. */
+  readonly #passed = new Set<string>();
   #earliest = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
@@ -19,7 +21,7 @@ export class Timers {
   /** Makes sure to wake for everything in the ledger. */
   arm(): void {
     for (const { due_at } of this.#ledger.timers.values()) this.at(due_at);
-    for (const { role_id, until } of this.#ledger.holds.values()) if (until && this.isHeld(role_id)) this.at(until);
+    for (const hold of this.#ledger.holds.values()) if (hold.until && this.#isAhead(hold)) this.at(hold.until);
   }
 
   /** Makes sure to wake at `due_at` or before. */
@@ -30,6 +32,9 @@ export class Timers {
     this.#earliest = due;
     this.#cancel = this.#clock.after(due - milliseconds(this.#clock.now()), () => {
       this.stop();
+      for (const { role_id, until } of this.#ledger.holds.values()) {
+        if (until && !this.isHeld(role_id)) this.#passed.add(`${role_id} ${until}`);
+      }
       this.#wake();
     });
   }
@@ -53,8 +58,13 @@ export class Timers {
   /** Whether a timer or a hold that ends by itself will move the session. */
   get willWake(): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
-    for (const hold of this.#ledger.holds.values()) if (hold.until) return true;
+    for (const hold of this.#ledger.holds.values()) if (this.#isAhead(hold)) return true;
     return false;
+  }
+
+  /** A hold that has run out counts until its end was told: it may run out between an admission and the look at what is left. */
+  #isAhead({ role_id, until }: LedgerHold): boolean {
+    return until !== undefined && !this.#passed.has(`${role_id} ${until}`);
   }
 
   isHeld(role_id: string): boolean {

@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import type { Agent, TurnEvent, TurnRequest, TurnResult } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode, TurnDraft, TurnStamp } from "../kernel/mode.ts";
@@ -12,7 +11,7 @@ import { inlineField, keepArtifact } from "./artifacts.ts";
 import type { Bus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
-import type { SessionPaths } from "./paths.ts";
+import { makeWorkDirectory, type SessionPaths } from "./paths.ts";
 import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
@@ -146,7 +145,7 @@ export class Turns {
     const payload = resolve(recorded, records) as unknown as PayloadByType["turn_request"];
     const said = new Sequence();
     let process = false;
-    mkdirSync(payload.artifacts_dir, { recursive: true });
+    const made = makeWorkDirectory(payload.artifacts_dir);
     const request: TurnRequest = {
       session_id,
       at,
@@ -158,7 +157,8 @@ export class Turns {
       slot,
       output_directory: paths.output,
     };
-    const result = await agentFor(role).turn(request, {
+    const agent = made.ok ? agentFor(role) : unable(made.error);
+    const result = await agent.turn(request, {
       signal,
       started: async (identity) => {
         process = true;
@@ -235,7 +235,8 @@ export class Turns {
           code,
           message,
           details: { pointer, rule: payload_type },
-          metadata: { excerpt: event.excerpt },
+          // Cut at a length, it may end in half a character, which no record can hold.
+          metadata: { excerpt: event.excerpt.toWellFormed() },
         });
         return;
       }
@@ -287,6 +288,11 @@ export class Turns {
   #refused(turn: TurnStamp, payload: JsonObject): void {
     this.#door.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
   }
+}
+
+/** Takes the turn in the place of an agent that cannot be given one. */
+function unable(why: Failure): Agent {
+  return { turn: async () => ({ failure: why, refused: [] }) };
 }
 
 /** Runs what it is given one after the other. */

@@ -60,11 +60,15 @@ function rolesOf({ program, programWorks = false }: SessionOrder): Role[] {
 export interface Finished {
   /** From the end of planning (the first turn of an agent) to the end of the session. */
   readonly working: number;
+  /** Of the processors' time, what this process used of it meanwhile; steadier than the clock on a busy machine. */
+  readonly working_cpu: number;
   /** From the start of the session to that first turn: the plan of all tasks recorded, checked and made tickets of. */
   readonly planning: number;
   readonly records: number;
   readonly commits: number;
   readonly record_bytes: number;
+  /** The bytes of the records above 64 KiB: those that hold the whole plan. */
+  readonly largest_bytes: number;
   /** Cost of the last tenth of the tickets over that of the first. */
   readonly last_over_first: number;
   readonly rss_peak: number;
@@ -101,8 +105,10 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   };
   let commits = 0;
   let record_bytes = 0;
+  let largest_bytes = 0;
   let first = 0;
   let rss_planned = 0;
+  let cpu = process.cpuUsage();
   const marks: number[] = [];
   const tenth = Math.max(1, Math.floor(shape.tasks / 10));
   let reviews = 0;
@@ -110,6 +116,7 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   const noteFirst = () => {
     if (first !== 0) return;
     first = performance.now();
+    cpu = process.cpuUsage();
     rss_planned = process.memoryUsage.rss() / 2 ** 20;
   };
   const manager = scriptedAgent(() => {
@@ -144,7 +151,10 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
         ...store,
         commit(lease, commit) {
           commits += 1;
-          for (const record of commit.records) record_bytes += record.line.length;
+          for (const { line } of commit.records) {
+            record_bytes += line.length;
+            if (line.length > 65_536) largest_bytes += line.length;
+          }
           return store.commit(lease, commit);
         },
       },
@@ -176,6 +186,7 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   const session = made.value;
   const end = await session.run({ waitForPeople: false });
   const ended = performance.now();
+  const { user, system } = process.cpuUsage(cpu);
   store.close();
   if (!end.ok) throw new Error(end.error.message);
   if (!leave && !(end.value.kind === "closed" && end.value.outcome === "done")) {
@@ -184,10 +195,12 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   const last = (marks[9] ?? ended) - (marks[8] ?? first);
   return {
     working: ended - first,
+    working_cpu: (user + system) / 1_000,
     planning: first - began,
     records: session.sequence,
     commits,
     record_bytes,
+    largest_bytes,
     last_over_first: last / ((marks[0] ?? ended) - first),
     rss_peak: process.resourceUsage().maxRSS / 1024,
     rss_planned,

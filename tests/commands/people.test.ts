@@ -1,7 +1,8 @@
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ASKING, onlySession, type Rig, rig, tinyPlan } from "./rig.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
 
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
 const ALWAYS_ASK = JSON.stringify({ plan_approval: "ask" });
@@ -14,12 +15,12 @@ interface Status {
   readonly tickets: { ticket_id: string; description: string }[];
 }
 
-const status = (here: Rig, session_id: string) => here.json<Status>(["status", session_id, "--json"]);
+const status = (here: Rig, session_id: string) => typedJson<Status>(here, ["status", session_id, "--json"]);
 
 describe("a session that needs a person where none is", () => {
   it("stops with 4, naming question, options, default and the commands that go on; the answer then counts", async () => {
     const here = rig();
-    const stopped = await here.run(["run", "--plan", here.write("plan.json", ASK)]);
+    const stopped = await typed(here, ["run", "--plan", here.write("plan.json", ASK)]);
     expect(stopped.code).toBe(4);
     const session_id = await onlySession(here);
     for (const told of ["c1.name: Whose name?", "why: It is written down.", "options: Ada | Bob", "default: Ada"]) {
@@ -30,20 +31,20 @@ describe("a session that needs a person where none is", () => {
     expect((await status(here, session_id)).pending_questions).toMatchObject([
       { question_id: "c1.name", text: "Whose name?", options: ["Ada", "Bob"], default: "Ada" },
     ]);
-    const inbox = await here.run(["inbox"]);
+    const inbox = await typed(here, ["inbox"]);
     expect(inbox.stdout).toContain(`bosun answer ${session_id} c1.name Ada`);
-    const kept = await here.run(["answer", "name", "Grace", "Hopper"]);
+    const kept = await typed(here, ["answer", "name", "Grace", "Hopper"]);
     expect(kept.code).toBe(0);
     expect(kept.stdout).toContain(`bosun resume ${session_id}`);
-    expect((await here.run(["resume"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Grace Hopper\n");
-    expect((await here.run(["inbox"])).stdout).toBe("Nothing waits for a person.\n");
+    expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
   });
 
   it("takes the defaults, or leaves the decision to the manager, if told so", async () => {
     for (const policy of ["default", "manager"]) {
       const here = rig();
-      const ran = await here.run(["run", "--plan", here.write("plan.json", ASK), "--unanswered", policy, "--json"]);
+      const ran = await typed(here, ["run", "--plan", here.write("plan.json", ASK), "--unanswered", policy, "--json"]);
       expect(ran.code).toBe(0);
       expect(ran.stdout).toContain(policy === "manager" ? '"status":"complete"' : '"status":"answered"');
       expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
@@ -56,7 +57,7 @@ describe("a session that needs a person where none is", () => {
       questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
     });
     const answers = here.write("answers.yaml", "- match: whose\n  text: Eve\n");
-    const stopped = await here.run([
+    const stopped = await typed(here, [
       "run",
       "--plan",
       here.write("plan.json", two),
@@ -70,15 +71,15 @@ describe("a session that needs a person where none is", () => {
     expect(stopped.stdout).not.toContain("c1.name Ada");
     const session_id = await onlySession(here);
     expect((await status(here, session_id)).pending_questions).toHaveLength(1);
-    expect((await here.run(["answer", "--file", here.write("more.yaml", "age: 7\n")])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(0);
+    expect((await typed(here, ["answer", "--file", here.write("more.yaml", "age: 7\n")])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
   });
 
   it("lists what is open where no answer is given", async () => {
     const here = rig();
-    await here.run(["run", "--plan", here.write("plan.json", ASK)]);
-    const listed = await here.run(["answer"]);
+    await typed(here, ["run", "--plan", here.write("plan.json", ASK)]);
+    const listed = await typed(here, ["answer"]);
     expect(listed.code).toBe(4);
     expect(listed.stdout).toContain("c1.name: Whose name?");
   });
@@ -87,7 +88,14 @@ describe("a session that needs a person where none is", () => {
 describe("a plan that waits for a person", () => {
   async function gated(here: Rig, args: readonly string[] = []): Promise<string> {
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]));
-    const stopped = await here.run(["run", "--plan", plan, "--config", here.write("config.json", ALWAYS_ASK), ...args]);
+    const stopped = await typed(here, [
+      "run",
+      "--plan",
+      plan,
+      "--config",
+      here.write("config.json", ALWAYS_ASK),
+      ...args,
+    ]);
     expect(stopped.code).toBe(4);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`bosun plan ${session_id} --approve`);
@@ -97,11 +105,11 @@ describe("a plan that waits for a person", () => {
   it("is shown, and begun when it is approved", async () => {
     const here = rig();
     const session_id = await gated(here);
-    const shown = await here.run(["plan"]);
-    expect(shown.stdout).toMatch(/^write +- +any worker +0 +Do write$/m);
+    const shown = await typed(here, ["plan"]);
+    expect(shown.stdout).toMatch(/^write +- +any worker +1 +Do write$/m);
     expect(existsSync(join(here.workspace, "out.txt"))).toBe(false);
-    expect((await here.run(["plan", session_id, "--approve"])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(0);
+    expect((await typed(here, ["plan", session_id, "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
     expect(existsSync(join(here.workspace, "out.txt"))).toBe(true);
   });
 
@@ -109,19 +117,19 @@ describe("a plan that waits for a person", () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
     expect(
-      (await here.run(["run", "--plan", plan, "--config", here.write("config.json", ALWAYS_ASK), "--yes"])).code,
+      (await typed(here, ["run", "--plan", plan, "--config", here.write("config.json", ALWAYS_ASK), "--yes"])).code,
     ).toBe(0);
     const other = rig();
     await gated(other);
-    expect((await other.run(["resume", "--yes"])).code).toBe(0);
+    expect((await typed(other, ["resume", "--yes"])).code).toBe(0);
   });
 
   it("goes back to the manager with a person's words", async () => {
     const here = rig();
     const session_id = await gated(here);
-    expect((await here.run(["plan", "--revise", "Two files, please."])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(4);
-    const records = await here.run(["replay", session_id, "--type", "approval", "--json"]);
+    expect((await typed(here, ["plan", "--revise", "Two files, please."])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(4);
+    const records = await typed(here, ["replay", session_id, "--type", "approval", "--json"]);
     expect(JSON.parse(records.stdout)).toMatchObject({
       payload: { decision: "changes_requested", notes: "Two files, please." },
     });
@@ -131,8 +139,8 @@ describe("a plan that waits for a person", () => {
   it("ends the session when it is rejected", async () => {
     const here = rig();
     const session_id = await gated(here);
-    expect((await here.run(["plan", session_id, "--reject"])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(1);
+    expect((await typed(here, ["plan", session_id, "--reject"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(1);
     expect(await status(here, session_id)).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
@@ -141,20 +149,20 @@ describe("a plan that waits for a person", () => {
     const session_id = await gated(here);
     const editor = here.write("editor.sh", "#!/bin/sh\nsed -i 's/Do write/Do it well/' \"$1\"\n");
     chmodSync(editor, 0o755);
-    const edited = await here.run(["plan", "--edit"], { env: { EDITOR: editor } });
+    const edited = await typed(here, ["plan", "--edit"], { EDITOR: editor });
     expect(edited.stderr).toBe("");
-    expect((await here.run(["resume"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await status(here, session_id)).tickets).toMatchObject([{ ticket_id: "write", description: "Do it well" }]);
-    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
   it("is not approved by an editor that changed nothing, nor by one that broke it", async () => {
     const here = rig();
     const session_id = await gated(here);
-    expect((await here.run(["plan", "--edit"], { env: { EDITOR: "true" } })).stdout).toContain("Nothing was changed");
+    expect((await typed(here, ["plan", "--edit"], { EDITOR: "true" })).stdout).toContain("Nothing was changed");
     const editor = here.write("editor.sh", "#!/bin/sh\necho 'tasks: 7' > \"$1\"\n");
     chmodSync(editor, 0o755);
-    const broken = await here.run(["plan", "--edit"], { env: { EDITOR: editor } });
+    const broken = await typed(here, ["plan", "--edit"], { EDITOR: editor });
     expect(broken.code).toBe(3);
     expect(broken.stderr).toMatch(/plan-to-edit\.yaml:1:8/);
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
@@ -163,11 +171,11 @@ describe("a plan that waits for a person", () => {
   it("stops there with --plan-only, whatever the crew costs, and can be written out and run again", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]));
-    expect((await here.run(["run", "--plan", plan, "--plan-only"])).code).toBe(4);
+    expect((await typed(here, ["run", "--plan", plan, "--plan-only"])).code).toBe(4);
     const file = join(here.workspace, "again.yaml");
-    expect((await here.run(["plan", "--export", file])).code).toBe(0);
-    expect((await here.run(["plan", "--export", file])).code).toBe(2);
-    const again = await here.run(["run", "--plan", file, "--json"]);
+    expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+    expect((await typed(here, ["plan", "--export", file])).code).toBe(2);
+    const again = await typed(here, ["run", "--plan", file, "--json"]);
     expect(again.code).toBe(0);
   });
 });
@@ -176,26 +184,26 @@ describe("work that waits for a person's review", () => {
   it("is approved or sent back from the command line", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "echo x >> out.txt", more: { review: "user" } }]);
-    const stopped = await here.run(["run", "--plan", here.write("plan.json", plan)]);
+    const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan)]);
     expect(stopped.code).toBe(4);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`bosun review ${session_id} write --approve`);
-    expect((await here.run(["review", "write", "--changes", "Once more."])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(4);
+    expect((await typed(here, ["review", "write", "--changes", "Once more."])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(4);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("x\nx\n");
-    expect((await here.run(["review", "--approve"])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(0);
+    expect((await typed(here, ["review", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
   });
 
   it("asks for the result with --confirm, and closes with the person's word", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
-    const stopped = await here.run(["run", "--plan", plan, "--confirm"]);
+    const stopped = await typed(here, ["run", "--plan", plan, "--confirm"]);
     expect(stopped.code).toBe(4);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`bosun review ${session_id} --approve`);
-    expect((await here.run(["review", "--approve"])).code).toBe(0);
-    expect((await here.run(["resume"])).code).toBe(0);
-    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+    expect((await typed(here, ["review", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 });

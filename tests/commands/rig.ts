@@ -36,8 +36,6 @@ export interface Rig {
     more?: { readonly input?: string; readonly env?: Record<string, string> },
   ): Promise<Done>;
   start(args: readonly string[]): Running;
-  /** Runs, and parses the one JSON value on stdout. */
-  json<T>(args: readonly string[]): Promise<T>;
   /** The names of the sessions that have left anything. */
   sessions(): string[];
 }
@@ -102,11 +100,6 @@ export function rig(): Rig {
     },
     run: (args, { input, env } = {}) => start(args, env, input).done,
     start: (args) => start(args),
-    async json<T>(args: readonly string[]) {
-      const { stdout, stderr, code } = await start(args).done;
-      if (stdout.trim() === "") throw new Error(`no output, exit ${code}: ${stderr}`);
-      return JSON.parse(stdout) as T;
-    },
     sessions: () => (existsSync(join(home, "sessions")) ? readdirSync(join(home, "sessions")) : []),
   };
 }
@@ -130,7 +123,7 @@ export function foreignCrew(): string[] {
   return ["--manager", `python3 ${join(agents, "manager.py")}`, "--worker", `sh ${join(agents, "worker.sh")}`];
 }
 
-/** A plan file of tasks that each run one shell line. */
+/** A task that runs one shell line. Unless `more` says otherwise it takes one turn: it is instructed by the plan and reviewed by a check. */
 export interface TinyTask {
   readonly task_id: string;
   readonly shell: string;
@@ -138,6 +131,7 @@ export interface TinyTask {
   readonly more?: object;
 }
 
+/** A plan file of such tasks. */
 export function tinyPlan(tasks: readonly TinyTask[], more: object = {}): string {
   return JSON.stringify({
     requirement: "Write some files.",
@@ -147,8 +141,11 @@ export function tinyPlan(tasks: readonly TinyTask[], more: object = {}): string 
       description: `Do ${task_id}`,
       ...(dependencies ? { dependencies } : {}),
       instruction: { summary: `Do ${task_id}`, steps: [{ text: task_id, shell }] },
+      acceptance_criteria: [{ text: "always", command: ["true"] }],
+      review: "checks",
       ...own,
     })),
+    metadata: { playbook: { instruction: "with_plan" } },
     ...more,
   });
 }
@@ -159,11 +156,3 @@ export const ASKING = {
     { question_id: "name", text: "Whose name?", why: "It is written down.", options: ["Ada", "Bob"], default: "Ada" },
   ],
 };
-
-/** The id of the only session there is. */
-export async function onlySession(of: Rig): Promise<string> {
-  const listed = await of.json<{ session_id: string }[]>(["status", "--all", "--json"]);
-  const [only, another] = listed;
-  if (only === undefined || another !== undefined) throw new Error(`there are ${listed.length} sessions`);
-  return only.session_id;
-}

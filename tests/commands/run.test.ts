@@ -1,7 +1,8 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { ASKING, foreignCrew, onlySession, rig, tinyPlan } from "./rig.ts";
+import { onlySession, typedJson } from "./in-process.ts";
+import { ASKING, foreignCrew, rig, tinyPlan } from "./rig.ts";
 
 const WRITE = tinyPlan([
   {
@@ -43,7 +44,7 @@ describe("bosun run", () => {
     expect(stopped.code).toBe(5);
     rmSync(plan);
     const session_id = await onlySession(here);
-    const status = await here.json<{ requirement: string }>(["status", session_id, "--json"]);
+    const status = await typedJson<{ requirement: string }>(here, ["status", session_id, "--json"]);
     expect(status.requirement).toBe("Write some files.");
     const ended = await here.run(["resume", "--budget-turns", "50"]);
     expect(ended.stderr).toBe("");
@@ -52,11 +53,11 @@ describe("bosun run", () => {
 
   it("exits with 5 at a limit, tells how to go on, and stops again where the limit is not raised", async () => {
     const here = rig();
-    const args = ["run", "--plan", here.write("plan.json", WRITE), "--budget-turns", "2"];
+    const args = ["run", "--plan", here.write("plan.json", WRITE), "--budget-turns", "1"];
     const stopped = await here.run(args);
     expect(stopped.code).toBe(5);
     const session_id = await onlySession(here);
-    expect(stopped.stdout).toContain(`bosun resume ${session_id} --budget-turns 4`);
+    expect(stopped.stdout).toContain(`bosun resume ${session_id} --budget-turns 2`);
     expect((await here.run(["resume"])).code).toBe(5);
     expect((await here.run(["resume", "--budget-turns", "20"])).code).toBe(0);
   });

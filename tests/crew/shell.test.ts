@@ -266,6 +266,21 @@ describe("the shell worker as a program", () => {
     expect(readdirSync(scratch)).toEqual(["ready"]);
   });
 
+  it("stops as soon as it speaks to nobody, for its scheduler has died, and leaves no file", async () => {
+    const ready = join(scratch, "ready");
+    const { child, ended } = startWork([
+      { shell: `touch '${ready}'; while test ! -e go; do sleep 0.02; done; echo for nobody` },
+      { shell: "touch second" },
+    ]);
+    await until(() => existsSync(ready));
+    child.stdout?.destroy();
+    writeFileSync(join(workspace, "go"), "");
+    const ran = await ended;
+    expect([ran.code, ran.stderr]).toEqual([143, ""]);
+    expect(existsSync(join(workspace, "second"))).toBe(false);
+    expect(readdirSync(scratch)).toEqual(["ready"]);
+  });
+
   it("kills a step that ignores SIGTERM", async () => {
     const ready = join(scratch, "ready");
     const { child, ended } = startWork([

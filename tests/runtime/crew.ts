@@ -5,7 +5,6 @@ import type { Role } from "../../src/protocol/roles.ts";
 
 export type Script = (request: TurnRequest, context: TurnContext) => ReturnType<ScriptedHandler>;
 
-
 export function task(task_id: string, dependencies: readonly string[] = [], more: JsonObject = {}): JsonObject {
   return { task_id, description: `Work on ${task_id}`, dependencies, ...more };
 }

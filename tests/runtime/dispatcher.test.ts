@@ -24,7 +24,8 @@ function desk(roles: readonly Role[], workers: number, held: ReadonlySet<string>
 /** Admits as long as there is room; gives what was admitted, each with its role. */
 function admitAll(dispatcher: Dispatcher): string[] {
   const admitted: string[] = [];
-  for (let next = dispatcher.admit(); next; next = dispatcher.admit()) admitted.push(`${next.turn.turn_id} ${next.role.role_id}`);
+  for (let next = dispatcher.admit(); next; next = dispatcher.admit())
+    admitted.push(`${next.turn.turn_id} ${next.role.role_id}`);
   return admitted;
 }
 
@@ -39,7 +40,11 @@ describe("the dispatcher admits", () => {
   });
 
   it("a manager one turn at a time unless it says otherwise, and one-instance workers likewise", () => {
-    const roles = [role("boss", { type: "manager" }), role("solo", { supports_multiple_instances: false }), role("two", { max_instances: 2 })];
+    const roles = [
+      role("boss", { type: "manager" }),
+      role("solo", { supports_multiple_instances: false }),
+      role("two", { max_instances: 2 }),
+    ];
     const dispatcher = desk(roles, 9);
     for (const id of ["t1", "t2"]) dispatcher.offer(turn(id, MANAGER));
     for (const id of ["t3", "t4"]) dispatcher.offer(turn(id, { type: "worker", role_id: "solo" }));
@@ -67,7 +72,13 @@ describe("the dispatcher admits", () => {
     dispatcher.offer(turn("review2", MANAGER, { priority: 1 }));
     dispatcher.offer(turn("work1", WORKER, { priority: 0, subject: "x" }));
     dispatcher.offer(turn("work2", WORKER, { priority: 0, subject: "y" }));
-    expect(admitAll(dispatcher).map((text) => text.split(" ")[0])).toEqual(["error", "work1", "review1", "review2", "ticket"]);
+    expect(admitAll(dispatcher).map((text) => text.split(" ")[0])).toEqual([
+      "error",
+      "work1",
+      "review1",
+      "review2",
+      "ticket",
+    ]);
   });
 
   it("each with a slot that no other running turn has, the smallest that is free", () => {

@@ -23,7 +23,10 @@ function planFile(rig: Rig): string {
         {
           task_id: "stuck",
           description: "Use a tool",
-          instruction: { summary: "Use it", steps: [{ text: "Use the tool", command: ["no-such-tool"] }, write("stuck.txt")] },
+          instruction: {
+            summary: "Use it",
+            steps: [{ text: "Use the tool", command: ["no-such-tool"] }, write("stuck.txt")],
+          },
           ...file("stuck.txt"),
         },
       ],
@@ -46,19 +49,38 @@ describe.each([
     const log = logOf(rig, session_id);
     const said = (ticket?: string) =>
       log
-        .filter(({ record, source }) => record.ticket_id === ticket && record.disposition === "applied" && source !== "scheduler")
+        .filter(
+          ({ record, source }) =>
+            record.ticket_id === ticket && record.disposition === "applied" && source !== "scheduler",
+        )
         .filter(({ payload }) => payload["status"] !== "progress")
         .map(({ payload_type, payload }) => (payload_type === "report" ? `report ${payload["status"]}` : payload_type));
-        expect(said("risky")).toEqual(["instruction_proposal", "report proposal", "instruction", "artifact_ref", "report completed", "review"]);
+    expect(said("risky")).toEqual([
+      "instruction_proposal",
+      "report proposal",
+      "instruction",
+      "artifact_ref",
+      "report completed",
+      "review",
+    ]);
     expect(said("after")).toEqual(["instruction", "artifact_ref", "report completed", "review"]);
     // What a person answers is about no ticket on the wire: the question's id says which one asked.
-    expect(said()).toEqual(["requirement", "clarification", "clarification_response", "plan", "clarification_response"]);
-    expect(said("stuck")).toEqual(expect.arrayContaining(["report blocked", "clarification", "instruction", "report completed", "review"]));
-    expect(log.filter(({ payload_type }) => payload_type === "check_result").map(({ record }) => record.ticket_id).toSorted()).toEqual([
-      "after",
-      "risky",
-      "stuck",
+    expect(said()).toEqual([
+      "requirement",
+      "clarification",
+      "clarification_response",
+      "plan",
+      "clarification_response",
     ]);
+    expect(said("stuck")).toEqual(
+      expect.arrayContaining(["report blocked", "clarification", "instruction", "report completed", "review"]),
+    );
+    expect(
+      log
+        .filter(({ payload_type }) => payload_type === "check_result")
+        .map(({ record }) => record.ticket_id)
+        .toSorted(),
+    ).toEqual(["after", "risky", "stuck"]);
 
     expectLogFolder(rig, session_id);
     expectReport(rig, session_id);
@@ -85,9 +107,19 @@ function expectLogFolder(rig: Rig, session_id: string): void {
 
 function expectReport(rig: Rig, session_id: string): void {
   const report = reportOf(rig, session_id);
-  expect(Object.keys(report).toSorted()).toEqual(
-    ["finished_at", "log", "mode", "next_steps", "outcome", "recoveries", "requirement", "session_id", "started_at", "tickets", "usage"],
-  );
+  expect(Object.keys(report).toSorted()).toEqual([
+    "finished_at",
+    "log",
+    "mode",
+    "next_steps",
+    "outcome",
+    "recoveries",
+    "requirement",
+    "session_id",
+    "started_at",
+    "tickets",
+    "usage",
+  ]);
   const head = logOf(rig, session_id).at(-3);
   expect(report).toMatchObject({
     session_id,
@@ -101,13 +133,28 @@ function expectReport(rig: Rig, session_id: string): void {
   const tickets = report["tickets"] as Record<string, unknown>[];
   expect(tickets.map(({ ticket_id }) => ticket_id)).toEqual(["risky", "after", "stuck"]);
   for (const ticket of tickets) {
-    const known = ["ticket_id", "task_id", "description", "status", "reason", "blocked_by", "owner", "attempts", "reviews", "outputs", "artifacts", "issues"];
+    const known = [
+      "ticket_id",
+      "task_id",
+      "description",
+      "status",
+      "reason",
+      "blocked_by",
+      "owner",
+      "attempts",
+      "reviews",
+      "outputs",
+      "artifacts",
+      "issues",
+    ];
     expect(Object.keys(ticket).filter((name) => !known.includes(name))).toEqual([]);
     const name = `${ticket["ticket_id"]}.txt`;
     const [artifact] = ticket["artifacts"] as Record<string, string>[];
     expect(ticket).toMatchObject({ status: "done", owner: "hand", reviews: 1, outputs: [{ label: name, uri: name }] });
     expect(artifact).toMatchObject({ label: name, digest: expect.stringMatching(/^sha256:[0-9a-f]{64}$/) });
-    expect(readFileSync(new URL(artifact?.["uri"] ?? ""), "utf8")).toBe(readFileSync(join(rig.workspace, name), "utf8"));
+    expect(readFileSync(new URL(artifact?.["uri"] ?? ""), "utf8")).toBe(
+      readFileSync(join(rig.workspace, name), "utf8"),
+    );
   }
   expect(readFileSync(join(rig.home, "sessions", session_id, "final_report.md"), "utf8")).toContain(session_id);
 }

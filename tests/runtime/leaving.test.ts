@@ -1,10 +1,25 @@
 import { existsSync, readFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, criterion, report, task } from "./crew.ts";
-import { begin, cleanUp, cli, living, logOf, newRig, recordOf, REPORT, reportOf, resume, run, shell, told } from "./rig.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  living,
+  logOf,
+  newRig,
+  recordOf,
+  REPORT,
+  reportOf,
+  resume,
+  run,
+  shell,
+  told,
+} from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -40,9 +55,16 @@ describe("a session that is stopped", () => {
 
     const resumed = await resume(rig, session.session_id, { agentFor: crew(tasks) });
     const repeated = [...resumed.ledger.turns.values()].map(({ run: number, attempt }) => [number, attempt]);
-    expect(repeated.toSorted()).toEqual([[1, 1], [2, 1], [2, 1]]);
+    expect(repeated.toSorted()).toEqual([
+      [1, 1],
+      [2, 1],
+      [2, 1],
+    ]);
     expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
-    expect(reportOf(rig, session.session_id)).toMatchObject({ recoveries: 0, tickets: [{ attempts: 1 }, { attempts: 1 }, { attempts: 1 }] });
+    expect(reportOf(rig, session.session_id)).toMatchObject({
+      recoveries: 0,
+      tickets: [{ attempts: 1 }, { attempts: 1 }, { attempts: 1 }],
+    });
     const again = logOf(rig, session.session_id, "turn_request").filter(({ record }) => record.run === 2);
     expect(again).toHaveLength(2);
     for (const { payload } of again) expect(JSON.stringify(payload["context"])).toContain("interrupted");
@@ -50,18 +72,24 @@ describe("a session that is stopped", () => {
 
   it("while a check runs ends the check, and runs it again when it is resumed", async () => {
     const rig = newRig();
-    const checked = { instruction: INSTRUCTION, acceptance_criteria: [criterion("sh", "-c", "echo run >>checks; while [ ! -e go ]; do sleep 0.02; done")] };
+    const checked = {
+      instruction: INSTRUCTION,
+      acceptance_criteria: [criterion("sh", "-c", "echo run >>checks; while [ ! -e go ]; do sleep 0.02; done")],
+    };
     const agentFor = crew([task("a", [], checked)]);
     const session = await begin(rig, { agentFor });
     const ended = run(session);
-    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checks"))).toBe(true), { timeout: 10_000, interval: 5 });
+    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checks"))).toBe(true), {
+      timeout: 10_000,
+      interval: 5,
+    });
     session.stop("signal", "enough");
     expect(await ended).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(living(session.session_id)).toEqual([]);
     expect(logOf(rig, session.session_id, "check_result")).toEqual([]);
 
     const resumed = await resume(rig, session.session_id, { agentFor });
-    const { writeFile } = await import("node:fs/promises");
+    // However long it takes until it is run: nothing is concluded from that.
     await writeFile(join(rig.workspace, "go"), "");
     expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
     expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\nrun\n");
@@ -70,14 +98,21 @@ describe("a session that is stopped", () => {
   it("in the moment in which a turn is about to start does not leave that turn to run its whole time", async () => {
     const rig = newRig();
     const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
-    const store = { ...rig.store, commit: async (...given: Parameters<typeof rig.store.commit>) => {
-      const done = await rig.store.commit(...given);
-      if (given[1].records.some(({ payload_type, line }) => payload_type === "turn_request" && line.includes('"role_id":"hand"'))) {
-        session.stop("signal", "now");
-      }
-      await delay(0);
-      return done;
-    } };
+    const store = {
+      ...rig.store,
+      commit: async (...given: Parameters<typeof rig.store.commit>) => {
+        const done = await rig.store.commit(...given);
+        if (
+          given[1].records.some(
+            ({ payload_type, line }) => payload_type === "turn_request" && line.includes('"role_id":"hand"'),
+          )
+        ) {
+          session.stop("signal", "now");
+        }
+        await delay(0);
+        return done;
+      },
+    };
     const session = await begin(rig, { roles: roles(WAITING), agentFor, store });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(living(session.session_id)).toEqual([]);
@@ -99,16 +134,28 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
     await spoken;
     session.submit(cancel);
     expect(await ended).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
-    expect(logOf(rig, session.session_id).at(-1)).toMatchObject({ payload_type: "session_closed", payload: { exit_code: 1 } });
-    expect(reportOf(rig, session.session_id)).toMatchObject({ outcome: "cancelled", tickets: [{ status: "error", reason: "cancelled" }] });
+    expect(logOf(rig, session.session_id).at(-1)).toMatchObject({
+      payload_type: "session_closed",
+      payload: { exit_code: 1 },
+    });
+    expect(reportOf(rig, session.session_id)).toMatchObject({
+      outcome: "cancelled",
+      tickets: [{ status: "error", reason: "cancelled" }],
+    });
   });
 
   it("while a check runs ends the check", async () => {
     const rig = newRig();
-    const checked = { instruction: INSTRUCTION, acceptance_criteria: [criterion("sh", "-c", "touch running; sleep 3600")] };
+    const checked = {
+      instruction: INSTRUCTION,
+      acceptance_criteria: [criterion("sh", "-c", "touch running; sleep 3600")],
+    };
     const session = await begin(rig, { agentFor: crew([task("a", [], checked)]) });
     const ended = run(session);
-    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "running"))).toBe(true), { timeout: 10_000, interval: 5 });
+    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "running"))).toBe(true), {
+      timeout: 10_000,
+      interval: 5,
+    });
     session.submit(cancel);
     expect(await ended).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
   });
@@ -125,9 +172,16 @@ if [ $BOSUN_TICKET_ID = a ]; then while :; do sleep 0.01; done; fi
 ${REPORT}
 echo "end $BOSUN_TICKET_ID" >>${order}`;
     const tasks = [task("a", [], { instruction: INSTRUCTION }), task("b", [], { instruction: INSTRUCTION })];
-    const session = await begin(rig, { roles: roles(slow), config: { max_workers: 1 }, agentFor: crew(tasks, {}, { hand: cli() }) });
+    const session = await begin(rig, {
+      roles: roles(slow),
+      config: { max_workers: 1 },
+      agentFor: crew(tasks, {}, { hand: cli() }),
+    });
     const ended = run(session);
-    await vi.waitFor(() => expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\n"), { timeout: 10_000, interval: 5 });
+    await vi.waitFor(() => expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\n"), {
+      timeout: 10_000,
+      interval: 5,
+    });
     session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel", ticket_id: "a" } });
     expect(await ended).toMatchObject({ kind: "closed" });
     expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\nend a\nstart b\nend b\n");
@@ -149,18 +203,27 @@ echo "end $BOSUN_TICKET_ID" >>${order}`;
         return report();
       },
     });
-    const store = { ...rig.store, commit: async (...given: Parameters<typeof rig.store.commit>) => {
-      const done = await rig.store.commit(...given);
-      if (given[1].records.some(({ payload_type, subject }) => payload_type === "turn_request" && subject === "a")) {
-        session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel", ticket_id: "a" } });
-      }
-      await delay(0);
-      return done;
-    } };
+    const store = {
+      ...rig.store,
+      commit: async (...given: Parameters<typeof rig.store.commit>) => {
+        const done = await rig.store.commit(...given);
+        if (given[1].records.some(({ payload_type, subject }) => payload_type === "turn_request" && subject === "a")) {
+          session.submit({
+            source: "user",
+            payload_type: "user_command",
+            payload: { command: "cancel", ticket_id: "a" },
+          });
+        }
+        await delay(0);
+        return done;
+      },
+    };
     const session = await begin(rig, { config: { max_workers: 1, timeout_s: 3 }, agentFor, store });
     expect(await run(session)).toMatchObject({ kind: "closed" });
     expect(most).toBe(1);
-    expect(logOf(rig, session.session_id, "turn_request").filter(({ record }) => record.ticket_id === "a")).toHaveLength(1);
+    expect(
+      logOf(rig, session.session_id, "turn_request").filter(({ record }) => record.ticket_id === "a"),
+    ).toHaveLength(1);
   });
 });
 
@@ -169,7 +232,10 @@ describe("a session in which only a person can move anything", () => {
     requirement: ({ payload }) =>
       payload.context.clarifications?.length
         ? { payload_type: "plan", payload: { tasks: [task("a")] } }
-        : { payload_type: "clarification", payload: { status: "open", questions: [{ question_id: "q", text: "Why?" }] } },
+        : {
+            payload_type: "clarification",
+            payload: { status: "open", questions: [{ question_id: "q", text: "Why?" }] },
+          },
   });
 
   it("is left waiting when nobody is there, and goes on with the answer", async () => {
@@ -178,8 +244,11 @@ describe("a session in which only a person can move anything", () => {
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
     expect(rig.store.sessions()[0]).toMatchObject({ state: "waiting", outcome: null });
     const resumed = await resume(rig, session.session_id, { agentFor: asking });
-    resumed.submit({ source: "user", payload_type: "clarification_response", payload: { status: "answered", answers: [{ question_id: "q", text: "Because." }] } });
+    resumed.submit({
+      source: "user",
+      payload_type: "clarification_response",
+      payload: { status: "answered", answers: [{ question_id: "q", text: "Because." }] },
+    });
     expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
   });
 });
-

@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cliAgent } from "../../src/agents/cli/agent.ts";
+import { cliAgent, type CliSettings } from "../../src/agents/cli/agent.ts";
 import { embeddedLauncher } from "../../src/agents/launcher.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
@@ -14,7 +14,7 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/pr
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import type { SessionEnd, SessionEvent } from "../../src/runtime/bus.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
 import { createSession, resumeSession, type Surroundings } from "../../src/runtime/open.ts";
 import { type Proof, verifySession } from "../../src/runtime/replay.ts";
@@ -29,7 +29,7 @@ export const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([["schedule", s
 /** Long enough for a busy machine; a run that waits for it is broken anyhow. */
 const GRACE_MS = 1_000;
 
-export function cli(environment: Readonly<Record<string, string | undefined>> = { PATH: process.env["PATH"] }): Agent {
+export function cli(settings: Partial<CliSettings> = {}): Agent {
   return cliAgent({
     launcher: embeddedLauncher(),
     settings: {
@@ -37,8 +37,9 @@ export function cli(environment: Readonly<Record<string, string | undefined>> = 
       answer_grace_ms: GRACE_MS,
       max_line_bytes: 8_388_608,
       max_output_bytes: 67_108_864,
-      environment,
+      environment: { PATH: process.env["PATH"] },
       redact: (text) => text,
+      ...settings,
     },
   });
 }
@@ -100,7 +101,7 @@ export interface Choices {
   readonly agentFor?: (role: Role) => Agent;
   readonly input?: JsonObject;
   readonly store?: Store;
-  readonly files?: boolean;
+  readonly clock?: Clock;
 }
 
 export const CREW: readonly Role[] = [
@@ -109,11 +110,20 @@ export const CREW: readonly Role[] = [
 ];
 
 /** The crew of `examples/agents`, each seat in the language that is asked for. */
-export function foreignCrew(manager: "sh" | "py", worker: "sh" | "py", env: { boss?: Role["env"]; hand?: Role["env"] } = {}): Role[] {
+export function foreignCrew(
+  manager: "sh" | "py",
+  worker: "sh" | "py",
+  env: { boss?: Role["env"]; hand?: Role["env"] } = {},
+): Role[] {
   const program = (name: string, language: "sh" | "py") =>
     [language === "sh" ? "sh" : "python3", join(EXAMPLES, `${name}.${language}`)] as Role["cli_command"];
   return [
-    { role_id: "boss", type: "manager", cli_command: program("manager", manager), ...(env.boss ? { env: env.boss } : {}) },
+    {
+      role_id: "boss",
+      type: "manager",
+      cli_command: program("manager", manager),
+      ...(env.boss ? { env: env.boss } : {}),
+    },
     {
       role_id: "hand",
       type: "worker",
@@ -133,7 +143,7 @@ say() {
 `;
 
 /** The command of a program in sh that has read its request, and says envelopes with \`say TYPE PAYLOAD\`. */
-export function shell(script: string, ...parameters: string[]): Role["cli_command"] {
+export function shell(script: string, ...parameters: string[]): NonNullable<Role["cli_command"]> {
   return ["sh", "-c", PRELUDE + script, "sh", ...parameters];
 }
 
@@ -145,11 +155,11 @@ export function surroundings(rig: Rig, choices: Choices): Surroundings {
   return {
     home: rig.home,
     store: choices.store ?? rig.store,
-    clock: systemClock,
+    clock: choices.clock ?? systemClock,
     launcher: embeddedLauncher(),
     version: "0.1.0",
     agentFor: choices.agentFor ?? (() => command),
-    files: choices.files ?? true,
+    files: true,
   };
 }
 
@@ -260,7 +270,9 @@ export function living(session_id: string): number[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        const marked = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0").includes(`BOSUN_SESSION_ID=${session_id}`);
+        const marked = readFileSync(`/proc/${pid}/environ`, "latin1")
+          .split("\0")
+          .includes(`BOSUN_SESSION_ID=${session_id}`);
         return marked && !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
       } catch {
         return false;

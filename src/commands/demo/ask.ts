@@ -1,3 +1,4 @@
+import { formatDuration } from "../../lib/durations.ts";
 import { promptQuestion } from "../../ui/prompt.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import type { AnsweredQuestion } from "./events.ts";
@@ -19,13 +20,15 @@ export async function askPerson(
   const timer = setTimeout(() => patience.abort(), PATIENCE_MS);
   const typing = () => clearTimeout(timer);
   terminal.input.once("data", typing);
-  const asked = promptQuestion(terminal, question, place, AbortSignal.any([patience.signal, interrupted]));
-  const typed = await asked;
+  if (place.number === 1) {
+    terminal.err.line(`   Enter takes the default, and so do ${formatDuration(PATIENCE_MS)} without a key.`);
+  }
+  const typed = await promptQuestion(terminal, question, place, AbortSignal.any([patience.signal, interrupted]));
   clearTimeout(timer);
   terminal.input.off("data", typing);
   if (typed.kind === "left") terminal.err.line();
   const usual = question.default ?? "";
-  return answered(question, typed.kind === "text" ? typed.text : usual, "person");
+  return answered(question, typed.kind === "text" ? typed.text : usual, "terminal");
 }
 
 /** A question with its answer, as the demo tells of it. */

@@ -2,7 +2,7 @@ import { findProcess } from "../../agents/processes.ts";
 import type { ProcessIdentity } from "../../kernel/agent.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Crash } from "./events.ts";
 
@@ -12,20 +12,6 @@ export interface Wreck {
   readonly processes: readonly ProcessIdentity[];
   /** Every record as it was stored, byte for byte. */
   readonly lines: readonly string[];
-}
-
-/** A stored record with its number. */
-export interface NumberedRecord {
-  readonly sequence: number;
-  readonly record: UnsealedRecord;
-}
-
-/** Every record of a session from one on. */
-export function recordsFrom(reader: StoreReader, session_id: string, from: number): NumberedRecord[] {
-  return [...reader.records(session_id, from)].map((line, index) => ({
-    sequence: from + index,
-    record: JSON.parse(line) as UnsealedRecord,
-  }));
 }
 
 /** The programs of agents that the session knows of and that still run. */
@@ -44,7 +30,7 @@ export async function livingAgents(
 export async function lookAtWreck(reader: StoreReader, session_id: string, pid: number): Promise<Wreck> {
   const living = await livingAgents(reader, session_id);
   const lines = [...reader.records(session_id, 1)];
-  const records = recordsFrom(reader, session_id, 1).map(({ record }) => record);
+  const records = recordsOf(lines);
   const left = living.map(({ turn_id, identity }) => {
     const asked = records.findLast(
       (record) => record.payload_type === "turn_request" && record.record.turn_id === turn_id,
@@ -63,41 +49,49 @@ export function endedSince({ processes }: Wreck): number {
   return processes.filter((identity) => findProcess(identity) === "gone").length;
 }
 
+/** A whole session in figures. */
+export interface Whole {
+  readonly tickets: number;
+  /** How often a check sent work back. */
+  readonly sent_back: number;
+}
+
 /**
  * Holds the whole session against what was there when its scheduler died: every record of then is there unchanged, every ticket
- * was done once, and none that was done then was begun again. Failure `verification_failed` for what is not so.
+ * of the plan was done once, and none that was done then was begun again. Failure `verification_failed` for what is not so.
  */
 export function nothingLostOrDoubled(
-  reader: StoreReader,
+  reader: Pick<StoreReader, "record" | "records">,
   session_id: string,
-  { told, lines }: Wreck,
-): Result<{ tickets: number }, Failure> {
+  { told, lines }: Pick<Wreck, "told" | "lines">,
+): Result<Whole, Failure> {
   const changed = lines.findIndex((line, index) => reader.record(session_id, index + 1) !== line);
-  if (changed !== -1) return err(broken(`record ${changed + 1} is not what it was before the scheduler was killed`));
-  const later = recordsFrom(reader, session_id, lines.length + 1).map(({ record }) => record);
-  const again = later.find(
-    ({ payload_type, record }) => payload_type === "turn_request" && told.done.includes(record.ticket_id ?? ""),
-  );
-  if (again)
-    return err(
-      broken(`the ticket ${again.record.ticket_id} was done before the scheduler was killed, and was begun again`),
-    );
-  const all = [...told.done, ...finished(later)];
-  const twice = all.find((ticket_id, index) => all.indexOf(ticket_id) !== index);
+  if (changed !== -1) return err(broken(`record ${changed + 1} is not what it was before`));
+  const records = recordsOf(reader.records(session_id, 1));
+  const again = records
+    .slice(lines.length)
+    .find(({ payload_type, record }) => payload_type === "turn_request" && told.done.includes(record.ticket_id ?? ""));
+  if (again) return err(broken(`the ticket ${again.record.ticket_id} was begun again, which was done before`));
+  const done = finished(records);
+  const twice = done.find((ticket_id, index) => done.indexOf(ticket_id) !== index);
   if (twice !== undefined) return err(broken(`the ticket ${twice} was done twice`));
-  const planned = lines
-    .map((line) => JSON.parse(line) as UnsealedRecord)
-    .findLast(({ payload_type }) => payload_type === "plan");
-  const tasks = Array.isArray(planned?.payload.tasks) ? (planned.payload.tasks as { task_id: string }[]) : [];
-  const lost = tasks.find(({ task_id }) => !all.includes(task_id));
+  const plan = records.findLast(({ payload_type }) => payload_type === "plan")?.payload.tasks as { task_id: string }[];
+  const lost = plan.find(({ task_id }) => !done.includes(task_id));
   if (lost) return err(broken(`the ticket ${lost.task_id} was never done`));
-  return ok({ tickets: all.length });
+  const sent_back = effectsOf(records).filter(({ event }) => event === "changes_requested").length;
+  return ok({ tickets: done.length, sent_back });
 }
 
 function finished(records: readonly UnsealedRecord[]): string[] {
-  return records.flatMap(({ record }) =>
-    (record.effects ?? []).filter(({ to }) => to === "done").map(({ ticket_id }) => ticket_id),
-  );
+  return effectsOf(records).flatMap(({ to, ticket_id }) => (to === "done" ? [ticket_id] : []));
+}
+
+function effectsOf(records: readonly UnsealedRecord[]): RecordedEffect[] {
+  return records.flatMap(({ record }) => record.effects ?? []);
+}
+
+function recordsOf(lines: Iterable<string>): UnsealedRecord[] {
+  return [...lines].map((line) => JSON.parse(line) as UnsealedRecord);
 }
 
 function broken(what: string): Failure {

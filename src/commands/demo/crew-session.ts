@@ -44,7 +44,7 @@ export class CrewSession {
 
   constructor(stage: Stage) {
     this.#stage = stage;
-    this.#environment = schedulerEnvironment(stage.context.environment, stage.scratch.configuration);
+    this.#environment = schedulerEnvironment(stage.context.environment, stage.scratch);
   }
 
   get session_id(): string {
@@ -84,9 +84,14 @@ export class CrewSession {
     return this.#run(["resume", this.#session_id, ...given], listener);
   }
 
-  /** SIGKILL, to the scheduler alone: its agents are left as they are. */
+  /** SIGKILL, to the scheduler alone: its agents have groups of their own, and are left as they are. */
   kill(): void {
-    if (this.#scheduler !== undefined) process.kill(this.#scheduler.pid, "SIGKILL");
+    this.#scheduler?.signal("SIGKILL");
+  }
+
+  /** The scheduler is to end its agents and itself at once: whoever interrupts twice does not want to wait. */
+  hurry(): void {
+    this.#scheduler?.signal("SIGTERM");
   }
 
   /** Hears of the records that were committed and that a killed scheduler could no longer tell of. */
@@ -115,7 +120,7 @@ export class CrewSession {
         ["cancel", this.#session_id, "--reason", "the demo did not come to its end"],
         () => {},
       );
-      if (cancelled.ok) await cancelled.value.ended;
+      if (cancelled.ok && !(await settlesWithin(cancelled.value.ended, PATIENCE_MS))) cancelled.value.signal("SIGKILL");
     }
     reader.close();
   }
@@ -124,7 +129,7 @@ export class CrewSession {
     const waiting: Waiting[] = [];
     let opened: Failure | undefined;
     const started = await this.#start([...words, "--json", "--no-input"], (event) => {
-      if (event.type === "hello") opened = this.#open(String(event.session_id));
+      if (event.type === "hello") opened = this.#open(event.session_id as string);
       else if (event.type === "waiting") waiting.push(event as unknown as Waiting);
       else if (event.type === "record" && Number(event.sequence) > this.#heard) {
         const { type: _, sequence, ...record } = event;

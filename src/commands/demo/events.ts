@@ -1,3 +1,4 @@
+import type { Failure } from "../../protocol/failure.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 
 /** What the demo tells, in its order: as lines for people, or one JSON object a line for programs. */
@@ -12,16 +13,18 @@ export type DemoEvent =
       /** Files with changes that are in no commit, so not in the clone either; null where nobody could say. */
       readonly uncommitted: number | null;
     }
+  | { readonly type: "questions"; readonly count: number }
   | ({ readonly type: "question" } & AnsweredQuestion)
   | { readonly type: "plan"; readonly summary: string; readonly tasks: readonly PlannedTask[] }
   | ({ readonly type: "record"; readonly sequence: number } & UnsealedRecord)
   | ({ readonly type: "killed" } & Crash)
   | ({ readonly type: "resumed" } & Recovery)
-  | { readonly type: "closed"; readonly session_id: string; readonly tickets: number; readonly done_once: number }
+  | { readonly type: "closed"; readonly session_id: string; readonly tickets: number; readonly sent_back: number }
   | { readonly type: "findings"; readonly count: number; readonly items: readonly FoundItem[] }
   | { readonly type: "verified"; readonly records: number; readonly decisions: string }
   | ({ readonly type: "tampered" } & Tampering)
-  | ({ readonly type: "result" } & DemoResult);
+  | ({ readonly type: "result" } & DemoResult)
+  | { readonly type: "failed"; readonly exit_code: number; readonly error: Failure };
 
 export interface AnsweredQuestion {
   readonly question_id: string;
@@ -30,7 +33,8 @@ export interface AnsweredQuestion {
   readonly options: readonly string[];
   readonly default: string | null;
   readonly answer: string;
-  readonly by: "person" | "default";
+  /** Whether it was asked at this terminal, or took its default without being asked. */
+  readonly by: "terminal" | "default";
 }
 
 export interface PlannedTask {
@@ -91,5 +95,5 @@ export interface DemoResult {
   /** The scratch folder, if it was to be kept. */
   readonly kept: string | null;
   readonly elapsed_ms: number;
-  readonly next: readonly string[];
+  readonly next: readonly { readonly what: string; readonly command: string }[];
 }

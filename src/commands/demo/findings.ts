@@ -4,6 +4,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { StoreReader } from "../../store/store.ts";
+import { wordsOf } from "../../ui/words.ts";
 import type { FoundItem } from "./events.ts";
 
 /** What the crew found, and where the whole of it is to be read. */
@@ -26,23 +27,28 @@ export function readFindings(reader: StoreReader, home: string, session_id: stri
   return ok({ items: items.map(itemOf), report: join(home, report.path) });
 }
 
-/** The first few, worst first, but at most `each` of one kind, so that one long list does not hide the others. */
+/** The first few, worst first, but each file once and at most `each` of one kind, so that one long list does not hide the others. */
 export function topFindings(items: readonly FoundItem[], most: number, each: number): FoundItem[] {
-  const taken = new Map<string, number>();
-  return items
-    .filter(({ kind }) => {
-      taken.set(kind, (taken.get(kind) ?? 0) + 1);
-      return (taken.get(kind) ?? 0) <= each;
-    })
-    .slice(0, most);
+  const files = new Set<string>();
+  const kinds = new Map<string, number>();
+  const top: FoundItem[] = [];
+  for (const item of items) {
+    const { file, kind } = item;
+    const before = kinds.get(kind) ?? 0;
+    if (files.has(file) || before >= each || top.length >= most) continue;
+    files.add(file);
+    kinds.set(kind, before + 1);
+    top.push(item);
+  }
+  return top;
 }
 
 function itemOf({ severity, file, line, text, claim }: JsonObject): FoundItem {
   return {
-    kind: String((claim as JsonObject | undefined)?.from ?? ""),
-    severity: String(severity),
-    file: String(file),
+    kind: wordsOf((claim as JsonObject | undefined)?.from),
+    severity: wordsOf(severity),
+    file: wordsOf(file),
     line: typeof line === "number" ? line : null,
-    text: String(text),
+    text: wordsOf(text),
   };
 }

@@ -15,7 +15,7 @@ export interface KillPoint {
 }
 
 /** Waits for that point in a session's records and calls `strike` there, once. */
-export function watchForKillPoint(reader: StoreReader, strike: () => void): KillPoint {
+export function watchForKillPoint(reader: Pick<StoreReader, "value">, strike: () => void): KillPoint {
   let any_done = false;
   const at_work = new Set<string>();
   const look = (session_id: string) => {
@@ -44,7 +44,7 @@ function asksForWork(request: JsonObject): boolean {
 }
 
 /** Whether the turn's program is there at this moment: its identity is stored before it is given anything to do. */
-function runs(reader: StoreReader, session_id: string, turn_id: string): boolean {
+function runs(reader: Pick<StoreReader, "value">, session_id: string, turn_id: string): boolean {
   const identity = reader.value(session_id, "process", turn_id);
   return identity !== undefined && findProcess(identity as unknown as ProcessIdentity) === "alive";
 }

@@ -6,6 +6,7 @@ import { LineSplitter } from "../../lib/lines.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { withoutRepository } from "./git.ts";
+import type { Scratch } from "./scratch.ts";
 
 /** A `bosun` in a process of its own, in a process group of its own: no Ctrl-C at the terminal reaches it. */
 export interface Scheduler {
@@ -40,12 +41,12 @@ export async function startScheduler({
   hear,
 }: SchedulerSpec): Promise<Result<Scheduler, Failure>> {
   const launched = await embeddedLauncher().launch({
-    command: [process.execPath, program(), ...words],
+    command: [process.execPath, bosunProgram(), ...words],
     directory,
     environment,
   });
   if (!launched.ok) return launched;
-  const { identity, stdin, stdout, stderr, exited, signalGroup } = launched.value;
+  const { identity, stdin, stdout, stderr, exited } = launched.value;
   stdin.end();
   let said = "";
   const lines = new LineSplitter(
@@ -66,7 +67,7 @@ export async function startScheduler({
     said = (said + chunk.toString("utf8")).slice(-SAID_BYTES);
   });
   const ended = Promise.all([exited, read]).then(([exit]) => ({ ...exit, said: said.trim() }));
-  return ok({ pid: identity.pid, ended, signal: signalGroup });
+  return ok({ pid: identity.pid, ended, signal: (signal) => launched.value.signalGroup(signal) });
 }
 
 /** A killed one may leave half a line. */
@@ -78,18 +79,21 @@ function parsed(line: string): JsonObject | undefined {
   }
 }
 
-/** The program itself, from the sources or from the bundle: whichever this is. */
-function program(): string {
+/** The program itself, from the sources or from the bundle: whichever this is. Absolute. */
+export function bosunProgram(): string {
   return import.meta.filename.endsWith(".ts") ? shipped("src", "cli.ts") : shipped("dist", "bin.js");
 }
 
 /**
  * The environment of the demo's schedulers: what the person set up for their own work (crews, settings, a home) has no part in it,
- * so that nothing of theirs that costs money is ever asked.
+ * so that nothing of theirs that costs money is ever asked. Temporary files, of programs that are killed too, go with the scratch copy.
  */
-export function schedulerEnvironment(environment: Environment, configuration: string): Record<string, string> {
+export function schedulerEnvironment(
+  environment: Environment,
+  { configuration, temporary }: Scratch,
+): Record<string, string> {
   const kept = Object.entries(withoutRepository(environment)).flatMap(([name, value]): [string, string][] =>
     value === undefined || name.startsWith("BOSUN_") ? [] : [[name, value]],
   );
-  return { ...Object.fromEntries(kept), XDG_CONFIG_HOME: configuration };
+  return { ...Object.fromEntries(kept), XDG_CONFIG_HOME: configuration, TMPDIR: temporary };
 }

@@ -14,6 +14,8 @@ export interface Scratch {
   readonly work: string;
   /** A configuration folder without anything in it: the person's own crews and settings have no part in the demo. */
   readonly configuration: string;
+  /** Where its programs put temporary files. */
+  readonly temporary: string;
 }
 
 /** Where no repository says what belongs together, more than this is taken for a mistake, such as the whole of a home directory. */
@@ -27,8 +29,13 @@ const LEFT_OUT: ReadonlySet<string> = new Set([".git", "node_modules"]);
 export function makeScratch({ directory }: Source): Scratch {
   const folder = mkdtempSync(join(tmpdir(), "bosun-demo-"));
   const name = basename(directory).replace(/\.git$/, "") || "repository";
-  const scratch = { folder, work: join(folder, "work", name), configuration: join(folder, "configuration") };
-  mkdirSync(scratch.configuration);
+  const scratch = {
+    folder,
+    work: join(folder, "work", name),
+    configuration: join(folder, "configuration"),
+    temporary: join(folder, "temporary"),
+  };
+  for (const own of [scratch.configuration, scratch.temporary]) mkdirSync(own);
   return scratch;
 }
 
@@ -38,7 +45,8 @@ export function removeScratch({ folder }: Scratch): void {
 }
 
 /**
- * Puts the source's last commit into the work tree, or, where there is none, its files as they are, without `home`. Failures:
+ * Puts the source's last commit into the work tree and says which it is, or, where there is none, its files as they are, without
+ * `home`. Failures:
  * `environment` with what git says, `usage` for a folder that is too large to be copied, `interrupted`.
  */
 export async function fillScratch(
@@ -47,22 +55,21 @@ export async function fillScratch(
   scratch: Scratch,
   home: string,
   signal: AbortSignal,
-): Promise<Result<void, Failure>> {
-  const filled =
-    source.head === undefined
-      ? await copy(git, source, scratch, home, signal).catch((error: Error) =>
-          err(cannot("copy", source.directory, error.message)),
-        )
-      : await clone(git, source, scratch, signal);
+): Promise<Result<string | undefined, Failure>> {
+  const filled = !source.committed
+    ? await copy(git, source, scratch, home, signal).catch((error: Error) =>
+        err(cannot("copy", source.directory, error.message)),
+      )
+    : await clone(git, source, scratch, signal);
   return signal.aborted ? err(failure("interrupted", "The demo was interrupted.")) : filled;
 }
 
 async function clone(
   git: Git,
-  { directory, head = "" }: Source,
+  { directory }: Source,
   { folder, work }: Scratch,
   signal: AbortSignal,
-): Promise<Result<void, Failure>> {
+): Promise<Result<string | undefined, Failure>> {
   // No hard links: nothing that is done to the clone may reach the original's files. No template: it may bring hooks.
   const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
   const cloned = await git(
@@ -71,11 +78,9 @@ async function clone(
     signal,
   );
   if (!cloned.ok) return err(cannot("clone", directory, cloned.complaint));
-  const there = await git(work, ["rev-parse", "--verify", "--quiet", "HEAD"]);
-  if (there.text !== head)
-    return err(cannot("clone", directory, "the clone is at another commit; was something committed meanwhile?"));
   await git(work, ["remote", "remove", "origin"]);
-  return ok(undefined);
+  const head = await git(work, ["rev-parse", "--verify", "HEAD"]);
+  return head.ok ? ok(head.text) : err(cannot("clone", directory, head.complaint));
 }
 
 async function copy(
@@ -84,7 +89,7 @@ async function copy(
   { work }: Scratch,
   home: string,
   signal: AbortSignal,
-): Promise<Result<void, Failure>> {
+): Promise<Result<string | undefined, Failure>> {
   const files = await filesOf(directory, home, signal);
   if (!files.ok) return files;
   for (const path of files.value) {

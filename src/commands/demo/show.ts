@@ -1,7 +1,9 @@
+import { relative } from "node:path";
 import { formatDuration } from "../../lib/durations.ts";
 import { clipped, safeLine, widthOf } from "../../ui/display.ts";
-import type { Output, Style, Terminal } from "../../ui/terminal.ts";
+import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
+import type { CommandContext } from "../command.ts";
 import type { ReporterName } from "../manner.ts";
 import type {
   AnsweredQuestion,
@@ -14,7 +16,7 @@ import type {
   Tampering,
 } from "./events.ts";
 import { topFindings } from "./findings.ts";
-import { workLines } from "./work-line.ts";
+import { type WorkLine, workLines } from "./work-line.ts";
 
 /** Tells what happens in the demo. */
 export type Show = (event: DemoEvent) => void;
@@ -22,22 +24,24 @@ export type Show = (event: DemoEvent) => void;
 /** Wider lines are hard to read, and many terminals have no more columns. */
 const WIDTH = 80;
 const TICKET_WIDTH = 10;
+/** Before the text of a line of work: the seconds, the ticket, and blanks. */
+const WORK_INDENT = 6 + 2 + TICKET_WIDTH + 2;
 const FINDINGS_SHOWN = 6;
-const FINDINGS_OF_A_KIND = 2;
+const FINDINGS_OF_A_KIND = 3;
 
 /** The one that was asked for. */
-export function showFor(reporter: ReporterName, { out }: Terminal): Show {
+export function showFor(reporter: ReporterName, { terminal: { out }, directory }: CommandContext): Show {
   switch (reporter) {
     case "json":
       return (event) => out.line(JSON.stringify(event));
     case "silent":
       return () => {};
     case "plain":
-      return plainShow(out);
+      return plainShow(out, directory);
   }
 }
 
-function plainShow(out: Output): Show {
+function plainShow(out: Output, directory: string): Show {
   const began = performance.now();
   let chapters = 0;
   const chapter = (title: string) => {
@@ -45,8 +49,8 @@ function plainShow(out: Output): Show {
     out.line();
     out.line(out.style("bold", `${chapters}  ${title}`));
   };
-  const say = (text: string, style?: Style, indent = 3, further = indent) => {
-    for (const line of wrapped(text, WIDTH, indent, further)) out.line(style ? out.style(style, line) : line);
+  const say = (text: string, style?: Style, indent = 3) => {
+    for (const line of wrapped(text, WIDTH, indent)) out.line(style ? out.style(style, line) : line);
   };
   const fields = (rows: readonly (readonly [name: string, text: string])[]) => {
     const wide = Math.max(...rows.map(([name]) => name.length)) + 2;
@@ -56,9 +60,12 @@ function plainShow(out: Output): Show {
       for (const line of more) out.line(line);
     }
   };
-  const tick = (text: string) => out.line(`   ${out.style("green", "ok")} ${text}`);
+  const tick = (text: string) => {
+    const [first = "", ...more] = wrapped(text, WIDTH, 6);
+    out.line(`   ${out.style("green", "ok")} ${first.trimStart()}`);
+    for (const line of more) out.line(line);
+  };
   const seconds = () => `${((performance.now() - began) / 1000).toFixed(1).padStart(5)}s`;
-  let asked = false;
 
   return (event) => {
     switch (event.type) {
@@ -73,12 +80,11 @@ function plainShow(out: Output): Show {
         chapter("A scratch copy; your files are only read");
         fields(scratchRows(event));
         return;
+      case "questions":
+        chapter(`${counted(event.count, "question")}, before anything is planned`);
+        return;
       case "question":
-        if (!asked) chapter("Two questions, before anything is planned");
-        else out.line();
-        asked = true;
-        if (event.by === "default") question(event);
-        else say(`Your answer: ${event.answer}`, "green");
+        question(event);
         return;
       case "plan":
         chapter(`The plan: ${counted(event.tasks.length, "task")}`);
@@ -86,13 +92,7 @@ function plainShow(out: Output): Show {
         chapter("The work, at most two workers at a time; every result is checked by a command");
         return;
       case "record":
-        for (const line of workLines(event)) {
-          const head = `${out.style("dim", seconds())}  ${clipped(line.ticket, TICKET_WIDTH).padEnd(TICKET_WIDTH)}  `;
-          const text = clipped(line.text, WIDTH - 20);
-          out.line(head + (line.style ? out.style(line.style, text) : text));
-          if (line.evidence !== undefined)
-            for (const more of wrapped(line.evidence, WIDTH, 22)) out.line(out.style("yellow", more));
-        }
+        for (const line of workLines(event)) work(line);
         return;
       case "killed":
         chapter("The scheduler is killed with SIGKILL: it cannot save, or tell anybody");
@@ -105,9 +105,8 @@ function plainShow(out: Output): Show {
         return;
       case "closed":
         out.line();
-        tick(
-          `Nothing was lost, nothing was done twice: ${event.done_once} of ${counted(event.tickets, "ticket")} done once.`,
-        );
+        tick(`Nothing was lost and nothing done twice: ${counted(event.tickets, "ticket")}, each of them done once.`);
+        if (event.sent_back === 0) say("Nothing had to be sent back here: every result held at the first try.");
         return;
       case "findings":
         chapter(`What the crew found: ${counted(event.count, "thing")}, worst first`);
@@ -115,8 +114,9 @@ function plainShow(out: Output): Show {
         return;
       case "verified":
         chapter("Can the record be trusted?");
-        tick(`The log: ${counted(event.records, "record")}, each as it was written; decided again from`);
-        out.line("      the facts alone, every decision comes out as recorded.");
+        tick(
+          `The log has ${counted(event.records, "record")}, each as it was written. Decided again from the facts alone, every decision comes out as recorded.`,
+        );
         return;
       case "tampered":
         tampering(event);
@@ -125,10 +125,29 @@ function plainShow(out: Output): Show {
         chapter(`That was all, in ${formatDuration(event.elapsed_ms)}. What stays:`);
         ending(event);
         return;
+      case "failed":
+        // Whoever called says what is wrong, on the stream for messages.
+        out.line();
+        return;
     }
   };
 
-  function question({ text, why, options, default: usual, answer }: AnsweredQuestion): void {
+  function work({ ticket, text, style, evidence = "" }: WorkLine): void {
+    const column = clipped(ticket, TICKET_WIDTH).padEnd(TICKET_WIDTH);
+    const [first = "", ...more] = wrapped(text, WIDTH - WORK_INDENT, 0);
+    const styled = (line: string) => (style ? out.style(style, line) : line);
+    out.line(`${out.style("dim", seconds())}  ${column}  ${styled(first)}`);
+    const indent = " ".repeat(WORK_INDENT);
+    for (const line of more) out.line(indent + styled(line));
+    if (evidence !== "") for (const line of wrapped(evidence, WIDTH - WORK_INDENT, 2)) out.line(indent + line);
+  }
+
+  function question({ text, why, options, default: usual, answer, by }: AnsweredQuestion): void {
+    if (by === "terminal") {
+      say(`-> ${answer}`, "green");
+      return;
+    }
+    out.line();
     say(text, "bold");
     const rows: [string, string][] = [];
     if (why !== null) rows.push(["why", why]);
@@ -161,10 +180,13 @@ function plainShow(out: Output): Show {
       ["session", session_id],
     ];
     if (kept !== null) rows.push(["scratch", kept]);
-    for (const [name, path] of rows) out.line(`   ${out.style("dim", name.padEnd(10))}${safeLine(path)}`);
+    for (const [name, path] of rows)
+      out.line(
+        `   ${out.style("dim", name.padEnd(10))}${safeLine(name === "session" ? path : shortPath(directory, path))}`,
+      );
     out.line();
-    out.line("   Next:");
-    for (const command of next) out.line(`     ${safeLine(command)}`);
+    const wide = Math.max(...next.map(({ what }) => what.length)) + 2;
+    for (const { what, command } of next) out.line(`   ${out.style("dim", what.padEnd(wide))}${safeLine(command)}`);
   }
 }
 
@@ -175,7 +197,7 @@ function scratchRows({ source, work, head, uncommitted }: Extract<DemoEvent, { t
   const missing =
     uncommitted === null || uncommitted === 0
       ? ""
-      : `; ${counted(uncommitted, "file")} with uncommitted changes stay out of it`;
+      : `; ${counted(uncommitted, "file")} that are changed or new stay out of it`;
   return [...rows, ["in", work], ["holds", `the last commit only, ${head.slice(0, 10)}${missing}`]];
 }
 
@@ -207,17 +229,23 @@ function recoveryRows({ pid, ended, repeated, records }: Recovery): [string, str
   ];
 }
 
-/** Text as lines of at most `width` columns, broken between words; `indent` blanks before the first, `further` before the others. */
-export function wrapped(text: string, width: number, indent: number, further = indent): string[] {
+/** Text as lines of at most `width` columns with `indent` blanks before each, broken between words; a longer word stays whole. */
+export function wrapped(text: string, width: number, indent: number): string[] {
+  const before = " ".repeat(indent);
   const lines: string[] = [];
   let line = "";
   for (const word of safeLine(text).split(" ")) {
-    const before = " ".repeat(lines.length === 0 ? indent : further);
     const longer = line === "" ? before + word : `${line} ${word}`;
     if (line !== "" && widthOf(longer) > width) {
       lines.push(line);
-      line = " ".repeat(further) + word;
+      line = before + word;
     } else line = longer;
   }
   return [...lines, line];
+}
+
+/** A path as it is shortest from a directory. */
+export function shortPath(directory: string, path: string): string {
+  const near = relative(directory, path) || ".";
+  return near.length < path.length ? near : path;
 }

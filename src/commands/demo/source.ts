@@ -10,8 +10,8 @@ import type { Git } from "./git.ts";
 export interface Source {
   /** The repository's top, or the folder itself; absolute. */
   readonly directory: string;
-  /** The commit that is checked out; undefined before the first one and outside of git: then the files are copied. */
-  readonly head: string | undefined;
+  /** Whether there is a commit to clone; before the first one and outside of git the files are copied. */
+  readonly committed: boolean;
   /** Files that are changed or new and in no commit; undefined where nobody could say. */
   readonly uncommitted: number | undefined;
 }
@@ -46,7 +46,7 @@ export async function findSource(
   const folder = named === undefined ? shipped() : directory;
   const own = named === undefined ? await topOf(git, folder) : undefined;
   return ok(
-    own === undefined ? { directory: folder, head: undefined, uncommitted: undefined } : await repositoryAt(git, own),
+    own === undefined ? { directory: folder, committed: false, uncommitted: undefined } : await repositoryAt(git, own),
   );
 }
 
@@ -63,7 +63,7 @@ async function repositoryAt(git: Git, directory: string): Promise<Source> {
   const status = await git(directory, ["status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all"]);
   return {
     directory,
-    head: head.ok ? head.text : undefined,
+    committed: head.ok,
     uncommitted: status.ok ? status.text.split("\0").filter((entry) => entry !== "").length : undefined,
   };
 }

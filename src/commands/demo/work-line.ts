@@ -1,6 +1,5 @@
 import type { JsonObject } from "../../lib/json.ts";
-import type { RecordedEffect } from "../../protocol/record.ts";
-import type { UnsealedRecord } from "../../protocol/record.ts";
+import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
 import { recordLines } from "../../ui/record-lines.ts";
 import type { Style } from "../../ui/terminal.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
@@ -10,22 +9,23 @@ export interface WorkLine {
   readonly ticket: string;
   readonly text: string;
   readonly style?: Style;
-  /** What it rests on, for a line of its own. */
+  /** What it rests on, for lines of its own; may be empty. */
   readonly evidence?: string;
 }
 
 /** What a record means to a newcomer: each ticket's way, what the checks say, and whatever goes wrong. */
 export function workLines(record: UnsealedRecord): WorkLine[] {
   const { disposition, ticket_id = "-", effects = [] } = record.record;
-  if (disposition !== "applied") return [];
+  // That the session waits for an answer is plain from the question itself.
+  if (disposition !== "applied" || record.payload_type === "session_stopped") return [];
   const moved = effects.filter(({ from }) => from !== null);
   if (moved.length > 0) return moved.map((effect) => moveLine(effect, record));
   if (record.payload_type === "check_result") {
-    return resultsOf(record.payload).map(({ criterion }) => ({
-      ticket: ticket_id,
-      text: `holds: ${wordsOf(criterion)}`,
-      style: "dim",
-    }));
+    return resultsOf(record.payload).map(({ criterion, passed }) =>
+      passed === true
+        ? { ticket: ticket_id, text: `holds: ${wordsOf(criterion)}`, style: "dim" }
+        : { ticket: ticket_id, text: `does not hold: ${wordsOf(criterion)}`, style: "yellow" },
+    );
   }
   return recordLines(record).flatMap(({ ticket = "-", text, style }) =>
     style === "yellow" || style === "red" ? [{ ticket, text, style }] : [],
@@ -39,11 +39,13 @@ function moveLine({ ticket_id, from, to, reason }: RecordedEffect, { source, pay
       return { ticket, text: "has a risk in the plan, so the worker is heard first", style: "cyan" };
     case "pending in_progress":
     case "discussing in_progress":
-      return { ticket, text: wordsOf(payload.summary), style: "bold" };
+      return { ticket, text: "the work begins" };
     case "in_progress awaiting_review":
       return { ticket, text: `${source} hands in ${allWords(payload.outputs).join(", ")}` };
-    case "awaiting_review in_progress":
-      return { ticket, text: "SENT BACK, since this does not hold:", style: "yellow", evidence: whyNot(payload) };
+    case "awaiting_review in_progress": {
+      const { criterion, evidence } = whyNot(payload);
+      return { ticket, text: `SENT BACK, this does not hold: ${criterion}`, style: "yellow", evidence };
+    }
     case "awaiting_review done":
       return { ticket, text: "done", style: "green" };
     default:
@@ -52,11 +54,10 @@ function moveLine({ ticket_id, from, to, reason }: RecordedEffect, { source, pay
 }
 
 /** The criterion that failed, and the first thing that its check found. */
-function whyNot(payload: JsonObject): string {
+function whyNot(payload: JsonObject): { criterion: string; evidence: string } {
   const failed = resultsOf(payload).find(({ passed }) => passed !== true);
-  if (failed === undefined) return wordsOf(payload.notes);
-  const [first = ""] = String(failed.output).split("\n");
-  return `${wordsOf(failed.criterion)}${first === "" ? "" : ` — ${first}`}`;
+  const [evidence = ""] = wordsOf(failed?.output).split("\n");
+  return { criterion: wordsOf(failed?.criterion ?? payload.notes), evidence };
 }
 
 function resultsOf(payload: JsonObject): JsonObject[] {

@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import { checkGraph } from "../../kernel/graph.ts";
 import type { Fact } from "../../kernel/mode.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
-import type { Json } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import type { Draft } from "./draft.ts";
@@ -317,8 +316,5 @@ function text(value: unknown): string {
 /** What the manager may not change of a done task, and what makes a revised one different: all but its `status` echo. */
 function digestOf(task: Task): string {
   const { status: _echo, ...planned } = task;
-  return createHash("sha256")
-    .update(canonicalJson(planned as unknown as Json))
-    .digest("hex")
-    .slice(0, 16);
+  return createHash("sha256").update(canonicalJson(planned)).digest("hex").slice(0, 16);
 }

@@ -39,10 +39,10 @@ export function onTurnFailed(draft: Draft, fact: Of<"turn_failed">, turn: OpenTu
   const { code, refused } = fact.payload;
   if (id !== undefined) draft.patchTicket(id, { failure: fact.sequence });
   if (id !== undefined && turn.message === "instruction") {
-    stopWork(draft, id, code, refused as readonly Json[] | undefined);
+    stopWork(draft, id, code, refused);
     return;
   }
-  again(draft, id, turn, refused as readonly Json[] | undefined, backoff(draft, turn.retries + 1), code);
+  again(draft, id, turn, refused, backoff(draft, turn.retries + 1), code);
 }
 
 /** Puts the same message again, at once or after a delay, until the retries are spent. */

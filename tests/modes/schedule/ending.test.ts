@@ -1,10 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, COMPLETED, INSTRUCTION, Scene, task } from "./rig.ts";
-
-function done(scene: Scene, ...ids: readonly string[]): Scene {
-  for (const id of ids) scene.says(id, "instruction", INSTRUCTION).says(id, "report", COMPLETED).says(id, "review", APPROVED);
-  return scene;
-}
+import { done, Scene } from "./rig.ts";
+import { APPROVED, COMPLETED, INSTRUCTION, task } from "./words.ts";
 
 const GIVES_UP = { code: "agent_failed", message: "I cannot" };
 
@@ -15,16 +11,27 @@ describe("a session ends", () => {
   });
 
   it("as failed when the rest waits on an error, directly or not, and says on which", () => {
-    const scene = new Scene().planned(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }), task("d", { dependencies: ["c", "e"] }), task("e"));
+    const scene = new Scene().planned(
+      task("a"),
+      task("b", { dependencies: ["a"] }),
+      task("c", { dependencies: ["b"] }),
+      task("d", { dependencies: ["c", "e"] }),
+      task("e"),
+    );
     scene.says("a", "error", GIVES_UP);
     expect([scene.ended, scene.open]).toEqual([undefined, ["manager ticket e"]]);
     const { ended, tickets, whole } = done(scene, "e").report;
-    expect([ended, tickets]).toEqual(["failed tickets_failed", { a: "error agent_failed", b: "pending by a", c: "pending by a", d: "pending by a", e: "done" }]);
+    expect([ended, tickets]).toEqual([
+      "failed tickets_failed",
+      { a: "error agent_failed", b: "pending by a", c: "pending by a", d: "pending by a", e: "done" },
+    ]);
     expect(whole["next_steps"]).toEqual(["bosun log a, then bosun retry a"]);
   });
 
   it("when the last open ticket fails and takes all that wait for it along", () => {
-    const scene = new Scene().planned(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] })).says("a", "error", GIVES_UP);
+    const scene = new Scene()
+      .planned(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }))
+      .says("a", "error", GIVES_UP);
     expect(scene.report.ended).toBe("failed tickets_failed");
   });
 
@@ -36,7 +43,10 @@ describe("a session ends", () => {
   });
 
   it("does not count as failed what a revised plan withdrew", () => {
-    const scene = new Scene().planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION).says("a", "report", { status: "blocked" });
+    const scene = new Scene()
+      .planned(task("a"), task("b"))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", { status: "blocked" });
     done(scene.says("a", "plan", { tasks: [task("b")] }), "b");
     expect(scene.report).toMatchObject({ ended: "done", tickets: { a: "error withdrawn", b: "done" } });
   });
@@ -44,7 +54,9 @@ describe("a session ends", () => {
   it("with a report of what was asked, made and used", () => {
     const scene = new Scene().requirement("Mend the roof").says(undefined, "plan", { tasks: [task("b"), task("a")] });
     scene.says("b", "instruction", INSTRUCTION).admit("b");
-    scene.says("b", "artifact_ref", { label: "roof", uri: "roof.txt" }).says("b", "artifact_ref", { label: "roof", uri: "roof2.txt" });
+    scene
+      .says("b", "artifact_ref", { label: "roof", uri: "roof.txt" })
+      .says("b", "artifact_ref", { label: "roof", uri: "roof2.txt" });
     scene.says("b", "report", { ...COMPLETED, outputs: ["a roof"], issues: ["a leak"] }).says("b", "review", APPROVED);
     done(scene, "a");
     expect(scene.report.whole).toEqual({
@@ -62,18 +74,32 @@ describe("a session ends", () => {
           issues: ["a leak"],
           artifacts: [{ label: "roof", uri: "roof2.txt" }],
         },
-        { ticket_id: "a", task_id: "a", description: "Do a", status: "done", attempts: 1, reviews: 1, owner: "hand", artifacts: [] },
+        {
+          ticket_id: "a",
+          task_id: "a",
+          description: "Do a",
+          status: "done",
+          attempts: 1,
+          reviews: 1,
+          owner: "hand",
+          artifacts: [],
+        },
       ],
       next_steps: ["bosun replay --verify"],
     });
   });
 
   it("as failed, saying so, if nothing is open and it had not ended: that would be a bug", () => {
-    expect(new Scene().planned(task("a")).stops("no_progress").report).toMatchObject({ ended: "failed no_progress", tickets: { a: "error no_progress" } });
+    expect(new Scene().planned(task("a")).stops("no_progress").report).toMatchObject({
+      ended: "failed no_progress",
+      tickets: { a: "error no_progress" },
+    });
   });
 
   it("in time, though its plan is a chain of ten thousand whose first link breaks", () => {
-    const chain = Array.from({ length: 10_000 }, (_, index) => task(`t${index}`, index === 0 ? {} : { dependencies: [`t${index - 1}`] }));
+    const chain = Array.from({ length: 10_000 }, (_, index) =>
+      task(`t${index}`, index === 0 ? {} : { dependencies: [`t${index - 1}`] }),
+    );
     const scene = new Scene({ unchecked: true }).planned(...chain);
     const began = performance.now();
     scene.says("t0", "error", GIVES_UP);
@@ -85,24 +111,40 @@ describe("a session ends", () => {
 describe("a hold", () => {
   const working = () => new Scene().planned(task("a")).says("a", "instruction", INSTRUCTION);
 
-  test.each(["rate_limited", "authentication"])("for %s is the role's: the turn is offered again, and no attempt is spent", (code) => {
-    const scene = working().fails("a", code);
-    expect([scene.last.disposition, scene.moved, scene.status("a"), scene.open]).toEqual(["applied", [], "in_progress", ["worker instruction a"]]);
-    expect([...scene.engine.ledger.holds.values()]).toEqual([{ role_id: "hand", reason: code }]);
-    scene.admit("a");
-    expect([scene.ticket("a").attempt, scene.ticket("a").retries]).toEqual([1, undefined]);
-  });
+  test.each(["rate_limited", "authentication"])(
+    "for %s is the role's: the turn is offered again, and no attempt is spent",
+    (code) => {
+      const scene = working().fails("a", code);
+      expect([scene.last.disposition, scene.moved, scene.status("a"), scene.open]).toEqual([
+        "applied",
+        [],
+        "in_progress",
+        ["worker instruction a"],
+      ]);
+      expect([...scene.engine.ledger.holds.values()]).toEqual([{ role_id: "hand", reason: code }]);
+      scene.admit("a");
+      expect([scene.ticket("a").attempt, scene.ticket("a").retries]).toEqual([1, undefined]);
+    },
+  );
 
   it("lasts until the time that the failure names, or a person acts", () => {
     const scene = working().fails("a", "rate_limited", { details: { retry_at: "2026-01-01T01:00:00Z" } });
-    expect([...scene.engine.ledger.holds.values()]).toEqual([{ role_id: "hand", reason: "rate_limited", until: "2026-01-01T01:00:00Z" }]);
+    expect([...scene.engine.ledger.holds.values()]).toEqual([
+      { role_id: "hand", reason: "rate_limited", until: "2026-01-01T01:00:00Z" },
+    ]);
     scene.command("release", undefined, { role_id: "hand" });
     expect(scene.engine.ledger.holds.size).toBe(0);
   });
 
   it("may be said by the agent itself, and holds a manager as well", () => {
-    const scene = new Scene().requirement().says(undefined, "error", { code: "authentication", message: "Log in first" });
-    expect([scene.phase, scene.open, [...scene.engine.ledger.holds.keys()]]).toEqual(["planning", ["manager requirement"], ["boss"]]);
+    const scene = new Scene()
+      .requirement()
+      .says(undefined, "error", { code: "authentication", message: "Log in first" });
+    expect([scene.phase, scene.open, [...scene.engine.ledger.holds.keys()]]).toEqual([
+      "planning",
+      ["manager requirement"],
+      ["boss"],
+    ]);
   });
 
   it("makes the result of the run before it late", () => {
@@ -118,13 +160,24 @@ describe("stopping", () => {
     const scene = new Scene().planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION).admit("a");
     const turn = { turn_id: scene.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
     scene.stops();
-    expect([scene.phase, scene.ended, scene.open]).toEqual(["stopped", undefined, ["manager ticket b", "worker instruction a"]]);
+    expect([scene.phase, scene.ended, scene.open]).toEqual([
+      "stopped",
+      undefined,
+      ["manager ticket b", "worker instruction a"],
+    ]);
     scene.recovers();
-    expect([scene.phase, scene.moved, scene.engine.ledger.turns.get(turn.turn_id)]).toMatchObject(["running", [], { status: "offered", run: 2 }]);
+    expect([scene.phase, scene.moved, scene.engine.ledger.turns.get(turn.turn_id)]).toMatchObject([
+      "running",
+      [],
+      { status: "offered", run: 2 },
+    ]);
     scene.fact("hand", "report", COMPLETED, { subject: "a", turn });
     expect(scene.last.disposition).toBe("late");
     scene.says("a", "report", COMPLETED);
-    expect([scene.moved, scene.ticket("a").attempt]).toEqual([["a: in_progress -report_completed-> awaiting_review"], 1]);
+    expect([scene.moved, scene.ticket("a").attempt]).toEqual([
+      ["a: in_progress -report_completed-> awaiting_review"],
+      1,
+    ]);
   });
 
   it("twice keeps the phase that the first interrupted", () => {
@@ -134,11 +187,21 @@ describe("stopping", () => {
 
   it("without a word, when the scheduler died, changes nothing but the runs", () => {
     const scene = new Scene().planned(task("a")).admit("a").recovers(false);
-    expect([scene.phase, scene.open, scene.engine.ledger.figures.recoveries]).toEqual(["running", ["manager ticket a"], 1]);
+    expect([scene.phase, scene.open, scene.engine.ledger.figures.recoveries]).toEqual([
+      "running",
+      ["manager ticket a"],
+      1,
+    ]);
   });
 
   it("keeps a timer that is due meanwhile", () => {
-    const scene = new Scene().planned(task("a")).says("a", "instruction", INSTRUCTION).fails("a").stops().recovers().fires("retry:a");
+    const scene = new Scene()
+      .planned(task("a"))
+      .says("a", "instruction", INSTRUCTION)
+      .fails("a")
+      .stops()
+      .recovers()
+      .fires("retry:a");
     expect(scene.moved).toEqual(["a: blocked -retry-> in_progress"]);
   });
 
@@ -150,7 +213,12 @@ describe("stopping", () => {
 });
 
 describe("a dependency that takes long", () => {
-  const waiting = () => new Scene({ config: { dependency_notice_s: 60 } }).planned(task("a"), task("b", { dependencies: ["a"] }), task("c"));
+  const waiting = () =>
+    new Scene({ config: { dependency_notice_s: 60 } }).planned(
+      task("a"),
+      task("b", { dependencies: ["a"] }),
+      task("c"),
+    );
 
   it("is told to the manager in a blocked report that names who waits, again and again", () => {
     const scene = waiting().says("a", "instruction", INSTRUCTION).fires("notice");
@@ -158,7 +226,12 @@ describe("a dependency that takes long", () => {
     scene.fires("notice");
     const issues = [expect.stringMatching(/^a is in_progress since 2026-01-01T00:00:05Z and holds up b$/)];
     expect(scene.last.envelopes).toEqual([
-      { target: "boss", payload_type: "report", subject: "a", payload: { status: "blocked", summary: { $from: [4, "/tasks/0/description"] }, issues } },
+      {
+        target: "boss",
+        payload_type: "report",
+        subject: "a",
+        payload: { status: "blocked", summary: { $from: [4, "/tasks/0/description"] }, issues },
+      },
     ]);
     expect([scene.moved, scene.fires("notice").last.envelopes.length]).toEqual([[], 1]);
   });
@@ -170,8 +243,14 @@ describe("a dependency that takes long", () => {
 
   it("names ten of those that wait, and how many more", () => {
     const many = Array.from({ length: 12 }, (_, index) => task(`w${index}`, { dependencies: ["a"] }));
-    const scene = new Scene({ config: { dependency_notice_s: 1 } }).planned(task("a"), ...many).says("a", "instruction", INSTRUCTION).fires("notice").fires("notice");
-    expect(scene.last.envelopes[0]?.payload["issues"]).toEqual([expect.stringContaining("holds up w0, w1, w2, w3, w4, w5, w6, w7, w8, w9 and 2 more")]);
+    const scene = new Scene({ config: { dependency_notice_s: 1 } })
+      .planned(task("a"), ...many)
+      .says("a", "instruction", INSTRUCTION)
+      .fires("notice")
+      .fires("notice");
+    expect(scene.last.envelopes[0]?.payload["issues"]).toEqual([
+      expect.stringContaining("holds up w0, w1, w2, w3, w4, w5, w6, w7, w8, w9 and 2 more"),
+    ]);
   });
 
   it("is looked at no longer when the session is closed", () => {
@@ -182,7 +261,15 @@ describe("a dependency that takes long", () => {
 
 describe("what nobody expects", () => {
   test.each([
-    ["session_finished", { session_id: "s.1", outcome: "done", usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: null }, log: { records: 1, head: `sha256:${"0".repeat(64)}` } }],
+    [
+      "session_finished",
+      {
+        session_id: "s.1",
+        outcome: "done",
+        usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: null },
+        log: { records: 1, head: `sha256:${"0".repeat(64)}` },
+      },
+    ],
     ["ticket", { ticket_id: "a", task_id: "a", status: "done" }],
     ["review_request", { ticket_id: "a", report: COMPLETED }],
     ["session_closed", { outcome: "done", exit_code: 0 }],
@@ -191,7 +278,12 @@ describe("what nobody expects", () => {
   ] as const)("%s is refused and moves nothing", (type, payload) => {
     const scene = new Scene().planned(task("a"));
     scene.fact("scheduler", type, payload);
-    expect([scene.last.disposition, scene.refused, scene.moved, scene.open]).toEqual(["refused", "not_permitted", [], ["manager ticket a"]]);
+    expect([scene.last.disposition, scene.refused, scene.moved, scene.open]).toEqual([
+      "refused",
+      "not_permitted",
+      [],
+      ["manager ticket a"],
+    ]);
   });
 
   it("a second opening is refused", () => {
@@ -214,7 +306,9 @@ describe("what nobody expects", () => {
   it("a turn's answer counts once", () => {
     const scene = new Scene().planned(task("a")).admit("a");
     const turn = { turn_id: scene.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
-    scene.fact("boss", "instruction", INSTRUCTION, { subject: "a", turn }).fact("boss", "instruction", INSTRUCTION, { subject: "a", turn });
+    scene
+      .fact("boss", "instruction", INSTRUCTION, { subject: "a", turn })
+      .fact("boss", "instruction", INSTRUCTION, { subject: "a", turn });
     expect([scene.last.disposition, scene.open]).toEqual(["late", ["worker instruction a"]]);
   });
 });

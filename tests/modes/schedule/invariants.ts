@@ -1,5 +1,5 @@
+import { AssertionError } from "node:assert";
 import { isDeepStrictEqual } from "node:util";
-import { expect } from "vitest";
 import type { Advance, Engine } from "../../../src/kernel/engine.ts";
 import {
   applyToLedger,
@@ -19,69 +19,8 @@ import { SCHEDULE_RIGHTS } from "../../../src/modes/schedule/rights.ts";
 import { apply, empty, type MessageType, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
 import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
-import { isNotice } from "../../../src/protocol/payload.ts";
+import { isNotice, type PayloadType } from "../../../src/protocol/payload.ts";
 import { permits } from "../../../src/protocol/rights.ts";
-
-/** A state that throws when anything but `apply` writes to it, and a way to say when nothing may. */
-export function guardedState(): { readonly state: ScheduleState; readonly readonly: <T>(read: () => T) => T } {
-  let reading = false;
-  const guard = () => {
-    if (reading) throw new Error("decide or request wrote to the state");
-  };
-  class Guarded<K, V> extends Map<K, V> {
-    override set(key: K, value: V): this {
-      guard();
-      return super.set(key, value);
-    }
-    override delete(key: K): boolean {
-      guard();
-      return super.delete(key);
-    }
-    override clear(): void {
-      guard();
-      super.clear();
-    }
-  }
-  class GuardedSet<V> extends Set<V> {
-    override add(value: V): this {
-      guard();
-      return super.add(value);
-    }
-    override delete(value: V): boolean {
-      guard();
-      return super.delete(value);
-    }
-  }
-  let session: ScheduleState["session"];
-  const state: ScheduleState = {
-    ...empty(),
-    tickets: new Guarded(),
-    questions: new Guarded(),
-    counts: new Guarded(),
-    dependents: new Guarded(),
-    unmet: new Guarded(),
-    doomed: new GuardedSet(),
-    underway: new GuardedSet(),
-    get session() {
-      return session;
-    },
-    set session(value) {
-      guard();
-      session = value;
-    },
-  };
-  return {
-    state,
-    readonly(read) {
-      reading = true;
-      try {
-        return read();
-      } finally {
-        reading = false;
-      }
-    },
-  };
-}
 
 /** What must be true of a schedule session after each fact, whatever the fact. */
 export class Invariants {
@@ -137,37 +76,31 @@ export class Invariants {
     if (!fact.turn || fact.source === "scheduler" || disposition !== "applied" || isNotice(fact)) return;
     const sender = this.#message === "instruction" || this.#message === "instruction_proposal" ? "worker" : "manager";
     const permitted = permits(SCHEDULE_RIGHTS, sender, fact.payload_type, this.#message);
-    expect(permitted, `a ${sender} may answer ${this.#message} with ${fact.payload_type}`).toBe(true);
+    holds(permitted, `a ${sender} may not answer ${this.#message} with ${fact.payload_type}`);
   }
 
   /** Each effect starts where the ticket was, and is an arrow of its machine. */
   #followEffects({ step }: Advance): void {
     for (const { subject, from, event, to } of step.effects) {
       if (from === null) {
-        expect([event, to], `how ${subject} begins`).toEqual(["created", ticketLifecycle.initial]);
+        same([event, to], ["created", ticketLifecycle.initial], `how ${subject} begins`);
       } else {
-        expect(from, `where ${subject} was before ${event}`).toBe(this.#statuses.get(subject));
-        expect(
-          ticketLifecycle.next(from as TicketStatus, event as TicketEvent),
-          `${subject}: ${event} from ${from}`,
-        ).toBe(to);
+        same(from, this.#statuses.get(subject), `where ${subject} was before ${event}`);
+        same(to, ticketLifecycle.next(from as TicketStatus, event as TicketEvent), `where ${event} leads ${subject}`);
       }
       this.#statuses.set(subject, to as TicketStatus);
     }
     const { tickets } = this.#engine.state;
-    for (const [id, { status }] of tickets)
-      if (this.#statuses.get(id) !== status)
-        expect(status, `${id} moved without an effect`).toBe(this.#statuses.get(id));
+    for (const [id, { status }] of tickets) same(status, this.#statuses.get(id), `where the effects led ${id}`);
   }
 
   #keepRows(changes: readonly Change[]): void {
     for (const change of changes) {
       const text = canonicalJson(change);
-      if (!isDeepStrictEqual(JSON.parse(text), JSON.parse(JSON.stringify(change))))
-        throw new Error(`no JSON round trip: ${text}`);
-      if ("put" in change)
-        this.#rows.set(`${change.put} ${change.id}`, JSON.parse(text) as Extract<Change, { put: string }>);
-      else this.#rows.delete(`${change.drop} ${change.id}`);
+      const stored = JSON.parse(text) as Change;
+      same(stored, change, "a change after storing");
+      if ("put" in stored) this.#rows.set(`${stored.put} ${stored.id}`, stored);
+      else this.#rows.delete(`${stored.drop} ${stored.id}`);
     }
   }
 
@@ -189,15 +122,15 @@ export class Invariants {
     for (const { payload_type, payload } of envelopes) {
       // A review by checks is written by the scheduler in the reviewer's place.
       const permitted = payload_type === "review" || permits(SCHEDULE_RIGHTS, "scheduler", payload_type);
-      expect(permitted, `the scheduler may say ${payload_type}`).toBe(true);
-      expect(validatePayload(payload_type, resolve(payload, this.#lookup))).toMatchObject({ ok: true });
+      holds(permitted, `the scheduler may not say ${payload_type}`);
+      valid(payload_type, resolve(payload, this.#lookup));
     }
-    if (step.refused) expect(envelopes[0]?.payload_type).toBe("error");
+    holds(!step.refused || envelopes[0]?.payload_type === "error", "whoever is refused is not told");
   }
 
   #checkReport(fact: Fact, commands: readonly Command[]): void {
     const ends = commands.filter((command) => command.do === "finish");
-    expect(ends.length).toBeLessThan(2);
+    holds(ends.length < 2, "a session ends once");
     const [end] = ends;
     if (!end) return;
     const report = {
@@ -212,7 +145,7 @@ export class Invariants {
       recoveries: 0,
       log: { records: 1, head: `sha256:${"0".repeat(64)}` },
     };
-    expect(validatePayload("final_report", report)).toMatchObject({ ok: true });
+    valid("final_report", report);
   }
 
   /** Nothing is lost: each ticket is over, or something will move it; a session at work is not over. */
@@ -223,11 +156,10 @@ export class Invariants {
     if (fact.payload_type === "session_reopened") this.#reopened = true;
     else if (disposition === "applied") this.#reopened = false;
     if (session.phase === "closed") {
-      expect([...ledger.turns.keys(), ...ledger.timers.keys(), ...ledger.asks.keys(), ...ledger.checks.keys()]).toEqual(
-        [],
-      );
+      const { turns, timers, asks, checks } = ledger;
+      same([turns.size, timers.size, asks.size, checks.size], [0, 0, 0, 0], "what is open in a closed session");
       for (const ticket of tickets.values())
-        expect(isOver(state, ticket), `${ticket.id} is ${ticket.status} in a closed session`).toBe(true);
+        holds(isOver(state, ticket), `${ticket.id} is ${ticket.status} and closed`);
       return;
     }
     // A session that was just reopened waits for the command that it was reopened for.
@@ -237,9 +169,8 @@ export class Invariants {
         ticket.turn ||
         ticket.waits_for ||
         (ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0));
-      if (!waits && !isOver(state, ticket))
-        throw new Error(`${ticket.id} is ${ticket.status} and nothing will move it`);
-      if (ticket.gated && !session.gate) throw new Error(`${ticket.id} waits for an approval that nobody is asked for`);
+      holds(Boolean(waits) || isOver(state, ticket), `${ticket.id} is ${ticket.status} and nothing will move it`);
+      holds(!ticket.gated || session.gate, `${ticket.id} waits for an approval that nobody is asked for`);
     }
     const stopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopped !== undefined;
     const moving =
@@ -247,12 +178,9 @@ export class Invariants {
       ledger.asks.size +
       ledger.checks.size +
       [...ledger.timers.values()].filter((timer) => !timer.passive).length;
-    if (moving === 0 && !stopped) throw new Error(`nothing is open and nothing is finished (${session.phase})`);
-    if (session.phase === "running")
-      expect(
-        [...tickets.values()].every((ticket) => isOver(state, ticket)),
-        "every ticket is over, but the session is not",
-      ).toBe(false);
+    holds(moving > 0 || stopped, `nothing is open and nothing is finished (${session.phase})`);
+    const over = session.phase === "running" && [...tickets.values()].every((ticket) => isOver(state, ticket));
+    holds(!over, "every ticket is over, but the session is not");
   }
 }
 
@@ -274,8 +202,7 @@ function checkIndexes(state: ScheduleState): void {
   same([...state.doomed].sort(), [...doomed].sort(), "who waits for a ticket in error");
   for (const ticket of tickets.values()) {
     const unmet = ticket.depends_on.filter((one) => tickets.get(one)?.status !== "done").length;
-    if (state.unmet.get(ticket.id) !== unmet)
-      throw new Error(`${ticket.id} has ${unmet} unmet dependencies, the index says ${state.unmet.get(ticket.id)}`);
+    same(state.unmet.get(ticket.id), unmet, `the unmet dependencies of ${ticket.id}`);
   }
 }
 
@@ -283,22 +210,21 @@ function checkIndexes(state: ScheduleState): void {
 function checkHolders(state: ScheduleState, ledger: Ledger): void {
   const { session } = state;
   if (!session) return;
-  const turns: [string, string | undefined][] = [];
+  const turns: string[] = [];
   const waits: string[] = [];
   const holders = [
     { subject: undefined, holder: session },
     ...[...state.tickets.values()].map((ticket) => ({ subject: ticket.id, holder: ticket })),
   ];
   for (const { subject, holder } of holders) {
-    if (holder.turn) turns.push([holder.turn.turn_id, subject]);
+    if (holder.turn) turns.push(`${holder.turn.turn_id} ${subject}`);
     if (holder.waits_for !== undefined && holder.waits_for !== "resume") waits.push(holder.waits_for);
-    if (holder.turn && holder.waits_for)
-      throw new Error(`${subject ?? "the session"} holds a turn and waits for ${holder.waits_for}`);
+    holds(!holder.turn || !holder.waits_for, `${subject ?? "the session"} holds a turn and waits`);
   }
   if (session.gate && session.phase === "approving") waits.push(session.gate.ask_id);
   same(
     turns.sort(),
-    [...ledger.turns.values()].map((turn) => [turn.turn_id, turn.subject]).sort(),
+    [...ledger.turns.values()].map((turn) => `${turn.turn_id} ${turn.subject}`).sort(),
     "the turns that the mode and the ledger know",
   );
   const alarms = [...ledger.timers].flatMap(([id, timer]) => (timer.passive ? [] : [id]));
@@ -323,10 +249,10 @@ function checkLimits(state: ScheduleState): void {
   for (const ticket of state.tickets.values()) {
     const { retries = 0, escalations = 0, check_rounds = 0, review_rounds = 0 } = ticket;
     if (!settings) return;
-    if (retries > settings.max_retries) throw new Error(`${ticket.id}: ${retries} retries`);
-    if (escalations > settings.max_escalations) throw new Error(`${ticket.id}: ${escalations} escalations`);
-    if (check_rounds > settings.check_rounds) throw new Error(`${ticket.id}: ${check_rounds} check rounds`);
-    if (review_rounds > settings.max_review_rounds) throw new Error(`${ticket.id}: ${review_rounds} review rounds`);
+    holds(retries <= settings.max_retries, `${ticket.id}: ${retries} retries`);
+    holds(escalations <= settings.max_escalations, `${ticket.id}: ${escalations} escalations`);
+    holds(check_rounds <= settings.check_rounds, `${ticket.id}: ${check_rounds} check rounds`);
+    holds(review_rounds <= settings.max_review_rounds, `${ticket.id}: ${review_rounds} review rounds`);
   }
 }
 
@@ -334,8 +260,8 @@ function checkLimits(state: ScheduleState): void {
 function checkEvidence(state: ScheduleState, { step }: Advance): void {
   for (const { subject, to } of step.effects) {
     const ticket = state.tickets.get(subject);
-    if (to === "done" && (ticket?.criteria?.length ?? 0) > 0)
-      expect(ticket?.checks_passed, `${subject} is done on its evidence`).toBe(true);
+    const unproved = to === "done" && (ticket?.criteria?.length ?? 0) > 0 && ticket?.checks_passed !== true;
+    holds(!unproved, `${subject} is done without its checks having passed`);
   }
 }
 
@@ -372,8 +298,19 @@ function sorted<V>(map: ReadonlyMap<string, V>): [string, V][] {
   return [...map].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
+function holds(condition: unknown, otherwise: string): void {
+  if (!condition) throw new Error(otherwise);
+}
+
 function same(actual: unknown, expected: unknown, what: string): void {
-  if (!isDeepStrictEqual(actual, expected)) expect(actual, what).toEqual(expected);
+  if (!isDeepStrictEqual(actual, expected)) {
+    throw new AssertionError({ message: `${what} is not as expected`, actual, expected, operator: "deepStrictEqual" });
+  }
+}
+
+function valid(type: PayloadType, payload: unknown): void {
+  const checked = validatePayload(type, payload);
+  if (!checked.ok) throw new Error(`not a valid ${type}: ${JSON.stringify(checked.error)}`);
 }
 
 function shuffled<T>(list: T[], random: () => number): T[] {

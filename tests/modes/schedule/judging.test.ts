@@ -1,11 +1,15 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, asking, CHANGES, COMPLETED, INSTRUCTION, runs, Scene, type SceneOptions, task } from "./rig.ts";
+import { Scene, type SceneOptions } from "./rig.ts";
+import { APPROVED, asking, CHANGES, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
 
 const CRITERIA = { acceptance_criteria: ["reads well", runs("npm", "test")] };
 
 /** A ticket whose work has been delivered. */
 function delivered(more: Parameters<typeof task>[1], options: SceneOptions = {}): Scene {
-  return new Scene(options).planned(task("a", more), task("b")).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED);
+  return new Scene(options)
+    .planned(task("a", more), task("b"))
+    .says("a", "instruction", INSTRUCTION)
+    .says("a", "report", COMPLETED);
 }
 
 function again(scene: Scene): Scene {
@@ -22,10 +26,20 @@ describe("checks", () => {
 
   it("are the union of the configuration's, the task's and every instruction's, none of which can be dropped", () => {
     const scene = new Scene({ config: { checks: { ticket: ["be kind", runs("lint")] } } });
-    scene.planned(task("a", { acceptance_criteria: ["reads well", runs("npm", "test")], instruction: { summary: "So", acceptance_criteria: [runs("true")] } }));
+    scene.planned(
+      task("a", {
+        acceptance_criteria: ["reads well", runs("npm", "test")],
+        instruction: { summary: "So", acceptance_criteria: [runs("true")] },
+      }),
+    );
     scene.says("a", "report", { status: "blocked" });
-    const second = scene.says("a", "instruction", { summary: "Else", acceptance_criteria: ["neat", runs("make")] }).sequence;
-    const third = scene.says("a", "report", { status: "blocked" }).says("a", "instruction", { summary: "Or so" }).sequence;
+    const second = scene.says("a", "instruction", {
+      summary: "Else",
+      acceptance_criteria: ["neat", runs("make")],
+    }).sequence;
+    const third = scene
+      .says("a", "report", { status: "blocked" })
+      .says("a", "instruction", { summary: "Or so" }).sequence;
     expect(third).toBeGreaterThan(second);
     again(scene);
     expect(scene.last.step.commands).toEqual([
@@ -52,7 +66,11 @@ describe("checks", () => {
       again(scene);
     }
     scene.checked("a", false);
-    expect([scene.moved, scene.status("a"), scene.open]).toEqual([[], "awaiting_review", ["manager review_request a", "manager ticket b"]]);
+    expect([scene.moved, scene.status("a"), scene.open]).toEqual([
+      [],
+      "awaiting_review",
+      ["manager review_request a", "manager ticket b"],
+    ]);
     expect(scene.draft("a").message.payload).toMatchObject({ checks: { $from: [scene.sequence, "/results"] } });
   });
 
@@ -65,7 +83,9 @@ describe("checks", () => {
   it("have their rounds again after the manager sent the work back", () => {
     const scene = delivered(CRITERIA, { config: { check_rounds: 1 } }).checked("a", false);
     again(scene).checked("a", false).says("a", "review", CHANGES);
-    expect(again(scene).checked("a", false).moved).toEqual(["a: awaiting_review -changes_requested-> in_progress (checks_failed)"]);
+    expect(again(scene).checked("a", false).moved).toEqual([
+      "a: awaiting_review -changes_requested-> in_progress (checks_failed)",
+    ]);
   });
 
   it("that come back for work that was withdrawn are late", () => {
@@ -83,10 +103,19 @@ describe("approval against failed checks", () => {
 
   it("is refused once, and then counts as changes requested", () => {
     const scene = failed().says("a", "review", APPROVED);
-    expect([scene.refused, scene.status("a"), scene.open]).toEqual(["checks_failed /decision", "awaiting_review", ["manager review_request a", "manager ticket b"]]);
-    expect(scene.draft("a").context["refused"]).toMatchObject([{ payload_type: "review", code: "checks_failed", pointer: "/decision" }]);
+    expect([scene.refused, scene.status("a"), scene.open]).toEqual([
+      "checks_failed /decision",
+      "awaiting_review",
+      ["manager review_request a", "manager ticket b"],
+    ]);
+    expect(scene.draft("a").context["refused"]).toMatchObject([
+      { payload_type: "review", code: "checks_failed", pointer: "/decision" },
+    ]);
     scene.says("a", "review", APPROVED);
-    expect([scene.last.disposition, scene.moved]).toEqual(["applied", ["a: awaiting_review -changes_requested-> in_progress"]]);
+    expect([scene.last.disposition, scene.moved]).toEqual([
+      "applied",
+      ["a: awaiting_review -changes_requested-> in_progress"],
+    ]);
   });
 
   it("is refused again for new evidence", () => {
@@ -95,15 +124,25 @@ describe("approval against failed checks", () => {
     expect(scene.refused).toBe("checks_failed /decision");
   });
 
+  it("is refused again after the ticket was cancelled and tried again", () => {
+    const scene = failed().says("a", "review", APPROVED).command("cancel", "a").command("retry", "a");
+    expect(again(scene).checked("a", false).says("a", "review", APPROVED).refused).toBe("checks_failed /decision");
+  });
+
   it("stands when the next work passes", () => {
     const scene = failed().says("a", "review", CHANGES);
-    expect(again(scene).checked("a", true).says("a", "review", APPROVED).moved).toEqual(["a: awaiting_review -approved-> done"]);
+    expect(again(scene).checked("a", true).says("a", "review", APPROVED).moved).toEqual([
+      "a: awaiting_review -approved-> done",
+    ]);
   });
 
   it("is refused to a person too, who is still asked", () => {
     const scene = delivered({ ...CRITERIA, review: "user" }, { config: { check_rounds: 0 } }).checked("a", false);
     scene.person("review", { ...APPROVED, ticket_id: "a" });
-    expect([scene.refused, scene.open]).toEqual(["checks_failed /decision", ["ask review review:a", "manager ticket b"]]);
+    expect([scene.refused, scene.open]).toEqual([
+      "checks_failed /decision",
+      ["ask review review:a", "manager ticket b"],
+    ]);
     scene.person("review", { ...APPROVED, ticket_id: "a" });
     expect(scene.moved).toEqual(["a: awaiting_review -changes_requested-> in_progress"]);
   });
@@ -118,13 +157,22 @@ describe("a manager's review", () => {
       again(scene);
     }
     scene.says("a", "review", CHANGES);
-    expect([scene.moved, scene.open]).toEqual([["a: awaiting_review -work_stopped-> blocked (checks_failed)"], ["manager error a", "manager ticket b"]]);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: awaiting_review -work_stopped-> blocked (checks_failed)"],
+      ["manager error a", "manager ticket b"],
+    ]);
     expect(scene.ticket("a").reviews).toBe(4);
   });
 
   it("has its rounds again after a new instruction", () => {
-    const scene = delivered({}, { config: { max_review_rounds: 0 } }).says("a", "review", CHANGES).says("a", "instruction", INSTRUCTION);
-    expect(again(scene).says("a", "review", CHANGES).moved).toEqual(["a: awaiting_review -work_stopped-> blocked (checks_failed)"]);
+    const scene = again(delivered({}, { config: { max_review_rounds: 1 } }).says("a", "review", CHANGES)).says(
+      "a",
+      "review",
+      CHANGES,
+    );
+    expect(scene.status("a")).toBe("blocked (checks_failed)");
+    again(scene.says("a", "instruction", INSTRUCTION)).says("a", "review", CHANGES);
+    expect(scene.moved).toEqual(["a: awaiting_review -changes_requested-> in_progress"]);
   });
 
   it("may begin with a question to the person", () => {
@@ -144,7 +192,10 @@ describe("a person's review", () => {
 
   it("is remembered, so that the worker reads what to change", () => {
     const scene = delivered({ review: "user" }).person("review", { ...CHANGES, notes: "Shorter", ticket_id: "a" });
-    expect([scene.moved, scene.ticket("a").history?.at(-1)]).toEqual([["a: awaiting_review -changes_requested-> in_progress"], scene.sequence]);
+    expect([scene.moved, scene.ticket("a").history?.at(-1)]).toEqual([
+      ["a: awaiting_review -changes_requested-> in_progress"],
+      scene.sequence,
+    ]);
   });
 
   it("may come before the manager's, whose turn is then withdrawn and whose answer is late", () => {
@@ -158,7 +209,11 @@ describe("a person's review", () => {
 
   it("waits for checks that are still running", () => {
     const scene = delivered(CRITERIA).person("review", { ...APPROVED, ticket_id: "a" });
-    expect([scene.refused, scene.status("a"), scene.open]).toEqual(["not_permitted", "awaiting_review", ["checks a", "manager ticket b"]]);
+    expect([scene.refused, scene.status("a"), scene.open]).toEqual([
+      "not_permitted",
+      "awaiting_review",
+      ["checks a", "manager ticket b"],
+    ]);
   });
 
   test.each([
@@ -167,7 +222,11 @@ describe("a person's review", () => {
     ["no ticket", APPROVED],
   ])("of %s is refused", (_, payload) => {
     const scene = delivered({}).person("review", payload);
-    expect([scene.refused, scene.moved, scene.open]).toEqual(["not_permitted", [], ["manager review_request a", "manager ticket b"]]);
+    expect([scene.refused, scene.moved, scene.open]).toEqual([
+      "not_permitted",
+      [],
+      ["manager review_request a", "manager ticket b"],
+    ]);
   });
 });
 
@@ -175,20 +234,34 @@ describe("review by checks", () => {
   const CHECKS = { config: { review: "checks", check_rounds: 0 } } as const;
 
   it("approves when every executable criterion passes, and says so in the record", () => {
-    const scene = new Scene(CHECKS).planned(task("a", CRITERIA), task("b", { review: "manager" })).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED);
+    const scene = new Scene(CHECKS)
+      .planned(task("a", CRITERIA), task("b", { review: "manager" }))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", COMPLETED);
     scene.checked("a", true);
     expect(scene.moved).toEqual(["a: awaiting_review -approved-> done"]);
-    expect(scene.last.envelopes).toMatchObject([{ payload_type: "review", subject: "a", payload: { decision: "approved" } }]);
+    expect(scene.last.envelopes).toMatchObject([
+      { payload_type: "review", subject: "a", payload: { decision: "approved" } },
+    ]);
   });
 
   it("makes failed checks the manager's trouble", () => {
-    const scene = new Scene(CHECKS).planned(task("a", CRITERIA)).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED).checked("a", false);
-    expect([scene.moved, scene.open]).toEqual([["a: awaiting_review -work_stopped-> blocked (checks_failed)"], ["manager error a"]]);
+    const scene = new Scene(CHECKS)
+      .planned(task("a", CRITERIA))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", COMPLETED)
+      .checked("a", false);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: awaiting_review -work_stopped-> blocked (checks_failed)"],
+      ["manager error a"],
+    ]);
   });
 
   it("is refused to a plan with nothing to check, unless the configuration has something", () => {
     const plan = { tasks: [task("a", { acceptance_criteria: ["reads well"], review: "checks" })] };
-    expect(new Scene().requirement().says(undefined, "plan", plan).refused).toBe("invalid_plan /tasks/0/acceptance_criteria");
+    expect(new Scene().requirement().says(undefined, "plan", plan).refused).toBe(
+      "invalid_plan /tasks/0/acceptance_criteria",
+    );
     const configured = new Scene({ config: { checks: { ticket: [runs("lint")] } } });
     expect(configured.requirement().says(undefined, "plan", plan).phase).toBe("running");
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, asking, COMPLETED, INSTRUCTION, Scene, task } from "./rig.ts";
+import { Scene } from "./rig.ts";
+import { APPROVED, asking, COMPLETED, INSTRUCTION, task } from "./words.ts";
 
 const PROPOSAL = { summary: "This way?" };
 const PROPOSED = { status: "proposal", summary: "Or that way" } as const;
@@ -34,7 +35,11 @@ describe("a ticket from plan to done", () => {
   });
 
   it("begins several at once in the order of the plan", () => {
-    const scene = new Scene().planned(task("z"), task("c", { dependencies: ["z"] }), task("a", { dependencies: ["z"] }));
+    const scene = new Scene().planned(
+      task("z"),
+      task("c", { dependencies: ["z"] }),
+      task("a", { dependencies: ["z"] }),
+    );
     scene.says("z", "instruction", INSTRUCTION).says("z", "report", COMPLETED).says("z", "review", APPROVED);
     expect(scene.last.step.commands).toMatchObject([
       { do: "offer_turn", subject: "c" },
@@ -50,7 +55,10 @@ describe("a ticket from plan to done", () => {
   });
 
   it("goes to the role or the capability it is assigned to, and keeps that seat while it is put to the manager", () => {
-    const scene = new Scene().planned(task("a", { assigned_to: { role_id: "eye" } }), task("b", { assigned_to: { capability: "coding" } }));
+    const scene = new Scene().planned(
+      task("a", { assigned_to: { role_id: "eye" } }),
+      task("b", { assigned_to: { capability: "coding" } }),
+    );
     expect(scene.last.step.commands).toMatchObject([
       { do: "set_timer", timer_id: "notice" },
       { do: "offer_turn", subject: "a", seat: { type: "manager" }, reserve: { type: "worker", role_id: "eye" } },
@@ -89,7 +97,12 @@ describe("what makes a ticket a discussion", () => {
     ["a risk", { risks: ["loses data"] }, "risk", true],
     ["a risk given as an object", { risks: [{ text: "loses data" }] }, "risk", true],
     ["an expected output that sounds risky", { expected_outputs: ["a database migration"] }, "risk", true],
-    ["such an output in capitals, as an object", { expected_outputs: [{ text: "DEPLOYMENT of the site" }] }, "risk", true],
+    [
+      "such an output in capitals, as an object",
+      { expected_outputs: [{ text: "DEPLOYMENT of the site" }] },
+      "risk",
+      true,
+    ],
     ["an output that only contains a risky word", { expected_outputs: ["a droplet counter"] }, "risk", false],
     ["proposal_needed", { proposal_needed: true }, "risk", true],
     ["a risk that the plan says needs none", { risks: ["small"], proposal_needed: false }, "risk", false],
@@ -125,7 +138,9 @@ describe("a discussion", () => {
   });
 
   it("is over when the manager answers with the instruction at once", () => {
-    expect(discussed().says("a", "instruction", INSTRUCTION).moved).toEqual(["a: discussing -instruction_finalized-> in_progress"]);
+    expect(discussed().says("a", "instruction", INSTRUCTION).moved).toEqual([
+      "a: discussing -instruction_finalized-> in_progress",
+    ]);
   });
 
   it("begins when the manager proposes unasked", () => {
@@ -156,6 +171,10 @@ describe("a discussion", () => {
 
   it("does not take work for a proposal", () => {
     const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "report", COMPLETED);
-    expect([scene.refused, scene.status("a"), scene.open]).toEqual(["validation_failed /status", "discussing", ["worker instruction_proposal a"]]);
+    expect([scene.refused, scene.status("a"), scene.open]).toEqual([
+      "validation_failed /status",
+      "discussing",
+      ["worker instruction_proposal a"],
+    ]);
   });
 });

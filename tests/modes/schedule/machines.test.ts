@@ -1,7 +1,17 @@
 import { describe, expect, it, test } from "vitest";
-import { getAdjacencyMap, getShortestPaths } from "xstate/graph";
-import { type SessionEvent, type SessionPhase, sessionLifecycle, sessionMachine } from "../../../src/modes/schedule/session.machine.ts";
-import { type TicketEvent, type TicketStatus, ticketLifecycle, ticketMachine } from "../../../src/modes/schedule/ticket.machine.ts";
+import { getShortestPaths } from "xstate/graph";
+import {
+  type SessionEvent,
+  type SessionPhase,
+  sessionLifecycle,
+  sessionMachine,
+} from "../../../src/modes/schedule/session.machine.ts";
+import {
+  type TicketEvent,
+  type TicketStatus,
+  ticketLifecycle,
+  ticketMachine,
+} from "../../../src/modes/schedule/ticket.machine.ts";
 
 /** The founding design's arrows (seed 4, 7.3), by the names it gives them. */
 const FOUNDING: [TicketStatus, TicketEvent, TicketStatus][] = [
@@ -34,7 +44,15 @@ const BESIDES: [TicketStatus, TicketEvent, TicketStatus][] = [
 ];
 
 const arrows = [...FOUNDING, ...BESIDES];
-const statuses: TicketStatus[] = ["pending", "discussing", "in_progress", "blocked", "awaiting_review", "done", "error"];
+const statuses: TicketStatus[] = [
+  "pending",
+  "discussing",
+  "in_progress",
+  "blocked",
+  "awaiting_review",
+  "done",
+  "error",
+];
 const events = [...new Set(arrows.map(([, event]) => event))];
 
 describe("the life of a ticket", () => {
@@ -58,10 +76,11 @@ describe("the life of a ticket", () => {
   });
 
   it("has no arrow that the table does not have", () => {
-    const drawn = Object.values(getAdjacencyMap(ticketMachine)).flatMap(({ state, transitions }) =>
-      Object.values(transitions)
-        .filter((transition) => transition.state.value !== state.value)
-        .map((transition) => `${state.value} ${transition.event.type} ${transition.state.value}`),
+    const drawn = Object.entries(ticketMachine.states).flatMap(([from, state]) =>
+      state.ownEvents.map((event) => {
+        const to = ticketLifecycle.next(from as TicketStatus, event as TicketEvent);
+        return `${from} ${event} ${to}`;
+      }),
     );
     expect(drawn.toSorted()).toEqual(arrows.map((arrow) => arrow.join(" ")).toSorted());
   });
@@ -121,7 +140,7 @@ describe("the life of a session", () => {
 
   test.each(PHASES)("%s: every event goes where the table says, or is not accepted", (from) => {
     for (const event of SESSION_EVENTS) {
-      expect(sessionLifecycle.next(from, event), event).toBe(expectedPhase(from, event));
+      expect(sessionLifecycle.next(from, event), `${event} in ${from}`).toBe(expectedPhase(from, event));
     }
   });
 

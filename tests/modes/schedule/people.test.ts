@@ -1,24 +1,31 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, asking, CHANGES, COMPLETED, INSTRUCTION, runs, Scene, task } from "./rig.ts";
-
-function done(scene: Scene, ...ids: readonly string[]): Scene {
-  for (const id of ids) scene.says(id, "instruction", INSTRUCTION).says(id, "report", COMPLETED).says(id, "review", APPROVED);
-  return scene;
-}
+import { done, Scene } from "./rig.ts";
+import { APPROVED, asking, CHANGES, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
 
 /** Two tickets, and `a` has come as far as the name says. */
 const AT: Record<string, () => Scene> = {
   "pending, offered": () => new Scene().planned(task("a"), task("b")),
   "pending, in the manager's hands": () => AT["pending, offered"]!().admit("a"),
   "pending, with a question open": () => AT["pending, offered"]!().says("a", "clarification", asking("q")),
-  discussing: () => new Scene().planned(task("a", { risks: ["breaks"] }), task("b")).says("a", "instruction_proposal", INSTRUCTION).admit("a"),
+  discussing: () =>
+    new Scene()
+      .planned(task("a", { risks: ["breaks"] }), task("b"))
+      .says("a", "instruction_proposal", INSTRUCTION)
+      .admit("a"),
   "in progress": () => AT["pending, offered"]!().says("a", "instruction", INSTRUCTION).admit("a"),
   "blocked, waiting for a retry": () => AT["in progress"]!().fails("a"),
   "blocked, before the manager": () => AT["in progress"]!().says("a", "report", { status: "blocked" }).admit("a"),
   "awaiting review, checks running": () =>
-    new Scene().planned(task("a", { acceptance_criteria: [runs("true")] }), task("b")).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED),
+    new Scene()
+      .planned(task("a", { acceptance_criteria: [runs("true")] }), task("b"))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", COMPLETED),
   "awaiting review, before the manager": () => AT["in progress"]!().says("a", "report", COMPLETED).admit("a"),
-  "awaiting review, before the person": () => new Scene().planned(task("a", { review: "user" }), task("b")).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED),
+  "awaiting review, before the person": () =>
+    new Scene()
+      .planned(task("a", { review: "user" }), task("b"))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", COMPLETED),
 };
 
 describe("cancelling a ticket", () => {
@@ -28,19 +35,27 @@ describe("cancelling a ticket", () => {
     scene.command("cancel", "a");
     expect(scene.moved).toEqual([`a: ${from} -withdrawn-> error (cancelled)`]);
     expect([scene.open, scene.phase]).toEqual([["manager ticket b"], "running"]);
-    expect(done(scene, "b").report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error cancelled", b: "done" } });
+    expect(done(scene, "b").report).toMatchObject({
+      ended: "failed tickets_failed",
+      tickets: { a: "error cancelled", b: "done" },
+    });
   });
 
   it("is refused where it is over, or there is no such ticket", () => {
     const scene = done(new Scene().planned(task("a"), task("b")), "a");
-    for (const id of ["a", "nobody"]) expect([scene.command("cancel", id).refused, scene.moved]).toEqual(["not_permitted", []]);
+    for (const id of ["a", "nobody"])
+      expect([scene.command("cancel", id).refused, scene.moved]).toEqual(["not_permitted", []]);
   });
 
   it("makes its turn's result late", () => {
     const scene = AT["in progress"]!();
     const turn = { turn_id: scene.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
     scene.command("cancel", "a").fact("hand", "report", COMPLETED, { subject: "a", turn });
-    expect([scene.last.disposition, scene.last.step.effects, scene.status("a")]).toEqual(["late", [], "error (cancelled)"]);
+    expect([scene.last.disposition, scene.last.step.effects, scene.status("a")]).toEqual([
+      "late",
+      [],
+      "error (cancelled)",
+    ]);
   });
 });
 
@@ -48,7 +63,10 @@ describe("cancelling the session", () => {
   test.each(Object.keys(AT))("with a ticket %s: everything is withdrawn, and it is closed", (name) => {
     const scene = AT[name]!().command("cancel");
     expect([scene.phase, scene.open]).toEqual(["closed", []]);
-    expect(scene.report).toMatchObject({ ended: "cancelled cancelled", tickets: { a: "error cancelled", b: "error cancelled" } });
+    expect(scene.report).toMatchObject({
+      ended: "cancelled cancelled",
+      tickets: { a: "error cancelled", b: "error cancelled" },
+    });
   });
 
   test.each([
@@ -65,13 +83,21 @@ describe("cancelling the session", () => {
   });
 
   it("keeps what is done, and what waits on an earlier error", () => {
-    const scene = done(new Scene().planned(task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")), "a").command("cancel", "b").command("cancel");
+    const scene = done(new Scene().planned(task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")), "a")
+      .command("cancel", "b")
+      .command("cancel");
     expect(scene.report.tickets).toEqual({ a: "done", b: "error cancelled", c: "pending by b", d: "error cancelled" });
   });
 
   it("is late in a closed one, as is all else but reopening it", () => {
     const scene = done(new Scene().planned(task("a")), "a");
-    for (const late of [() => scene.command("cancel"), () => scene.command("retry", "a"), () => scene.requirement(), () => scene.answers({}), () => scene.fires("notice")]) {
+    for (const late of [
+      () => scene.command("cancel"),
+      () => scene.command("retry", "a"),
+      () => scene.requirement(),
+      () => scene.answers({}),
+      () => scene.fires("notice"),
+    ]) {
       expect([late().last.disposition, scene.last.step.effects]).toEqual(["late", []]);
     }
   });
@@ -93,33 +119,52 @@ describe("telling", () => {
   });
 
   it("is kept through a revision of the plan", () => {
-    const scene = new Scene().planned(task("a")).command("tell", "a", { text: "Use Rust" }).says("a", "instruction", INSTRUCTION);
+    const scene = new Scene()
+      .planned(task("a"))
+      .command("tell", "a", { text: "Use Rust" })
+      .says("a", "instruction", INSTRUCTION);
     scene.says("a", "report", { status: "blocked" }).says("a", "plan", { tasks: [task("a", { description: "Else" })] });
     expect(scene.draft("a").context["notes"]).toHaveLength(1);
   });
 });
 
 describe("trying a ticket again", () => {
-  const given = () => new Scene({ config: { max_retries: 0, max_escalations: 0 } }).planned(task("a"), task("b", { dependencies: ["a"] }), task("c")).says("a", "instruction", INSTRUCTION).fails("a");
+  const given = () =>
+    new Scene({ config: { max_retries: 0, max_escalations: 0 } })
+      .planned(task("a"), task("b", { dependencies: ["a"] }), task("c"))
+      .says("a", "instruction", INSTRUCTION)
+      .fails("a");
 
   it("resets one in error, with its counts, and what waits for it can be done again", () => {
     const scene = given();
     expect([scene.status("a"), [...scene.state.doomed]]).toEqual(["error (agent_failed)", ["b"]]);
     scene.command("retry", "a");
-    expect([scene.moved, scene.open, [...scene.state.doomed]]).toEqual([["a: error -manual_reset-> pending"], ["manager ticket c", "worker instruction a"], []]);
-    expect(done(scene.says("a", "report", COMPLETED).says("a", "review", APPROVED), "b", "c").report.ended).toBe("done");
+    expect([scene.moved, scene.open, [...scene.state.doomed]]).toEqual([
+      ["a: error -manual_reset-> pending"],
+      ["manager ticket c", "worker instruction a"],
+      [],
+    ]);
+    expect(done(scene.says("a", "report", COMPLETED).says("a", "review", APPROVED), "b", "c").report.ended).toBe(
+      "done",
+    );
   });
 
   it("is refused to one that is at work, waits for others, or cannot be done before another is", () => {
     const scene = given();
     for (const id of ["b", "c", "nobody"]) expect(scene.command("retry", id).refused).toBe("not_permitted");
     scene.command("cancel", "b").command("retry", "b");
-    expect([scene.last.step.refused?.message, scene.last.step.refused?.hint]).toEqual(['ticket "b" waits for "a", which cannot be done', "bosun retry a"]);
+    expect([scene.last.step.refused?.message, scene.last.step.refused?.hint]).toEqual([
+      'ticket "b" waits for "a", which cannot be done',
+      "bosun retry a",
+    ]);
     expect(scene.command("retry").refused).toBe("not_permitted");
   });
 
   it("waits for dependencies that are still at work", () => {
-    const scene = new Scene().planned(task("a"), task("b", { dependencies: ["a"] })).command("cancel", "b").command("retry", "b");
+    const scene = new Scene()
+      .planned(task("a"), task("b", { dependencies: ["a"] }))
+      .command("cancel", "b")
+      .command("retry", "b");
     expect([scene.status("b"), scene.open]).toEqual(["pending", ["manager ticket a"]]);
     expect(done(scene, "a").open).toEqual(["manager ticket b"]);
   });
@@ -128,18 +173,54 @@ describe("trying a ticket again", () => {
     const scene = done(given(), "c");
     expect(scene.report.tickets).toEqual({ a: "error agent_failed", b: "pending by a", c: "done" });
     scene.reopens().command("retry", "a");
-    expect([scene.phase, scene.open, [...scene.engine.ledger.timers.keys()]]).toEqual(["running", ["worker instruction a"], ["notice"]]);
+    expect([scene.phase, scene.open, [...scene.engine.ledger.timers.keys()]]).toEqual([
+      "running",
+      ["worker instruction a"],
+      ["notice"],
+    ]);
     expect(done(scene.says("a", "report", COMPLETED).says("a", "review", APPROVED), "b").report.ended).toBe("done");
   });
 
   it("brings back of a cancelled session that ticket only", () => {
-    const scene = new Scene().planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION).command("cancel").reopens().command("retry", "a");
+    const scene = new Scene()
+      .planned(task("a"), task("b"))
+      .says("a", "instruction", INSTRUCTION)
+      .command("cancel")
+      .reopens()
+      .command("retry", "a");
     expect(scene.open).toEqual(["worker instruction a"]);
-    expect(scene.says("a", "report", COMPLETED).says("a", "review", APPROVED).report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "done", b: "error cancelled" } });
+    expect(scene.says("a", "report", COMPLETED).says("a", "review", APPROVED).report).toMatchObject({
+      ended: "failed tickets_failed",
+      tickets: { a: "done", b: "error cancelled" },
+    });
+  });
+
+  it("brings nothing else back of a plan that was never approved", () => {
+    const scene = new Scene({ config: { plan_approval: "ask" } }).planned(
+      task("a"),
+      task("b", { dependencies: ["a"] }),
+    );
+    scene.command("cancel", "a").command("cancel").reopens().command("retry", "a");
+    expect(done(scene, "a").report.tickets).toEqual({ a: "done", b: "error cancelled" });
+  });
+
+  it("counts its retries and escalations afresh", () => {
+    const scene = new Scene({ config: { max_retries: 1, max_escalations: 1 } })
+      .planned(task("a"), task("b"))
+      .says("a", "instruction", INSTRUCTION);
+    const fail = () => scene.fails("a").fires("retry:a").fails("a");
+    fail().says("a", "instruction", INSTRUCTION);
+    expect([fail().status("a"), scene.command("retry", "a").status("a")]).toEqual(["error (agent_failed)", "pending"]);
+    expect([fail().status("a"), scene.open]).toEqual([
+      "blocked (agent_failed)",
+      ["manager error a", "manager ticket b"],
+    ]);
   });
 
   it("in vain leaves a reopened session as it was, once nothing is found to do", () => {
-    const scene = done(new Scene().planned(task("a")), "a").reopens().command("retry", "a");
+    const scene = done(new Scene().planned(task("a")), "a")
+      .reopens()
+      .command("retry", "a");
     expect([scene.refused, scene.phase]).toEqual(["not_permitted", "running"]);
     expect(scene.stops("no_progress").report.ended).toBe("done");
   });
@@ -152,12 +233,19 @@ describe("trying a ticket again", () => {
 });
 
 describe("accepting the result", () => {
-  const finished = () => done(new Scene({ input: { confirm: true } }).planned(task("a"), task("b")).command("cancel", "b"), "a");
+  const finished = () =>
+    done(new Scene({ input: { confirm: true } }).planned(task("a"), task("b")).command("cancel", "b"), "a");
 
   it("is asked for with what there is to accept, and closes the session", () => {
     const scene = finished();
     expect([scene.phase, scene.open]).toEqual(["approving", ["ask approval a1"]]);
-    expect(scene.last.envelopes).toMatchObject([{ target: "user", payload_type: "approval_request", payload: { subject: "result", ask_id: "a1", about: { tickets: [{ ticket_id: "a" }, { ticket_id: "b" }] } } }]);
+    expect(scene.last.envelopes).toMatchObject([
+      {
+        target: "user",
+        payload_type: "approval_request",
+        payload: { subject: "result", ask_id: "a1", about: { tickets: [{ ticket_id: "a" }, { ticket_id: "b" }] } },
+      },
+    ]);
     expect(scene.person("approval", APPROVED).report.ended).toBe("failed tickets_failed");
   });
 
@@ -174,8 +262,15 @@ describe("accepting the result", () => {
   });
 
   it("is asked for again even if the manager has nothing to add", () => {
-    const scene = finished().person("approval", CHANGES).says(undefined, "plan", { tasks: [task("a")] });
+    const scene = finished()
+      .person("approval", CHANGES)
+      .says(undefined, "plan", { tasks: [task("a")] });
     expect([scene.phase, scene.open]).toEqual(["approving", ["ask approval a2"]]);
+  });
+
+  it("is asked for through a stop, once", () => {
+    const scene = finished().stops("waiting").recovers();
+    expect([scene.last.disposition, scene.phase, scene.open]).toEqual(["applied", "approving", ["ask approval a1"]]);
   });
 
   it("is not asked for any longer when a ticket is tried again", () => {

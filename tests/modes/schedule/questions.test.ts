@@ -1,9 +1,12 @@
 import { describe, expect, it, test } from "vitest";
-import { asking, COMPLETED, INSTRUCTION, Scene, task } from "./rig.ts";
+import { Scene } from "./rig.ts";
+import { asking, COMPLETED, INSTRUCTION, task } from "./words.ts";
 
 describe("questions about the requirement", () => {
   it("wait for the person, and their answers are put to the manager", () => {
-    const scene = new Scene().requirement().says(undefined, "clarification", { ...asking("lang", "style"), intent_summary: "A tool" });
+    const scene = new Scene()
+      .requirement()
+      .says(undefined, "clarification", { ...asking("lang", "style"), intent_summary: "A tool" });
     expect([scene.phase, scene.open]).toEqual(["clarifying", ["ask questions c1"]]);
     expect(scene.last.step.commands).toEqual([{ do: "ask", ask_id: "c1", kind: "questions", record: scene.sequence }]);
     const asked = scene.sequence;
@@ -33,7 +36,10 @@ describe("questions about the requirement", () => {
   });
 
   it("may be ended with complete, leaving the rest to the manager, who may not ask about it again", () => {
-    const scene = new Scene().requirement().says(undefined, "clarification", asking("lang", "style")).answers({ lang: "Rust" }, "complete");
+    const scene = new Scene()
+      .requirement()
+      .says(undefined, "clarification", asking("lang", "style"))
+      .answers({ lang: "Rust" }, "complete");
     expect(scene.draft().message.payload).toMatchObject({ answers: [{ question_id: "c1.lang" }], status: "complete" });
     expect(scene.draft().context["clarifications"]).toMatchObject([{}, { answer: "(not answered: decide yourself)" }]);
     scene.says(undefined, "clarification", asking("more"));
@@ -49,14 +55,22 @@ describe("questions about the requirement", () => {
     const scene = new Scene({ config: { max_clarification_rounds: 2 } }).requirement();
     for (const round of [1, 2]) scene.says(undefined, "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
     scene.says(undefined, "clarification", asking("q"));
-    expect([scene.refused, scene.phase, scene.open]).toEqual(["not_permitted /questions", "planning", ["manager clarification_response"]]);
+    expect([scene.refused, scene.phase, scene.open]).toEqual([
+      "not_permitted /questions",
+      "planning",
+      ["manager clarification_response"],
+    ]);
     scene.says(undefined, "plan", { tasks: [task("a")] });
     expect(scene.phase).toBe("running");
   });
 
   it.each([
     ["without a question", [], "validation_failed /questions"],
-    ["with one id used twice, since nobody could answer it", asking("q", "q").questions, "validation_failed /questions/1/question_id"],
+    [
+      "with one id used twice, since nobody could answer it",
+      asking("q", "q").questions,
+      "validation_failed /questions/1/question_id",
+    ],
   ])("%s are refused and put again", (_, questions, refused) => {
     const scene = new Scene().requirement().says(undefined, "clarification", { questions, status: "open" });
     expect([scene.refused, scene.phase, scene.open]).toEqual([refused, "planning", ["manager requirement"]]);
@@ -67,15 +81,23 @@ describe("questions about the requirement", () => {
     scene.answers({ "c1.q": "So" });
     const unclear = id === "c1.q";
     expect(scene.open).toEqual(["ask questions c1"]);
-    scene.person("clarification_response", { answers: [{ question_id: unclear ? "c1.c1.q" : id, text: "Yes" }], status: "answered" });
-    expect(scene.draft().message.payload).toMatchObject({ answers: [{ question_id: `c1.${id}` }, { question_id: "c1.q" }] });
+    scene.person("clarification_response", {
+      answers: [{ question_id: unclear ? "c1.c1.q" : id, text: "Yes" }],
+      status: "answered",
+    });
+    expect(scene.draft().message.payload).toMatchObject({
+      answers: [{ question_id: `c1.${id}` }, { question_id: "c1.q" }],
+    });
   });
 });
 
 describe("an answer", () => {
   /** Two tickets, each with an open question of the same id. */
   const two = () =>
-    new Scene().planned(task("a"), task("b")).says("a", "clarification", asking("q", "r")).says("b", "clarification", asking("q"));
+    new Scene()
+      .planned(task("a"), task("b"))
+      .says("a", "clarification", asking("q", "r"))
+      .says("b", "clarification", asking("q"));
 
   it("by a bare id counts where only one open question has it", () => {
     expect(two().answers({ r: "So" }).last.disposition).toBe("applied");
@@ -88,7 +110,11 @@ describe("an answer", () => {
   });
 
   it("by a bare id counts in the set that ask_id names", () => {
-    const scene = two().person("clarification_response", { answers: [{ question_id: "q", text: "So" }], status: "answered", ask_id: "c2" });
+    const scene = two().person("clarification_response", {
+      answers: [{ question_id: "q", text: "So" }],
+      status: "answered",
+      ask_id: "c2",
+    });
     expect(scene.open).toEqual(["ask questions c1", "manager ticket b"]);
   });
 
@@ -99,12 +125,18 @@ describe("an answer", () => {
   });
 
   it("to several sets moves each", () => {
-    expect(two().answers({ "c1.q": "1", "c1.r": "2", "c2.q": "3" }).open).toEqual(["manager ticket a", "manager ticket b"]);
+    expect(two().answers({ "c1.q": "1", "c1.r": "2", "c2.q": "3" }).open).toEqual([
+      "manager ticket a",
+      "manager ticket b",
+    ]);
   });
 
   it("with complete and nothing else ends every open set, in the order they were asked", () => {
-    const scene = two().answers({}, "complete");
-    expect(scene.last.step.commands.filter((command) => command.do === "offer_turn")).toMatchObject([{ subject: "a" }, { subject: "b" }]);
+    const ids = ["e", "b", "d", "a", "c"];
+    const scene = new Scene().planned(...ids.map((id) => task(id)));
+    for (const id of ids) scene.says(id, "clarification", asking("q"));
+    const offers = scene.answers({}, "complete").last.step.commands.filter((command) => command.do === "offer_turn");
+    expect(offers.map((offer) => offer.subject)).toEqual(ids);
   });
 
   it("with complete ends only the sets it answers", () => {
@@ -113,7 +145,10 @@ describe("an answer", () => {
 
   it("that is wrong in one part counts in none", () => {
     const scene = two().answers({ r: "So", nonsense: "So" });
-    expect([scene.refused, scene.state.questions.get("c1")?.answers]).toEqual(["validation_failed /answers/1/question_id", [null, null]]);
+    expect([scene.refused, scene.state.questions.get("c1")?.answers]).toEqual([
+      "validation_failed /answers/1/question_id",
+      [null, null],
+    ]);
   });
 
   it("given again is refused, since the question is no longer open", () => {
@@ -131,30 +166,44 @@ describe("an answer", () => {
 describe("questions about a ticket", () => {
   it("hold up that ticket only, and then the same message is put again with the answers", () => {
     const scene = new Scene().planned(task("a"), task("b")).says("a", "clarification", asking("q"));
-    expect([scene.phase, scene.status("a"), scene.open]).toEqual(["running", "pending", ["ask questions c1", "manager ticket b"]]);
+    expect([scene.phase, scene.status("a"), scene.open]).toEqual([
+      "running",
+      "pending",
+      ["ask questions c1", "manager ticket b"],
+    ]);
     scene.says("b", "instruction", INSTRUCTION).answers({ q: "So" });
     expect(scene.open).toEqual(["manager ticket a", "worker instruction b"]);
-    expect(scene.draft("a").context["clarifications"]).toMatchObject([{ answer: { $from: [scene.sequence, "/answers/0/text"] } }]);
+    expect(scene.draft("a").context["clarifications"]).toMatchObject([
+      { answer: { $from: [scene.sequence, "/answers/0/text"] } },
+    ]);
     expect(scene.draft("b").context["clarifications"]).toEqual([]);
   });
 
   it("may be the worker's, passed on by the manager", () => {
     const scene = new Scene().planned(task("a")).says("a", "instruction", INSTRUCTION);
-    scene.says("a", "report", { status: "blocked", questions: asking("where").questions }).says("a", "clarification", asking("where"));
+    scene
+      .says("a", "report", { status: "blocked", questions: asking("where").questions })
+      .says("a", "clarification", asking("where"));
     expect([scene.status("a"), scene.open]).toEqual(["blocked (needs_input)", ["ask questions c1"]]);
     expect(scene.answers({ where: "There" }).open).toEqual(["manager report a"]);
     expect(scene.draft("a").context["clarifications"]).toHaveLength(1);
   });
 
   it("are limited for each message of its own", () => {
-    const scene = new Scene({ config: { max_clarification_rounds: 1 } }).planned(task("a")).says("a", "clarification", asking("q")).answers({ q: "1" });
+    const scene = new Scene({ config: { max_clarification_rounds: 1 } })
+      .planned(task("a"))
+      .says("a", "clarification", asking("q"))
+      .answers({ q: "1" });
     expect(scene.says("a", "clarification", asking("q")).refused).toBe("not_permitted /questions");
     scene.says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED).says("a", "clarification", asking("q"));
     expect([scene.last.disposition, scene.open]).toEqual(["applied", ["ask questions c2"]]);
   });
 
   it("outlive a failed turn: the limit counts on", () => {
-    const scene = new Scene({ config: { max_clarification_rounds: 1 } }).planned(task("a")).says("a", "clarification", asking("q")).answers({ q: "1" });
+    const scene = new Scene({ config: { max_clarification_rounds: 1 } })
+      .planned(task("a"))
+      .says("a", "clarification", asking("q"))
+      .answers({ q: "1" });
     scene.fails("a").fires("retry:a").says("a", "clarification", asking("q"));
     expect(scene.refused).toBe("not_permitted /questions");
   });
@@ -163,7 +212,14 @@ describe("questions about a ticket", () => {
     const scene = new Scene().planned(task("a")).says("a", "clarification", asking("q")).stops("waiting");
     expect([scene.phase, scene.open]).toEqual(["waiting", ["ask questions c1"]]);
     expect(scene.recovers().answers({ q: "So" }).open).toEqual(["manager ticket a"]);
-    const planning = new Scene().requirement().says(undefined, "clarification", asking("q")).stops("waiting").recovers();
-    expect([planning.phase, planning.answers({ q: "So" }).open]).toEqual(["clarifying", ["manager clarification_response"]]);
+    const planning = new Scene()
+      .requirement()
+      .says(undefined, "clarification", asking("q"))
+      .stops("waiting")
+      .recovers();
+    expect([planning.phase, planning.answers({ q: "So" }).open]).toEqual([
+      "clarifying",
+      ["manager clarification_response"],
+    ]);
   });
 });

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
-import { APPROVED, asking, COMPLETED, INSTRUCTION, runs, Scene, task } from "./rig.ts";
+import { Scene } from "./rig.ts";
+import { APPROVED, asking, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
 
 /**
  * One scene whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
@@ -12,7 +13,10 @@ function scene(more: Parameters<typeof task>[1] = {}): Scene {
     summary: "Two steps",
     tasks: [task("base"), task("a", { dependencies: ["base"], ...more })],
   });
-  made.says("base", "instruction", INSTRUCTION).admit("base").says("base", "artifact_ref", { label: "log", uri: "log.txt" });
+  made
+    .says("base", "instruction", INSTRUCTION)
+    .admit("base")
+    .says("base", "artifact_ref", { label: "log", uri: "log.txt" });
   return made.says("base", "report", { ...COMPLETED, outputs: ["a base"] }).says("base", "review", APPROVED);
 }
 
@@ -46,8 +50,14 @@ describe("what a role is asked", () => {
     const made = new Scene().requirement().says(undefined, "clarification", asking("q")).answers({ q: "So" });
     expect(made.draft()).toEqual({
       expects: ["clarification", "error", "plan"],
-      message: { payload_type: "clarification_response", payload: { answers: [{ question_id: "c1.q", text: { $from: [5, "/answers/0/text"] } }], status: "answered" } },
-      context: { ...COMMON, clarifications: [{ question: { $from: [4, "/questions/0/text"] }, answer: { $from: [5, "/answers/0/text"] } }] },
+      message: {
+        payload_type: "clarification_response",
+        payload: { answers: [{ question_id: "c1.q", text: { $from: [5, "/answers/0/text"] } }], status: "answered" },
+      },
+      context: {
+        ...COMMON,
+        clarifications: [{ question: { $from: [4, "/questions/0/text"] }, answer: { $from: [5, "/answers/0/text"] } }],
+      },
     });
   });
 
@@ -69,7 +79,9 @@ describe("what a role is asked", () => {
   });
 
   it("report, of a proposal", () => {
-    const made = scene().says("a", "instruction_proposal", { summary: "So?" }).says("a", "report", { status: "proposal" });
+    const made = scene()
+      .says("a", "instruction_proposal", { summary: "So?" })
+      .says("a", "report", { status: "proposal" });
     expect(made.draft("a")).toEqual({
       expects: ["clarification", "error", "instruction"],
       message: { payload_type: "report", payload: { $from: [15, ""] } },
@@ -86,16 +98,28 @@ describe("what a role is asked", () => {
   });
 
   it("instruction, given with the plan", () => {
-    expect(scene({ instruction: INSTRUCTION }).draft("a").message).toEqual({ payload_type: "instruction", payload: { $from: [4, "/tasks/1/instruction"] } });
+    expect(scene({ instruction: INSTRUCTION }).draft("a").message).toEqual({
+      payload_type: "instruction",
+      payload: { $from: [4, "/tasks/1/instruction"] },
+    });
   });
 
   it("review_request", () => {
-    const made = scene({ acceptance_criteria: [runs("true")] }).says("a", "instruction", INSTRUCTION).says("a", "report", COMPLETED).checked("a", true);
+    const made = scene({ acceptance_criteria: [runs("true")] })
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", COMPLETED)
+      .checked("a", true);
     expect(made.draft("a")).toEqual({
       expects: ["clarification", "error", "review"],
       message: {
         payload_type: "review_request",
-        payload: { ticket_id: "a", instruction: { $from: [13, ""] }, report: { $from: [15, ""] }, checks: { $from: [16, "/results"] }, artifacts: [] },
+        payload: {
+          ticket_id: "a",
+          instruction: { $from: [13, ""] },
+          report: { $from: [15, ""] },
+          checks: { $from: [16, "/results"] },
+          artifacts: [],
+        },
       },
       context: about("awaiting_review", { awaiting_review: 1 }, [13, 15, 16], { owner: "hand" }),
     });
@@ -120,7 +144,10 @@ describe("what a role is asked", () => {
   it("error, with of a failure's details what the wire knows", () => {
     const made = new Scene({ config: { max_retries: 0 } }).planned(task("a")).says("a", "instruction", INSTRUCTION);
     made.fails("a", "timeout", { details: { exit_code: 1, stderr_tail: "oops", outlived_kill: true } });
-    expect(resolve(made.draft("a").message.payload, made.lookup)).toMatchObject({ code: "timeout", details: { exit_code: 1 } });
+    expect(resolve(made.draft("a").message.payload, made.lookup)).toMatchObject({
+      code: "timeout",
+      details: { exit_code: 1 },
+    });
     expect(resolve(made.draft("a").message.payload, made.lookup)).not.toHaveProperty("details.stderr_tail");
     expect(made.admit("a").last.disposition).toBe("applied");
   });
@@ -129,12 +156,15 @@ describe("what a role is asked", () => {
 describe("a request", () => {
   it("is refused for a turn that nobody holds", () => {
     const made = scene();
-    expect(() => made.engine.mode.request(made.state, { turn_id: "t1", subject: "a", attempt: 1, run: 1 })).toThrow("nobody holds turn t1");
+    expect(() => made.engine.mode.request(made.state, { turn_id: "t1", subject: "a", attempt: 1, run: 1 })).toThrow(
+      "nobody holds turn t1",
+    );
   });
 
   it("tells the latest twenty events of the ticket", () => {
     const made = new Scene({ config: { max_clarification_rounds: 50 } }).planned(task("a"));
-    for (let round = 1; round <= 15; round++) made.says("a", "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
+    for (let round = 1; round <= 15; round++)
+      made.says("a", "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
     const history = made.draft("a").context["history"] as { readonly $history: readonly number[] };
     expect(history.$history).toHaveLength(20);
     expect(history.$history.at(-1)).toBe(made.sequence);
@@ -143,9 +173,15 @@ describe("a request", () => {
 
   it("does not grow with the plan, and holds no text of it", () => {
     const size = (tasks: number, words: number) => {
-      const plan = Array.from({ length: tasks }, (_, index) => task(`t${index}`, { description: "word ".repeat(words) }));
-      const made = new Scene({ unchecked: true }).requirement("word ".repeat(words)).says(undefined, "plan", { summary: "word ".repeat(words), tasks: plan });
-      made.says("t0", "instruction", { summary: "word ".repeat(words) }).says("t0", "report", { status: "completed", summary: "word ".repeat(words) });
+      const plan = Array.from({ length: tasks }, (_, index) =>
+        task(`t${index}`, { description: "word ".repeat(words) }),
+      );
+      const made = new Scene({ unchecked: true })
+        .requirement("word ".repeat(words))
+        .says(undefined, "plan", { summary: "word ".repeat(words), tasks: plan });
+      made
+        .says("t0", "instruction", { summary: "word ".repeat(words) })
+        .says("t0", "report", { status: "completed", summary: "word ".repeat(words) });
       return JSON.stringify([made.draft("t0"), made.draft("t1")]).replaceAll(/\d/g, "").length;
     };
     expect(size(1000, 1000)).toBe(size(2, 1));
@@ -153,15 +189,21 @@ describe("a request", () => {
 
   it("holds nothing but references to what others wrote", () => {
     const secret = "unmistakable";
-    const made = new Scene().requirement(secret).says(undefined, "clarification", { questions: [{ question_id: "q", text: secret }], status: "open" });
-    made.answers({ q: secret }).says(undefined, "plan", { summary: secret, tasks: [task("a", { description: secret, risks: [secret] })] });
+    const made = new Scene()
+      .requirement(secret)
+      .says(undefined, "clarification", { questions: [{ question_id: "q", text: secret }], status: "open" });
+    made
+      .answers({ q: secret })
+      .says(undefined, "plan", { summary: secret, tasks: [task("a", { description: secret, risks: [secret] })] });
     made.command("tell", "a", { text: secret });
     const drafts: Json[] = [made.draft("a") as unknown as Json];
     made.says("a", "instruction_proposal", { summary: secret });
     drafts.push(made.draft("a") as unknown as Json);
     made.says("a", "report", { status: "proposal", summary: secret });
     drafts.push(made.draft("a") as unknown as Json);
-    made.says("a", "instruction", { summary: secret }).says("a", "report", { status: "completed", summary: secret, outputs: [secret] });
+    made
+      .says("a", "instruction", { summary: secret })
+      .says("a", "report", { status: "completed", summary: secret, outputs: [secret] });
     drafts.push(made.draft("a") as unknown as Json);
     expect(JSON.stringify(drafts)).not.toContain(secret);
     for (const draft of drafts) expect(JSON.stringify(resolve(draft, made.lookup))).toContain(secret);

@@ -2,7 +2,7 @@ import { type Advance, advance, type Engine } from "../../../src/kernel/engine.t
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
 import type { Command, Effect, Fact, TurnDraft, TurnStamp } from "../../../src/kernel/mode.ts";
 import { type Lookup, type Recorded, resolve } from "../../../src/kernel/references.ts";
-import type { Json, JsonObject } from "../../../src/lib/json.ts";
+import type { JsonObject } from "../../../src/lib/json.ts";
 import { decide } from "../../../src/modes/schedule/decide.ts";
 import { request } from "../../../src/modes/schedule/request.ts";
 import { scheduleMode } from "../../../src/modes/schedule/mode.ts";
@@ -11,45 +11,13 @@ import { validatePayload } from "../../../src/protocol/envelope.ts";
 import type { PayloadByType, PayloadType, ResolvedConfiguration } from "../../../src/protocol/payload.ts";
 import { recordedEffect } from "../../../src/protocol/recording.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
-import { instant, later, milliseconds } from "../../../src/protocol/timestamp.ts";
-import { guardedState, Invariants } from "./invariants.ts";
-
-type Task = NonNullable<PayloadByType["plan"]["tasks"]>[number];
-
-export const CREW: readonly Role[] = [
-  { role_id: "boss", type: "manager", backend: "scripted" },
-  { role_id: "hand", type: "worker", backend: "scripted", capabilities: ["coding"] },
-  { role_id: "eye", type: "worker", backend: "scripted", capabilities: ["research"] },
-];
-
-export const CONFIG: ResolvedConfiguration = {
-  max_workers: 4,
-  max_retries: 2,
-  retry_backoff_ms: 1000,
-  timeout_s: 1800,
-  idle_timeout_s: 600,
-  kill_grace_s: 5,
-  answer_grace_s: 2,
-  max_line_bytes: 8_388_608,
-  max_output_bytes: 67_108_864,
-  max_review_rounds: 3,
-  check_rounds: 2,
-  max_clarification_rounds: 5,
-  max_escalations: 2,
-  max_recoveries: 3,
-  max_hold_s: 3600,
-  dependency_notice_s: 3600,
-  plan_approval: "never",
-  review: "manager",
-  checks: {},
-  proposal: "risk",
-  isolation: "none",
-  workspace: "/project",
-  budget: {},
-};
+import { later, milliseconds } from "../../../src/protocol/timestamp.ts";
+import { guardedState } from "./guarded.ts";
+import { Invariants } from "./invariants.ts";
+import { APPROVED, COMPLETED, CONFIG, CREW, INSTRUCTION, type Task } from "./words.ts";
 
 /** The session's first moment; each fact comes one second after the one before it unless a timer says otherwise. */
-export const START = "2026-01-01T00:00:00Z";
+const START = "2026-01-01T00:00:00Z";
 
 export interface SceneOptions {
   readonly config?: Partial<ResolvedConfiguration>;
@@ -85,8 +53,8 @@ export class Scene {
       mode: "schedule",
       rules: scheduleMode.rules,
       version: "0.0.0",
-      config: { ...CONFIG, ...options.config } as unknown as JsonObject,
-      roles: (options.roles ?? CREW) as unknown as Json,
+      config: { ...CONFIG, ...options.config },
+      roles: options.roles ?? CREW,
       schemas: { digest: `sha256:${"0".repeat(64)}` },
       workspace: "/project",
       ...(options.input ? { input: options.input } : {}),
@@ -188,7 +156,7 @@ export class Scene {
       turn_id: turn.turn_id,
       attempt: turn.attempt,
       run: turn.run,
-      ...about2(subject),
+      ...subjectOf(subject),
     });
   }
 
@@ -204,7 +172,7 @@ export class Scene {
         (seat.capability === undefined || one.capabilities.includes(seat.capability)),
     );
     if (!role) throw new Error(`nobody can take turn ${turn.turn_id}`);
-    const stamp = { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run, ...about2(subject) };
+    const stamp = { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run, ...subjectOf(subject) };
     const { expects, message, context, discuss } = this.engine.mode.request(this.state, stamp);
     const payload = {
       turn_id: turn.turn_id,
@@ -225,7 +193,7 @@ export class Scene {
   /** Whoever has the turn answers it; it is admitted first if nobody has it yet. */
   says(subject: string | undefined, payload_type: PayloadType, payload: JsonObject | Fact["payload"]): this {
     const turn = this.#opened(subject);
-    return this.fact(turn.role_id ?? "", payload_type, payload as JsonObject, { subject, turn: turn.stamp });
+    return this.fact(turn.role_id ?? "", payload_type, payload, { subject, turn: turn.stamp });
   }
 
   /** The turn ends without an answer. */
@@ -238,12 +206,7 @@ export class Scene {
   /** A person's word. */
   person(payload_type: PayloadType, payload: JsonObject | Fact["payload"]): this {
     const { ticket_id } = payload as JsonObject;
-    return this.fact(
-      "user",
-      payload_type,
-      payload as JsonObject,
-      typeof ticket_id === "string" ? { subject: ticket_id } : {},
-    );
+    return this.fact("user", payload_type, payload, typeof ticket_id === "string" ? { subject: ticket_id } : {});
   }
 
   command(command: PayloadByType["user_command"]["command"], ticket_id?: string, more: JsonObject = {}): this {
@@ -298,7 +261,8 @@ export class Scene {
   /** Why the latest fact was refused, as `code pointer`. */
   get refused(): string | undefined {
     const { refused } = this.last.step;
-    return refused && [refused.code, refused.details?.["pointer"]].filter(Boolean).join(" ");
+    const pointer = refused?.details?.["pointer"];
+    return typeof pointer === "string" ? `${refused?.code} ${pointer}` : refused?.code;
   }
 
   /** All that is under way, as short sorted lines. */
@@ -331,21 +295,16 @@ export class Scene {
     if (!this.ended) throw new Error("the session has not ended");
     const { outcome, reason, report } = this.ended;
     const whole = resolve(report, this.lookup) as JsonObject;
-    const tickets = (whole["tickets"] as JsonObject[]).map(({ ticket_id, status, reason: why, blocked_by }) => [
-      String(ticket_id),
-      [status, why, ...(Array.isArray(blocked_by) ? blocked_by.map((id) => `by ${String(id)}`) : [])]
-        .filter(Boolean)
-        .join(" "),
-    ]);
+    const { tickets } = whole as unknown as PayloadByType["final_report"];
+    const stand = tickets.map(({ ticket_id, status, reason: why, blocked_by = [] }) => {
+      const words = [status, why, ...blocked_by.map((id) => `by ${id}`)];
+      return [ticket_id, words.filter((word) => word !== undefined).join(" ")];
+    });
     return {
       ended: [outcome, reason].filter(Boolean).join(" "),
-      tickets: Object.fromEntries(tickets) as Record<string, string>,
+      tickets: Object.fromEntries(stand) as Record<string, string>,
       whole,
     };
-  }
-
-  get now(): string {
-    return this.#now;
   }
 
   #turn(subject: string | undefined) {
@@ -358,36 +317,23 @@ export class Scene {
   #opened(subject: string | undefined) {
     if (this.#turn(subject).status === "offered") this.admit(subject);
     const { turn_id, attempt, run, role_id } = this.#turn(subject);
-    return { role_id, stamp: { turn_id, attempt, run, ...about2(subject) } };
+    return { role_id, stamp: { turn_id, attempt, run, ...subjectOf(subject) } };
   }
 }
 
 const NO_STEP = { changes: [], envelopes: [], effects: [], commands: [] };
 
-export function arrow({ subject, from, event, to, reason }: Effect): string {
+function arrow({ subject, from, event, to, reason }: Effect): string {
   return `${subject}: ${from ?? "nothing"} -${event}-> ${to}${reason === undefined ? "" : ` (${reason})`}`;
 }
 
-export function task(task_id: string, more: Partial<Task> = {}): Task {
-  return { task_id, description: `Do ${task_id}`, ...more };
+/** The tickets are instructed, done, delivered and approved, one after the other. */
+export function done(scene: Scene, ...ids: readonly string[]): Scene {
+  for (const id of ids) {
+    scene.says(id, "instruction", INSTRUCTION).says(id, "report", COMPLETED).says(id, "review", APPROVED);
+  }
+  return scene;
 }
-
-/** An executable criterion. */
-export function runs(...command: readonly string[]) {
-  return { text: `${command.join(" ")} passes`, command };
-}
-
-export function asking(...ids: readonly string[]) {
-  return {
-    questions: ids.map((question_id) => ({ question_id, text: `What of ${question_id}?` })),
-    status: "open",
-  } as const;
-}
-
-export const INSTRUCTION = { summary: "Do it so" };
-export const COMPLETED = { status: "completed" } as const;
-export const APPROVED = { decision: "approved" } as const;
-export const CHANGES = { decision: "changes_requested" } as const;
 
 /** A test may only send what the wire lets in; what is wrong with it must be for the rules to find. */
 function requireValid(type: PayloadType, payload: unknown): void {
@@ -399,7 +345,7 @@ function about(subject: string | undefined, attempt?: number) {
   return { ...(subject === undefined ? {} : { ticket_id: subject }), ...(attempt === undefined ? {} : { attempt }) };
 }
 
-function about2(subject: string | undefined): { subject?: string } {
+function subjectOf(subject: string | undefined): { subject?: string } {
   return subject === undefined ? {} : { subject };
 }
 
@@ -412,5 +358,3 @@ function freeze<T>(value: T): T {
   for (const inner of Object.values(value)) freeze(inner);
   return Object.freeze(value);
 }
-
-export { instant };

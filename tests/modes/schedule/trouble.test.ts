@@ -1,5 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { asking, COMPLETED, INSTRUCTION, Scene, type SceneOptions, task } from "./rig.ts";
+import { Scene, type SceneOptions } from "./rig.ts";
+import { asking, COMPLETED, INSTRUCTION, task } from "./words.ts";
 
 function instructed(options: SceneOptions = {}): Scene {
   return new Scene(options).planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION);
@@ -11,14 +12,17 @@ function spent(scene: Scene): Scene {
 }
 
 describe("work that fails", () => {
-  test.each(["timeout", "idle_timeout", "agent_failed", "no_answer", "malformed_output", "output_limit"])("%s blocks the ticket, says why, and is tried again", (code) => {
-    const scene = instructed().fails("a", code);
-    expect(scene.moved).toEqual([`a: in_progress -work_stopped-> blocked (${code})`]);
-    expect(scene.open).toEqual(["manager ticket b", "retry:a in 1000 ms"]);
-    scene.fires("retry:a");
-    expect(scene.moved).toEqual(["a: blocked -retry-> in_progress"]);
-    expect(scene.open).toEqual(["manager ticket b", "worker instruction a"]);
-  });
+  test.each(["timeout", "idle_timeout", "agent_failed", "no_answer", "malformed_output", "output_limit"])(
+    "%s blocks the ticket, says why, and is tried again",
+    (code) => {
+      const scene = instructed().fails("a", code);
+      expect(scene.moved).toEqual([`a: in_progress -work_stopped-> blocked (${code})`]);
+      expect(scene.open).toEqual(["manager ticket b", "retry:a in 1000 ms"]);
+      scene.fires("retry:a");
+      expect(scene.moved).toEqual(["a: blocked -retry-> in_progress"]);
+      expect(scene.open).toEqual(["manager ticket b", "worker instruction a"]);
+    },
+  );
 
   it("counts the same when the worker reports an error, or answers with one", () => {
     const reported = instructed().says("a", "report", { status: "error", issues: ["no disk"] });
@@ -41,7 +45,10 @@ describe("work that fails", () => {
 
   it("goes to the manager when the retries are spent, while the ticket stays blocked", () => {
     const scene = spent(instructed());
-    expect([scene.moved, scene.open]).toEqual([["a: in_progress -work_stopped-> blocked (agent_failed)"], ["manager error a", "manager ticket b"]]);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: in_progress -work_stopped-> blocked (agent_failed)"],
+      ["manager error a", "manager ticket b"],
+    ]);
     expect(scene.ticket("a").attempt).toBe(3);
     scene.admit("a");
     expect(scene.status("a")).toBe("blocked (agent_failed)");
@@ -61,24 +68,34 @@ describe("work that fails", () => {
   it("is given up after max_escalations, without asking the manager again", () => {
     const scene = spent(instructed());
     for (let round = 0; round < 2; round++) spent(scene.says("a", "instruction", INSTRUCTION));
-    expect(scene.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)", "a: blocked -retries_exceeded-> error (agent_failed)"]);
+    expect(scene.moved).toEqual([
+      "a: in_progress -work_stopped-> blocked (agent_failed)",
+      "a: blocked -retries_exceeded-> error (agent_failed)",
+    ]);
     expect(scene.open).toEqual(["manager ticket b"]);
   });
 
   it("is given up when the manager answers with an error, keeping the reason of the work", () => {
-    const scene = instructed({ config: { max_retries: 0 } }).fails("a", "timeout").says("a", "error", { code: "agent_failed", message: "Hopeless" });
+    const scene = instructed({ config: { max_retries: 0 } })
+      .fails("a", "timeout")
+      .says("a", "error", { code: "agent_failed", message: "Hopeless" });
     expect(scene.moved).toEqual(["a: blocked -retries_exceeded-> error (timeout)"]);
     expect(scene.open).toEqual(["manager ticket b"]);
   });
 
   it("may make the manager ask the person first", () => {
     const scene = spent(instructed()).says("a", "clarification", asking("q"));
-    expect([scene.status("a"), scene.open]).toEqual(["blocked (agent_failed)", ["ask questions c1", "manager ticket b"]]);
+    expect([scene.status("a"), scene.open]).toEqual([
+      "blocked (agent_failed)",
+      ["ask questions c1", "manager ticket b"],
+    ]);
     expect(scene.answers({ q: "Use the other disk" }).open).toEqual(["manager error a", "manager ticket b"]);
   });
 
   it("keeps no stale failure for what is asked later", () => {
-    const scene = instructed().fails("a", "timeout", { details: { exit_code: 9 } }).fires("retry:a");
+    const scene = instructed()
+      .fails("a", "timeout", { details: { exit_code: 9 } })
+      .fires("retry:a");
     scene.says("a", "report", { status: "blocked" });
     expect(scene.draft("a").message.payload).not.toHaveProperty("details");
   });
@@ -102,21 +119,33 @@ describe("a worker that is stuck", () => {
 
   it("without a question is the manager's trouble at once", () => {
     const scene = instructed().says("a", "report", { status: "blocked", issues: ["no idea"] });
-    expect([scene.moved, scene.open]).toEqual([["a: in_progress -report_blocked-> blocked (needs_input)"], ["manager error a", "manager ticket b"]]);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: in_progress -report_blocked-> blocked (needs_input)"],
+      ["manager error a", "manager ticket b"],
+    ]);
   });
 
   it("says what it is doing without moving anything", () => {
     const scene = instructed().admit("a");
     const before = scene.open;
     scene.says("a", "report", { status: "progress", summary: "Half way" });
-    expect([scene.last.disposition, scene.moved, scene.open, scene.status("a")]).toEqual(["applied", [], before, "in_progress"]);
+    expect([scene.last.disposition, scene.moved, scene.open, scene.status("a")]).toEqual([
+      "applied",
+      [],
+      before,
+      "in_progress",
+    ]);
   });
 });
 
 describe("a report that does not answer an instruction", () => {
   it("is refused, and the instruction put again with the reason, at once", () => {
     const scene = instructed().says("a", "report", { status: "proposal" });
-    expect([scene.last.disposition, scene.refused, scene.status("a")]).toEqual(["refused", "validation_failed /status", "in_progress"]);
+    expect([scene.last.disposition, scene.refused, scene.status("a")]).toEqual([
+      "refused",
+      "validation_failed /status",
+      "in_progress",
+    ]);
     expect(scene.draft("a").context["refused"]).toEqual([
       {
         payload_type: "report",
@@ -125,7 +154,9 @@ describe("a report that does not answer an instruction", () => {
         message: 'an instruction is answered by a report that says completed, blocked or error, not "proposal"',
       },
     ]);
-    expect(scene.last.envelopes).toMatchObject([{ target: "hand", payload_type: "error", subject: "a", payload: { code: "validation_failed" } }]);
+    expect(scene.last.envelopes).toMatchObject([
+      { target: "hand", payload_type: "error", subject: "a", payload: { code: "validation_failed" } },
+    ]);
   });
 
   it("is forgotten with the next answer", () => {
@@ -142,7 +173,9 @@ describe("a report that does not answer an instruction", () => {
   });
 
   it("tells the next try what a failed turn had refused", () => {
-    const refused = [{ payload_type: "report", code: "validation_failed", pointer: "/payload/status", message: "no such status" }];
+    const refused = [
+      { payload_type: "report", code: "validation_failed", pointer: "/payload/status", message: "no such status" },
+    ];
     const scene = instructed().fails("a", "malformed_output", { refused }).fires("retry:a");
     expect(scene.draft("a").context["refused"]).toEqual(refused);
   });
@@ -167,7 +200,11 @@ describe("a manager that fails", () => {
     const scene = instructed().says("a", "report", COMPLETED);
     scene.fails("a", "timeout").fires("retry:a").fails("a", "timeout").fires("retry:a").fails("a", "no_answer");
     expect(scene.last.step.commands).toEqual([
-      { do: "stop_session", reason: "manager_failed", message: "the manager failed 3 times on review_request (ticket a), the last time with no_answer" },
+      {
+        do: "stop_session",
+        reason: "manager_failed",
+        message: "the manager failed 3 times on review_request (ticket a), the last time with no_answer",
+      },
     ]);
     expect([scene.moved, scene.status("a"), scene.ended]).toEqual([[], "awaiting_review", undefined]);
     scene.stops("manager_failed");
@@ -186,9 +223,15 @@ describe("a manager that fails", () => {
   it("gives up a ticket that it says it cannot instruct or review, and the session over the requirement", () => {
     const cannot = { code: "agent_failed", message: "I cannot" };
     const ticket = new Scene().planned(task("a"), task("b")).says("a", "error", cannot);
-    expect(ticket.moved).toEqual(["a: pending -work_stopped-> blocked (agent_failed)", "a: blocked -retries_exceeded-> error (agent_failed)"]);
+    expect(ticket.moved).toEqual([
+      "a: pending -work_stopped-> blocked (agent_failed)",
+      "a: blocked -retries_exceeded-> error (agent_failed)",
+    ]);
     const review = instructed().says("a", "report", COMPLETED).says("a", "error", cannot);
-    expect(review.moved).toEqual(["a: awaiting_review -work_stopped-> blocked (agent_failed)", "a: blocked -retries_exceeded-> error (agent_failed)"]);
+    expect(review.moved).toEqual([
+      "a: awaiting_review -work_stopped-> blocked (agent_failed)",
+      "a: blocked -retries_exceeded-> error (agent_failed)",
+    ]);
     expect(new Scene().requirement().says(undefined, "error", cannot).report.ended).toBe("failed agent_failed");
   });
 });

@@ -1,0 +1,140 @@
+import { relative } from "node:path";
+import type { Command } from "commander";
+import { resolveHome } from "../config/home.ts";
+import { shipped } from "../config/installation.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import { EXIT_CODE_OF } from "./exit-code.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { conduct } from "./demo/conduct.ts";
+import { CrewSession } from "./demo/crew-session.ts";
+import type { DemoEvent, DemoResult } from "./demo/events.ts";
+import { carefulGit } from "./demo/git.ts";
+import { fillScratch, makeScratch, removeScratch, type Scratch } from "./demo/scratch.ts";
+import { bosunProgram } from "./demo/scheduler.ts";
+import { shortPath, showFor } from "./demo/show.ts";
+import { findSource, type Source } from "./demo/source.ts";
+import { homeOf } from "./home.ts";
+import { mannerOf } from "./manner.ts";
+import { programVersion } from "./program.ts";
+import { programFile } from "./reach.ts";
+import { watchSignals } from "./signals.ts";
+
+interface DemoOptions {
+  readonly keep?: boolean;
+  readonly reporter?: string;
+  readonly json?: boolean;
+  readonly input?: boolean;
+}
+
+/** `bosun demo`: everything that matters in half a minute, on a scratch copy of a repository. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[dir]", "your repository; it is only read (default: the one you are in, else Bosun's own)")
+    .option("--keep", "keep the scratch copy")
+    .option("--reporter <name>", "plain, json or silent")
+    .option("--json", "one JSON object a line on stdout, and nothing else")
+    .option("--no-input", "take the default of each question")
+    .action((directory: string | undefined, options: DemoOptions) =>
+      run((context) => demo(context, directory, options)),
+    );
+}
+
+async function demo(
+  context: CommandContext,
+  named: string | undefined,
+  options: DemoOptions,
+): Promise<Result<number, Failure>> {
+  const began = performance.now();
+  const manner = await mannerOf(context, options);
+  if (!manner.ok) return manner;
+  const home = homeOf(context);
+  if (!home.ok) return home;
+  const git = carefulGit(context.environment);
+  const source = await findSource(git, context, named);
+  if (!source.ok) return source;
+  const { reporter } = manner.value;
+  const show = showFor(reporter, context);
+  const interruption = new AbortController();
+  const scratch = makeScratch(source.value);
+  const stage = {
+    context,
+    home: home.value,
+    scratch,
+    show,
+    ask: manner.value.ask && reporter === "plain",
+    interrupted: interruption.signal,
+  };
+  const session = new CrewSession(stage);
+  const signals = watchSignals(
+    {
+      stop: () => {
+        context.terminal.err.line(
+          "Stopping: the crew is asked to end, and the scratch copy goes. Once more hurries them.",
+        );
+        interruption.abort();
+      },
+      kill: () => session.hurry(),
+    },
+    // The way out is the same for every signal: nothing may be left behind.
+    () => {},
+  );
+  let conducted: Awaited<ReturnType<typeof conduct>>;
+  try {
+    show({ type: "hello", bosun: programVersion(), source: source.value.directory, home: home.value });
+    const filled = await fillScratch(git, source.value, scratch, home.value, interruption.signal);
+    if (filled.ok) show(scratchEvent(source.value, scratch, filled.value));
+    conducted = filled.ok ? await conduct(stage, session) : filled;
+  } finally {
+    await session.leave();
+    if (options.keep !== true) removeScratch(scratch);
+    signals.restore();
+  }
+  if (!conducted.ok) {
+    const interrupted = signals.exitCode();
+    const exit_code = interrupted ?? EXIT_CODE_OF[conducted.error.code];
+    show({ type: "failed", exit_code, error: conducted.error });
+    if (interrupted === undefined) return conducted;
+    const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
+    context.terminal.err.line(`Interrupted: nothing runs any more.${record} To see it whole: bosun demo`);
+    return ok(exit_code);
+  }
+  show({
+    type: "result",
+    exit_code: EXIT_DONE,
+    ...conducted.value,
+    kept: options.keep === true ? scratch.folder : null,
+    elapsed_ms: performance.now() - began,
+    next: nextSteps(context, home.value, source.value, conducted.value.session_id),
+  });
+  return ok(EXIT_DONE);
+}
+
+function scratchEvent({ directory, uncommitted }: Source, { work }: Scratch, head: string | undefined): DemoEvent {
+  return { type: "scratch", source: directory, work, head: head ?? null, uncommitted: uncommitted ?? null };
+}
+
+/** What to type now, as it works from the current directory, whether the program is on the PATH or not. */
+function nextSteps(
+  { directory, environment }: CommandContext,
+  home: string,
+  source: Source,
+  session_id: string,
+): DemoResult["next"] {
+  const from = (path: string) => shortPath(directory, path);
+  const onPath = programFile("bosun", directory, environment.PATH) !== undefined;
+  const found = resolveHome(undefined, environment, directory);
+  const flag = found.ok && found.value.directory === home ? "" : ` --home ${from(home)}`;
+  const bosun = `${onPath ? "bosun" : `node ${from(bosunProgram())}`}${flag}`;
+  const inside = source.directory !== shipped() && !relative(source.directory, directory).startsWith("..");
+  const where = inside ? "" : " --cwd YOUR-REPOSITORY";
+  return [
+    { what: "prove it again", command: `${bosun} replay ${session_id} --verify` },
+    { what: "see how it stands", command: `${bosun} status ${session_id}` },
+    {
+      what: inside ? "work on it yourself" : "in your repository",
+      command: `${bosun} run --plan ${from(shipped("examples", "release-check.yaml"))}${where}`,
+    },
+  ];
+}

@@ -1,0 +1,90 @@
+import { Command, CommanderError } from "commander";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
+import { safeText } from "../ui/display.ts";
+import type { Terminal } from "../ui/terminal.ts";
+import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { EXIT_CODE_OF } from "./exit-code.ts";
+import { programVersion } from "./program.ts";
+
+const HELP = `
+Start with:
+  bosun run --plan examples/survey.yaml      a plan of your own, with nothing installed
+  bosun run "…" --manager CMD --worker CMD   your own agents
+  bosun help all                             every command`;
+
+/** Parses a command line, without the program's own name, runs the command and gives the exit code. Never ends the process. */
+export async function runCommandLine(argv: readonly string[], around: Omit<CommandContext, "home">): Promise<number> {
+  const { terminal } = around;
+  let exit_code = EXIT_DONE;
+  const program = newProgram(terminal);
+  const run: Run = async (work) => {
+    const done = await work({ ...around, home: program.opts<{ home?: string }>().home });
+    exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
+    if (!done.ok) tellFailure(terminal, done.error);
+  };
+  for (const entry of CATALOGUE) stub(program, entry);
+  try {
+    const { operands } = program.parseOptions([...argv]);
+    const [first, second] = operands;
+    if (first === "help" && second === "all") {
+      terminal.out.line(completeHelp(program));
+      return EXIT_DONE;
+    }
+    const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
+    const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
+    if (chosen && command) (await chosen.load()).register(command, run);
+    // Help for a command that is not there is told like the command itself.
+    const unknown = first === "help" && second !== undefined && !chosen;
+    await program.parseAsync(unknown ? [second] : argv, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? EXIT_DONE : EXIT_USAGE;
+  }
+  return exit_code;
+}
+
+function newProgram({ out, err }: Terminal): Command {
+  return new Command("bosun")
+    .description("A scheduler for crews of agents.")
+    .version(programVersion(), "--version", "show the version")
+    .helpOption("-h, --help", "show help")
+    .helpCommand("help [command]", "show help for a command; `all` lists every one")
+    .option("--home <directory>", "the directory with the database, logs and sessions")
+    .showHelpAfterError("(`bosun help` lists the commands, `bosun help <command>` its options)")
+    .addHelpText("after", HELP)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => out.line(text.trimEnd()),
+      writeErr: (text) => err.line(text.trimEnd()),
+      outputError: (text) => err.line(commanderError(text)),
+    });
+}
+
+/** A command of which only name and summary are known; help needs no more. */
+function stub(program: Command, { name, group, summary, hidden = false }: CommandEntry): void {
+  program.command(name, { hidden }).summary(summary).description(capital(summary)).helpGroup(group);
+}
+
+/** The help with the commands that the short one leaves out. */
+function completeHelp(program: Command): string {
+  return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
+}
+
+/** What is wrong, and where, in one red word and plain ones; then what to do next. */
+function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
+  err.line(`${err.style("red", "Error:")} ${safeText(message)}`);
+  // What is wrong inside a file is shown in its place, with what was expected; that is enough to go on.
+  const next =
+    hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
+  if (next !== "") for (const line of safeText(next).split("\n")) err.line(`  ${line}`);
+}
+
+function commanderError(text: string): string {
+  return safeText(text.replace(/^error: /, "Error: ").trimEnd());
+}
+
+function capital(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

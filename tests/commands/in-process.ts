@@ -1,0 +1,58 @@
+import { PassThrough } from "node:stream";
+import { runCommandLine } from "../../src/commands/main.ts";
+import type { Output, Terminal } from "../../src/ui/terminal.ts";
+import type { Rig } from "./rig.ts";
+
+/** What a command line that ran in this very process left. */
+export interface Left {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A terminal that nobody sits at, and what was written to it. */
+export function paperTerminal(): Terminal & { readonly written: { out: string; err: string } } {
+  const written = { out: "", err: "" };
+  const paper = (name: "out" | "err"): Output => {
+    const stream = new PassThrough() as unknown as NodeJS.WriteStream;
+    return {
+      stream,
+      line: (text = "") => {
+        written[name] += `${text}\n`;
+      },
+      hold: () => () => {},
+      style: (_style, text) => text,
+      width: 100,
+    };
+  };
+  const input = new PassThrough() as unknown as NodeJS.ReadStream;
+  input.end();
+  return { out: paper("out"), err: paper("err"), input, hasPerson: false, written };
+}
+
+/** Runs a command line in this process, from the workspace: everything but the process itself is as it is for a person. */
+export async function typed(here: Rig, args: readonly string[], env: Record<string, string> = {}): Promise<Left> {
+  const terminal = paperTerminal();
+  const code = await runCommandLine(["--home", here.home, ...args], {
+    terminal,
+    directory: here.workspace,
+    environment: { ...here.environment, ...env },
+    leave: () => {},
+  });
+  return { code, stdout: terminal.written.out, stderr: terminal.written.err };
+}
+
+/** The one JSON value that such a command line writes. */
+export async function typedJson<T>(here: Rig, args: readonly string[]): Promise<T> {
+  const { stdout, stderr } = await typed(here, args);
+  if (stdout === "") throw new Error(`no output: ${stderr}`);
+  return JSON.parse(stdout) as T;
+}
+
+/** The id of the only session there is. */
+export async function onlySession(here: Rig): Promise<string> {
+  const listed = await typedJson<{ session_id: string }[]>(here, ["status", "--all", "--json"]);
+  const [only, another] = listed;
+  if (only === undefined || another !== undefined) throw new Error(`there are ${listed.length} sessions`);
+  return only.session_id;
+}

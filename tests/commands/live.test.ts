@@ -1,0 +1,176 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typedJson } from "./in-process.ts";
+import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
+
+/** A task that says its pid, then waits until it is told to go on. */
+const WAITING_TASK = {
+  task_id: "wait",
+  shell: "echo $$ > pid; until [ -e go ]; do sleep 0.05; done; echo done > out.txt",
+};
+
+interface Status {
+  readonly state: string;
+  readonly outcome: string | null;
+  readonly owner: { readonly pid: number } | null;
+  readonly tickets: readonly { readonly ticket_id: string; readonly status: string; readonly reason?: string }[];
+}
+
+async function begun(here: Rig, plan: string): Promise<{ owner: Running; session_id: string }> {
+  const owner = here.start(["run", "--plan", here.write("plan.json", plan)]);
+  await until("the task to run", () => existsSync(join(here.workspace, "pid")));
+  return { owner, session_id: await onlySession(here) };
+}
+
+function letGo(here: Rig): void {
+  writeFileSync(join(here.workspace, "go"), "");
+}
+
+function isLiving(pid: number): boolean {
+  try {
+    return !execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).startsWith("Z");
+  } catch {
+    return false;
+  }
+}
+
+describe("a session that another process runs", () => {
+  it("is shown with its owner, and taken up by nobody else: 7, naming process and host", async () => {
+    const here = rig();
+    const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+    const status = await typedJson<Status>(here, ["status", "--json"]);
+    expect(status).toMatchObject({ state: "running", owner: { pid: owner.child.pid } });
+    const refused = await here.run(["resume"]);
+    expect(refused.code).toBe(7);
+    expect(refused.stderr).toContain(`The session ${session_id} is held by process ${owner.child.pid} on `);
+    letGo(here);
+    expect((await owner.done).code).toBe(0);
+  });
+
+  it("takes a note, a pause and its end from other terminals, and says who gave them", async () => {
+    const here = rig();
+    const { owner } = await begun(
+      here,
+      tinyPlan([WAITING_TASK, { task_id: "after", shell: "echo $$ > after", dependencies: ["wait"] }]),
+    );
+    const told = await here.run(["tell", "after", "Mind the gap."]);
+    expect(told.stderr).toBe("");
+    expect(told.stdout).toContain("took it");
+    expect((await here.run(["pause"])).stdout).toContain("took it");
+    letGo(here);
+    await until("the first task to be over", () => existsSync(join(here.workspace, "out.txt")));
+    expect((await typedJson<Status>(here, ["status", "--json"])).state).toBe("paused");
+    expect((await here.run(["resume"])).stdout).toContain("took it");
+    expect((await owner.done).code).toBe(0);
+    expect(existsSync(join(here.workspace, "after"))).toBe(true);
+    expect(owner.stdout()).toMatch(/after +TELL by \S+ \(cli\) "Mind the gap\."/);
+    expect(owner.stdout()).toMatch(/- +PAUSE by /);
+  });
+
+  it("gives up one ticket or the whole session on `cancel`", async () => {
+    const here = rig();
+    const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
+    const { owner, session_id } = await begun(here, plan);
+    expect((await here.run(["cancel", "after"])).stdout).toContain("pending -> error reason=cancelled");
+    const pid = Number(readFileSync(join(here.workspace, "pid"), "utf8"));
+    expect((await here.run(["cancel", "--reason", "Enough."])).code).toBe(0);
+    expect((await owner.done).code).toBe(1);
+    expect(isLiving(pid)).toBe(false);
+    expect(await typedJson<Status>(here, ["status", session_id, "--json"])).toMatchObject({
+      state: "closed",
+      outcome: "cancelled",
+    });
+  });
+
+  it("passes on why its owner refused a word", async () => {
+    const here = rig();
+    const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+    const refused = await here.run(["retry", "wait"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`The ticket wait of ${session_id} is in_progress`);
+    const answer = await here.run(["answer", "c1.x", "yes"]);
+    expect(answer.code).toBe(2);
+    expect(answer.stderr).toContain(`The session ${session_id} asks nothing.`);
+    letGo(here);
+    expect((await owner.done).code).toBe(0);
+  });
+
+  it("is followed by `log --follow` to its end", async () => {
+    const here = rig();
+    const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+    const follower = here.start(["log", session_id, "--follow"]);
+    await until("the follower to be there", () => follower.stdout().includes("pending -> in_progress"));
+    letGo(here);
+    const followed = await follower.done;
+    expect(followed.code).toBe(0);
+    expect(followed.stdout).toContain("CLOSED done");
+    await owner.done;
+  });
+});
+
+describe("stopping a session", () => {
+  it("ends gracefully on the first signal, says so, and goes on later with nothing lost", async () => {
+    for (const [signal, code] of [
+      ["SIGINT", 130],
+      ["SIGTERM", 143],
+      ["SIGHUP", 143],
+    ] as const) {
+      const here = rig();
+      const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+      const pid = Number(readFileSync(join(here.workspace, "pid"), "utf8"));
+      owner.child.kill(signal);
+      const stopped = await owner.done;
+      expect(stopped.code).toBe(code);
+      expect(stopped.stderr).toContain("Stopping: asked 1 agent to end");
+      expect(stopped.stdout).toContain(`bosun resume ${session_id}`);
+      expect(isLiving(pid)).toBe(false);
+      letGo(here);
+      expect((await here.run(["resume"])).code).toBe(0);
+      expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+    }
+  });
+
+  it("kills at once on the second signal", async () => {
+    const here = rig();
+    const stubborn = { task_id: "wait", shell: "trap '' TERM INT; echo $$ > pid; while :; do sleep 0.05; done" };
+    const { owner } = await begun(here, tinyPlan([stubborn]));
+    const pid = Number(readFileSync(join(here.workspace, "pid"), "utf8"));
+    owner.child.kill("SIGINT");
+    await until("the first word", () => owner.stderr().includes("Stopping:"));
+    const asked = performance.now();
+    owner.child.kill("SIGINT");
+    expect((await owner.done).code).toBe(130);
+    expect(performance.now() - asked).toBeLessThan(4_000);
+    await until("the worker to be gone", () => !isLiving(pid));
+  });
+
+  it("shows a scheduler that died as interrupted, and goes on from there", async () => {
+    const here = rig();
+    const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+    owner.child.kill("SIGKILL");
+    await owner.done;
+    const shown = await here.run(["status", session_id]);
+    expect(shown.stdout).toContain(`${session_id} is interrupted (running); nobody runs it`);
+    letGo(here);
+    const ended = await here.run(["resume"]);
+    expect(ended.code).toBe(0);
+    expect(ended.stdout).toContain("RESUMED 1 turn to repeat");
+    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("closes a session that nobody runs without starting anything of it", async () => {
+    const here = rig();
+    const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+    owner.child.kill("SIGINT");
+    await owner.done;
+    const cancelled = await here.run(["cancel"]);
+    expect(cancelled.code).toBe(1);
+    expect(cancelled.stdout).toContain(`${session_id} is cancelled`);
+    expect(existsSync(join(here.workspace, "out.txt"))).toBe(false);
+    const told = await here.run(["tell", session_id, "Too late."]);
+    expect(told.code).toBe(2);
+    expect(told.stderr).toContain("is closed: cancelled");
+  });
+});

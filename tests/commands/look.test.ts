@@ -1,0 +1,286 @@
+import { spawn } from "node:child_process";
+import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, foreignCrew, type Rig, rig, ROOT, tinyPlan } from "./rig.ts";
+
+const TWO = tinyPlan([
+  {
+    task_id: "first",
+    shell: "echo 1 > 1.txt",
+    more: { acceptance_criteria: [{ text: "it is there", command: ["test", "-s", "1.txt"] }] },
+  },
+  { task_id: "second", shell: "echo 2 > 2.txt", dependencies: ["first"] },
+]);
+
+interface Verdict {
+  readonly ok: boolean;
+  readonly records: number;
+  readonly integrity: string;
+  readonly completeness: string;
+  readonly authenticity: string;
+  readonly decisions: string;
+  readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
+}
+
+async function done(here: Rig, plan = TWO): Promise<string> {
+  const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--reporter", "silent"]);
+  expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  return onlySession(here);
+}
+
+describe("what programs read", () => {
+  it("is one JSON object a line on stdout and nothing else: hello, records, result", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "Do the thing", ...foreignCrew(), "--unanswered", "default", "--json"]);
+    const lines = ran.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; sequence?: number });
+    expect(lines[0]?.type).toBe("hello");
+    expect(lines.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
+    const records = lines.filter((line) => line.type === "record");
+    expect(records.map((record) => record.sequence)).toEqual(records.map((_, index) => index + 1));
+    expect(new Set(lines.map((line) => line.type))).toEqual(new Set(["hello", "record", "result"]));
+    expect(ran.stderr).toBe("");
+  });
+
+  it("tells questions and how to answer them in the result, too", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "true" }], ASKING);
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--json"]);
+    expect(ran.code).toBe(4);
+    const last = JSON.parse(ran.stdout.trimEnd().split("\n").at(-1) ?? "") as { waiting: unknown[]; next: string[] };
+    expect(last.waiting).toMatchObject([{ kind: "question", question_id: "c1.name", default: "Ada" }]);
+    expect(last.next.at(-1)).toMatch(/^bosun resume s-/);
+  });
+
+  it("is the status object that WIRE promises", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const status = await typedJson<Record<string, unknown>>(here, ["status", session_id, "--json"]);
+    expect(status).toMatchObject({
+      session_id,
+      state: "closed",
+      outcome: "done",
+      owner: null,
+      counts: { done: 2 },
+      tickets: [
+        { ticket_id: "first", task_id: "first", description: "Do first", status: "done", owner: "shell", attempt: 1 },
+        { ticket_id: "second", status: "done", dependencies: ["first"] },
+      ],
+      pending_questions: [],
+      holds: [],
+      usage: { input_tokens: 0, output_tokens: 0, cost_usd: null },
+    });
+  });
+
+  it("stays in order when its reader leaves early", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", TWO);
+    const command = `"${process.execPath}" "${join(ROOT, "src", "cli.ts")}" --home "${here.home}" run --plan "${plan}" --json | head -n 1; exit \${PIPESTATUS[0]}`;
+    const shell = spawn("bash", ["-c", command], {
+      cwd: here.workspace,
+      env: { ...here.environment },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    let stderr = "";
+    shell.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+    const code = await new Promise<number | null>((settle) => shell.once("close", settle));
+    expect(stderr).toBe("");
+    expect(code).toBe(0);
+    expect((await typedJson<{ outcome: string }>(here, ["status", await onlySession(here), "--json"])).outcome).toBe(
+      "done",
+    );
+  });
+});
+
+describe("bosun status and log", () => {
+  it("lists the sessions, newest first, where none runs", async () => {
+    const here = rig();
+    await done(here);
+    const plan = here.write(
+      "asking.json",
+      tinyPlan([{ task_id: "write", shell: "true" }], { ...ASKING, requirement: "Another." }),
+    );
+    await typed(here, ["run", "--plan", plan]);
+    const listed = await typed(here, ["status"]);
+    expect(listed.stdout.split("\n").map((line) => line.replace(/^s-\S+ +(\S+) +\S+ +/, "$1 "))).toEqual([
+      expect.stringMatching(/^SESSION/),
+      "waiting Another.",
+      "done Write some files.",
+      "",
+    ]);
+  });
+
+  it("finds a session by the beginning of its id, and says which are meant where several are", async () => {
+    const here = rig();
+    for (const id of ["alpha-1", "alpha-2"]) {
+      await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--session", id, "--budget-turns", "1"]);
+    }
+    expect((await typed(here, ["status", "alpha-2"])).stdout).toContain("alpha-2 is stopped");
+    const many = await typed(here, ["status", "alpha"]);
+    expect(many.code).toBe(2);
+    expect(many.stderr).toContain('More than one session begins with "alpha": alpha-1, alpha-2.');
+  });
+
+  it("tells the story of one ticket, and where its agents' own words are", async () => {
+    const here = rig();
+    await done(
+      here,
+      tinyPlan([
+        { task_id: "talk", shell: "echo hello from the step" },
+        { task_id: "other", shell: "true" },
+      ]),
+    );
+    const told = await typed(here, ["log", "talk"]);
+    expect(told.stdout).toMatch(/^\S+ talk +pending -> in_progress/m);
+    expect(told.stdout).not.toContain(" other ");
+    const [file = ""] = /\S+\.stdout\.log/.exec(told.stdout) ?? [];
+    expect(readFileSync(file, "utf8")).toContain("hello from the step");
+  });
+});
+
+describe("bosun replay", () => {
+  it("lists the records with filters, as lines or as they are", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const all = (await typed(here, ["replay", "--json"])).stdout.trimEnd().split("\n");
+    expect(all).toHaveLength(
+      readdirSync(join(here.home, "logs", session_id)).filter((name) => name.endsWith(".json")).length,
+    );
+    const some = await typed(here, [
+      "replay",
+      session_id,
+      "--ticket",
+      "second",
+      "--type",
+      "report",
+      "--from",
+      "2",
+      "--to",
+      "99",
+    ]);
+    expect(
+      some.stdout
+        .trimEnd()
+        .split("\n")
+        .slice(0, -1)
+        .every((line) => / shell -> scheduler +report +second( |$)/.test(line)),
+    ).toBe(true);
+    const folder = await typed(here, ["replay", join(here.home, "logs", session_id), "--json"]);
+    expect(folder.stdout.trimEnd().split("\n")).toEqual(all);
+  });
+
+  it("proves a whole session, in words and as the object that WIRE promises", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const told = await typed(here, ["replay", session_id, "--verify"]);
+    expect(told.code).toBe(0);
+    expect(told.stdout).toContain("held against the folder and the database of this home");
+    const verdict = await typedJson<Verdict>(here, ["replay", session_id, "--verify", "--json"]);
+    expect(Object.keys(verdict)).toEqual([
+      "ok",
+      "records",
+      "integrity",
+      "completeness",
+      "authenticity",
+      "decisions",
+      "problems",
+    ]);
+    expect(verdict).toMatchObject({
+      ok: true,
+      integrity: "ok",
+      completeness: "closed",
+      authenticity: "unsigned",
+      decisions: "ok",
+      problems: [],
+    });
+    const copy = join(here.workspace, "copy");
+    cpSync(join(here.home, "logs", session_id), copy, { recursive: true });
+    expect((await typed(here, ["replay", copy, "--verify"])).stdout).toContain("held against the folder alone");
+  });
+
+  it("finds what was changed, taken away at the end, or reported otherwise, and exits with 6", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const copy = join(here.workspace, "copy");
+    const log = join(here.home, "logs", session_id);
+    const names = readdirSync(log)
+      .filter((name) => name.endsWith(".json"))
+      .sort();
+    const verify = async (target: string): Promise<Verdict> => {
+      const ran = await typed(here, ["replay", target, "--verify", "--json"]);
+      expect(ran.code).toBe(6);
+      return JSON.parse(ran.stdout) as Verdict;
+    };
+
+    cpSync(log, copy, { recursive: true });
+    const changed = join(copy, names[4] ?? "");
+    const bytes = readFileSync(changed);
+    bytes[bytes.length - 20] = (bytes[bytes.length - 20] ?? 0) ^ 1;
+    writeFileSync(changed, bytes);
+    const tampered = await verify(copy);
+    expect(tampered).toMatchObject({ ok: false, integrity: "failed" });
+    expect(tampered.problems[0]?.sequence).toBe(5);
+    const told = await typed(here, ["replay", copy, "--verify"]);
+    expect(told.stdout).toContain("record 5: ");
+
+    const report = join(here.home, "sessions", session_id, "final_report.json");
+    const before = readFileSync(report, "utf8");
+    writeFileSync(report, before.replace('"done"', '"good"'));
+    expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(
+      "is not the one in this record",
+    );
+    writeFileSync(report, before);
+
+    for (const name of names.slice(-2)) rmSync(join(log, name));
+    expect(await verify(session_id)).toMatchObject({ completeness: "truncated" });
+    // From the folder alone this end looks like that of a session that still runs.
+    expect(await verify(log)).toMatchObject({ integrity: "ok", completeness: "open" });
+    // Going on with a closed session writes what is missing, and nothing else.
+    expect((await typed(here, ["resume", session_id])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("shows what it can of a log that was made unreadable", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const log = join(here.home, "logs", session_id);
+    appendFileSync(join(log, readdirSync(log).find((name) => name.startsWith("000003")) ?? ""), "}");
+    const told = await typed(here, ["replay", log]);
+    expect(told.code).toBe(0);
+    expect(told.stdout).toMatch(/^ {5}3 000003-\S+ cannot be read/m);
+  });
+});
+
+describe("bosun roles and doctor", () => {
+  it("shows who would take part, never the values of their variables", async () => {
+    const here = rig();
+    const roles = here.write(
+      "roles.json",
+      JSON.stringify({ roles: [{ role_id: "shell", type: "worker", env: { MY_KEY: "hunter2" } }] }),
+    );
+    const told = await typed(here, ["roles", "--crew", "embedded", "--roles", roles, "--json"]);
+    expect(JSON.parse(told.stdout)).toMatchObject({
+      roles: [{ role_id: "playbook" }, { role_id: "shell", env: ["MY_KEY"] }],
+    });
+    expect(told.stdout).not.toContain("hunter2");
+  });
+
+  it("finds everything there for the embedded crew, makes no home, and names what another crew lacks", async () => {
+    const here = rig();
+    const good = await typed(here, ["doctor"]);
+    expect(good.code).toBe(0);
+    expect(good.stdout).toContain("(made by the first run)");
+    expect(here.sessions()).toEqual([]);
+    const bad = await typed(here, ["doctor", "--worker", "no-such-program-here", "--json"]);
+    expect(bad.code).toBe(3);
+    const { findings } = JSON.parse(bad.stdout) as { findings: { name: string; state: string }[] };
+    expect(findings.filter((finding) => finding.state === "missing").map((finding) => finding.name)).toEqual([
+      "role worker",
+    ]);
+    expect((await typed(here, ["doctor", "--crew", "claude"])).code).toBe(3);
+  });
+});

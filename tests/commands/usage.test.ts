@@ -1,0 +1,245 @@
+import { existsSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { EXIT_CODE_OF } from "../../src/commands/exit-code.ts";
+import { typed } from "./in-process.ts";
+import { rig, tinyPlan } from "./rig.ts";
+
+const GOOD = tinyPlan([{ task_id: "write", shell: "true" }]);
+
+/** What is typed, the exit code, and a part of what is said about it; `{…}` stands for a file with that content. */
+type Wrong = readonly [args: readonly string[], code: number, said: string | RegExp];
+
+const FILES: Readonly<Record<string, string>> = {
+  "good.json": GOOD,
+  "cycle.json": tinyPlan([
+    { task_id: "a", shell: "true", dependencies: ["b"] },
+    { task_id: "b", shell: "true", dependencies: ["a"] },
+  ]),
+  "unknown-dependency.yaml": "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    dependencies: [b]\n",
+  "unknown-role.yaml":
+    "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    assigned_to:\n      role_id: nobody\n",
+  "twice.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d}\n  - {task_id: a, description: d}\n",
+  "misspelt.yaml": "requirement: x\ntasks:\n  - task_id: a\n    descripton: d\n",
+  "no-requirement.yaml": "tasks:\n  - {task_id: a, description: d}\n",
+  "unchecked.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d, review: checks}\n",
+  "asking.yaml":
+    "requirement: x\nquestions:\n  - {question_id: q, text: t}\ntasks:\n  - {task_id: a, description: d}\n",
+  "broken.json": '{"tasks": [',
+  "empty.yaml": "",
+  "blank.txt": " \n ",
+  "config.json": '{"max_workers": "many"}',
+  "misspelt-config.json": '{"max_worker": 3}',
+  "money.json": '{"budget": {"usd": 5}}',
+  "roles.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["w"], "colour": "red"}]}',
+  "model.json": '{"roles": [{"role_id": "playbook", "type": "manager", "backend": "model", "model": "small"}]}',
+  "answers.yaml": "name: [1, 2]\n",
+};
+
+const CREW = ["--manager", "cat", "--worker", "cat"];
+
+const WRONG: readonly Wrong[] = [
+  [["frobnicate"], 2, "unknown command 'frobnicate'"],
+  [["rnu"], 2, "(Did you mean run?)"],
+  [["--nonsense"], 2, "unknown option '--nonsense'"],
+  [["run", "--plna", "x"], 2, "(Did you mean --plan?)"],
+  [["run", "--plan"], 2, "argument missing"],
+  [["run", "a", "b"], 2, "too many arguments"],
+  [["run"], 2, "The requirement is empty."],
+  [["run", "   "], 2, "The requirement is empty."],
+  [["run", "x"], 2, "plays a plan file, and none is named"],
+  [["run", "x", "--file", "blank.txt"], 2, "two requirements"],
+  [["run", "--file", "blank.txt", ...CREW], 2, /The requirement in \S*blank\.txt is empty/],
+  [["run", "--file", "no-such-file", ...CREW], 2, "no-such-file"],
+  [["run", "--plan", "no-such-file"], 3, "no-such-file: there is no such file"],
+  [["run", "--plan", "."], 3, "directory"],
+  [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
+  [["run", "--plan", "empty.yaml"], 3, "empty.yaml: it is empty"],
+  [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
+  [["run", "--plan", "no-requirement.yaml"], 2, "The requirement is empty."],
+  [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
+  [
+    ["run", "--plan", "unknown-dependency.yaml"],
+    3,
+    'unknown-dependency.yaml:5:20: task "a" depends on "b", which is not in the plan',
+  ],
+  [["run", "--plan", "unknown-role.yaml"], 3, 'unknown-role.yaml:6:7: task "a" is assigned to the worker "nobody"'],
+  [["run", "--plan", "twice.yaml"], 3, 'task_id "a" is used twice'],
+  [["run", "--plan", "unchecked.yaml"], 3, "has no criterion with a command"],
+  [["run", "--plan", "asking.yaml", ...CREW], 3, "which only the playbook manager can ask"],
+  [["run", "--plan", "good.json", "--plan-only", ...CREW], 2, "--plan-only has no plan to wait for"],
+  [["run", "--plan", "good.json", "--plan-only", "--yes"], 2, "contradict each other"],
+  [["run", "--plan", "good.json", "--crew", "embeded"], 2, "Did you mean embedded?"],
+  [["run", "--plan", "good.json", "--crew", "claude"], 3, "claude"],
+  [["run", "x", "--manager", "claud:opus"], 2, "Did you mean claude:opus?"],
+  [["run", "x", "--manager", "cat | cat"], 2, "a meaning only for a shell"],
+  [["run", "x", "--manager", "cat", "--worker", "no-such-program"], 3, '"no-such-program", which is not on the PATH'],
+  [["run", "x", "--manager", "./nothing here", "--worker", "cat"], 3, "is not a program that is there"],
+  [["run", "--plan", "good.json", "--roles", "roles.json"], 3, "roles.json:1:"],
+  [
+    ["run", "--plan", "good.json", "--crew", "embedded", "--roles", "model.json"],
+    3,
+    "has the backend model, which this version cannot do yet",
+  ],
+  [["run", "--plan", "good.json", "--config", "config.json"], 3, "config.json:1:"],
+  [["run", "--plan", "good.json", "--config", "misspelt-config.json"], 3, 'did you mean "max_workers"?'],
+  [["run", "--plan", "good.json", "--config", "money.json"], 2, "A budget in money is not watched yet"],
+  [["run", "--plan", "good.json", "--budget-usd", "3"], 2, "A budget in money is not watched yet"],
+  [["run", "--plan", "good.json", "--budget-tokens", "3"], 2, "A budget in tokens is not watched yet"],
+  [["run", "--plan", "good.json", "--max-workers", "many"], 2, "--max-workers"],
+  [["run", "--plan", "good.json", "--max-workers", "0"], 2, "--max-workers"],
+  [["run", "--plan", "good.json", "--deadline", "soon"], 2, "--deadline"],
+  [["run", "--plan", "good.json", "--isolation", "worktree"], 2, 'Isolation "worktree" is not there yet'],
+  [["run", "--plan", "good.json", "--isolation", "moon"], 2, "--isolation"],
+  [["run", "--plan", "good.json", "--base", "main"], 2, "--base goes with worktrees"],
+  [["run", "--plan", "good.json", "--detach"], 2, "--detach is not there yet"],
+  [["run", "--plan", "good.json", "--cwd", "no-such-directory"], 2, "is not a directory that is there"],
+  [["run", "--plan", "good.json", "--answers", "answers.yaml"], 3, "answers.yaml:1:"],
+  [["run", "--plan", "good.json", "--answer", "name"], 2, "there is no = in it"],
+  [["run", "--plan", "good.json", "--unanswered", "mangaer"], 2, "Did you mean manager?"],
+  [["run", "--plan", "good.json", "--reporter", "fancy"], 2, "--reporter takes plain, json, silent, tui."],
+  [["run", "--plan", "good.json", "--reporter", "plain", "--json"], 2, "contradict each other"],
+  [["run", "--plan", "good.json", "--session", "../../outside"], 2, "cannot be a session's id"],
+  [["run", "--plan", "good.json", "--home", ""], 2, "--home is empty"],
+  [["run", "--plan", "good.json", "--home", "good.json"], 3, "this is a file, and the home must be a directory"],
+  [["resume"], 2, "There is no Bosun home"],
+  [["resume", "--budget-turns", "-3"], 2, "is not a number of turns"],
+  [["resume", "--deadline", "7"], 2, "it has no unit"],
+  [["status", "s-none"], 2, "There is no Bosun home"],
+  [["inbox"], 2, "There is no Bosun home"],
+  [["answer", "x", "y"], 2, "There is no Bosun home"],
+  [["tell", ""], 2, "The text is empty."],
+  [["tell"], 2, "missing required argument"],
+  [["plan", "--approve", "--reject"], 2, "exclude each other"],
+  [["review", "--approve", "--changes", "x"], 2, "exclude each other"],
+  [["replay", "--from", "zero"], 2, "is not a record's number"],
+  [["replay", "--type", "reprot"], 2, "Did you mean report?"],
+  [["replay", "./no-such-folder"], 2, "is not a folder that is there"],
+  [["help", "frobnicate"], 2, "unknown command 'frobnicate'"],
+];
+
+const before = process.cwd();
+afterEach(() => process.chdir(before));
+
+describe("wrong input", () => {
+  it("is refused with what, where and what next, and nothing is made for it", async () => {
+    const here = rig();
+    for (const [name, content] of Object.entries(FILES)) here.write(`workspace/${name}`, content);
+    process.chdir(here.workspace);
+    for (const [args, code, said] of WRONG) {
+      const left = await typed(here, args);
+      const says = typeof said === "string" ? left.stderr.includes(said) : said.test(left.stderr);
+      const saysNext = /^Error: [^]*(\n.|; )/.test(left.stderr);
+      const must = { args, code, stdout: "", says: true, saysNext: true };
+      expect({ args, code: left.code, stdout: left.stdout, says, saysNext, told: left.stderr }).toMatchObject(must);
+    }
+    expect(existsSync(here.home)).toBe(false);
+    expect(existsSync(join(here.workspace, "..", "state"))).toBe(false);
+  });
+
+  it("gives its exit code and keeps standard output clean as a real process, too", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "--plan", here.write("cycle.json", FILES["cycle.json"] ?? ""), "--json"]);
+    expect(ran.code).toBe(3);
+    expect(ran.stdout).toBe("");
+    expect(ran.stderr).toMatch(/^Error: \S+cycle\.json:1:\d+: the dependencies run in a circle: /);
+    expect(existsSync(here.home)).toBe(false);
+  });
+
+  it("is refused where there is a home, too, and leaves the sessions as they are", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", GOOD);
+    expect((await here.run(["run", "--plan", plan, "--session", "mine"])).code).toBe(0);
+    const wrong: readonly Wrong[] = [
+      [["resume", "nine"], 2, 'There is no session "nine" in this home.'],
+      [["answer", "mine", "q", "x"], 2, "The session mine asks nothing."],
+      [["pause", "mine"], 2, "is closed: done"],
+      [["cancel", "mine"], 2, "is closed: done"],
+      [["tell", "mine", "x"], 2, "is closed: done"],
+      [["retry", "mine", "wrte"], 2, "Did you mean write?"],
+      [["retry", "write"], 2, "The ticket write of mine is done"],
+      [["retry", "mine"], 2, "No ticket is named."],
+      [["plan", "mine", "--approve"], 2, "does not wait for anybody's word"],
+      [["review", "mine", "--approve"], 2, "Nothing of mine waits"],
+      [["log", "mine", "wrote"], 2, "Did you mean write?"],
+    ];
+    for (const [args, code, said] of wrong) {
+      const left = await typed(here, args);
+      expect(`${args.join(" ")}\n${left.stderr}`).toContain(said);
+      expect(left.code).toBe(code);
+    }
+    expect((await typed(here, ["replay", "mine", "--verify"])).code).toBe(0);
+    expect(JSON.parse((await typed(here, ["status", "--all", "--json"])).stdout)).toHaveLength(1);
+  });
+});
+
+describe("a project's found configuration", () => {
+  it("is not used if it would run something, unless its files are named", async () => {
+    const here = rig();
+    mkdirSync(join(here.workspace, ".git"));
+    const roles = { roles: [{ role_id: "shell", type: "worker", cli_command: ["sh", "-c", "touch owned; cat"] }] };
+    const file = here.write("workspace/.bosun/roles.json", JSON.stringify(roles));
+    const plan = here.write("plan.json", GOOD);
+    const refused = await here.run(["run", "--plan", plan]);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain("touch owned");
+    expect(existsSync(join(here.workspace, "owned"))).toBe(false);
+    const config = here.write("config.json", JSON.stringify({ max_retries: 0 }));
+    expect((await here.run(["roles", "--roles", file, "--crew", "embedded", "--json"])).code).toBe(3);
+    await here.run([
+      "run",
+      "--plan",
+      plan,
+      "--config",
+      config,
+      "--crew",
+      "embedded",
+      "--roles",
+      file,
+      "--budget-turns",
+      "3",
+    ]);
+    expect(existsSync(join(here.workspace, "owned"))).toBe(true);
+  });
+
+  it("is used if it only sets figures", async () => {
+    const here = rig();
+    mkdirSync(join(here.workspace, ".git"));
+    here.write("workspace/.bosun/scheduler_config.json", JSON.stringify({ budget: { turns: 1 } }));
+    expect((await here.run(["run", "--plan", here.write("plan.json", GOOD)])).code).toBe(5);
+  });
+});
+
+describe("help", () => {
+  it("shows the short list, every command under `help all`, and each command's own options", async () => {
+    const here = rig();
+    const short = await typed(here, ["help"]);
+    const all = await typed(here, ["help", "all"]);
+    const run = await typed(here, ["help", "run"]);
+    const none = await typed(here, []);
+    expect(short.stdout).toMatch(/^ {2}run +carry out a requirement$/m);
+    expect(short.stdout).not.toMatch(/^ {2}pause /m);
+    expect(all.stdout).toMatch(/^ {2}pause /m);
+    expect(run.stdout).toContain("--budget-turns <n>");
+    expect(run.stdout).toContain("Examples:");
+    expect([short.code, all.code, run.code, none.code]).toEqual([0, 0, 0, 2]);
+    expect((await typed(here, ["run", "--help"])).stdout).toBe(run.stdout);
+  });
+});
+
+describe("exit codes", () => {
+  it("are those of the public table, for every failure there is", () => {
+    expect(new Set(Object.values(EXIT_CODE_OF))).toEqual(new Set([2, 3, 4, 5, 6, 7, 70, 130]));
+    expect(EXIT_CODE_OF).toMatchObject({
+      usage: 2,
+      configuration: 3,
+      trust: 3,
+      person_needed: 4,
+      limit: 5,
+      verification_failed: 6,
+      busy: 7,
+      internal: 70,
+      interrupted: 130,
+    });
+  });
+});

@@ -1,0 +1,222 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { DemoEvent } from "../../src/commands/demo/events.ts";
+import {
+  cleanUp,
+  digests,
+  git,
+  isAlive,
+  type Place,
+  place,
+  processesOf,
+  project,
+  repository,
+  ROOT,
+  run,
+  start,
+  Told,
+} from "./rig.ts";
+
+afterEach(cleanUp);
+
+/** A demo starts some fifty processes, and the machine may be busy. */
+const LONG_MS = 180_000;
+
+const ORDER = "hello scratch questions question question plan killed resumed closed findings verified tampered result";
+
+function expectNothingLeft(at: Place): void {
+  expect(readdirSync(at.temporary)).toEqual([]);
+  expect(processesOf(at)).toEqual([]);
+}
+
+interface Proof {
+  readonly ok: boolean;
+  readonly completeness: string;
+  readonly problems: readonly { readonly sequence: number | null }[];
+}
+
+async function verify(at: Place, session: string): Promise<Proof> {
+  return JSON.parse((await run(at, ["replay", session, "--verify", "--json"])).stdout) as Proof;
+}
+
+describe("bosun demo", () => {
+  it(
+    "kills its scheduler, goes on, proves the record, and leaves the repository as it was",
+    async () => {
+      const at = place();
+      const directory = repository(at);
+      writeFileSync(join(directory, "src/wheel.js"), "// changed and not committed\n");
+      writeFileSync(join(directory, "new.txt"), "new\n");
+      const before = digests(directory);
+
+      const done = await run(at, ["demo", directory, "--json"]);
+
+      expect([done.code, done.stderr]).toEqual([0, ""]);
+      const told = new Told(done.stdout);
+      expect(told.order.join(" ")).toBe(ORDER);
+      expect(told.one("scratch")).toMatchObject({
+        source: directory,
+        head: git(at, directory, "rev-parse", "HEAD"),
+        uncommitted: 2,
+      });
+      expect(told.all("question").map(({ answer, by }) => [answer, by])).toEqual([
+        ["1 year", "default"],
+        ["25", "default"],
+      ]);
+
+      const killed = told.one("killed");
+      const resumed = told.one("resumed");
+      expect(killed.done.length).toBeGreaterThan(0);
+      expect(killed.left.length).toBeGreaterThan(0);
+      for (const pid of [killed.pid, ...killed.left.map((agent) => agent.pid)]) expect(isAlive(pid)).toBe(false);
+      expect(resumed).toMatchObject({ ended: killed.left.length, records: killed.records });
+      expect(resumed.pid).not.toBe(killed.pid);
+      expect(resumed.repeated).toBeGreaterThan(0);
+      expect(told.one("closed").tickets).toBe(told.one("plan").tasks.length);
+      expect(told.one("closed").sent_back).toBeGreaterThan(0);
+
+      const { session_id, report, findings, log, kept } = told.one("result");
+      expect(kept).toBeNull();
+      expect(readFileSync(join(report, "../final_report.json"), "utf8")).toContain('"recoveries":1');
+      for (const path of [report, findings, log]) expect(existsSync(path)).toBe(true);
+      expect(readFileSync(report, "utf8")).not.toContain(at.temporary);
+      expect(await verify(at, session_id)).toMatchObject({ ok: true, completeness: "closed", problems: [] });
+      expect(told.all("record").map(({ sequence }) => sequence)).toEqual(
+        Array.from({ length: told.one("verified").records }, (_, index) => index + 1),
+      );
+
+      const { file, sequence } = told.one("tampered");
+      expect(readdirSync(log)).toContain(file);
+      expect(Number(file.slice(0, 6))).toBe(sequence);
+
+      const found = told.one("findings").items;
+      expect(found).toContainEqual(expect.objectContaining({ kind: "links", file: "README.md", line: 3 }));
+      expect(found).toContainEqual(expect.objectContaining({ kind: "untested", file: "src/wheel.js" }));
+      expect(found.filter(({ kind, file: named }) => kind === "untested" && named === "src/engine.js")).toEqual([]);
+
+      expect(digests(directory)).toEqual(before);
+      expect(existsSync(at.marker)).toBe(false);
+      expectNothingLeft(at);
+      console.log(`The demo took ${(done.elapsed_ms / 1000).toFixed(1)} s on a small repository.`);
+    },
+    LONG_MS,
+  );
+
+  it(
+    "tells people about this very repository, in 80 columns and plain characters",
+    async () => {
+      const at = place();
+      const done = await run(at, ["demo", "--keep"], ROOT);
+
+      expect([done.code, done.stderr]).toEqual([0, ""]);
+      const lines = done.stdout.split("\n");
+      expect(lines.filter((line) => /^\d+ {2}/.test(line)).map((line) => line.slice(3, 24))).toEqual([
+        "A scratch copy; your ",
+        "2 questions, before a",
+        "The plan: 6 tasks",
+        "The work, at most two",
+        "The scheduler is kill",
+        "Another process goes ",
+        "What the crew found: ",
+        "Can the record be tru",
+        expect.stringContaining("That was all, in"),
+      ]);
+      expect(done.stdout).toContain("SENT BACK, this does not hold:");
+      expect(done.stdout).toMatch(/names record \d+:/);
+      // Paths and commands are for copying, and stay whole.
+      const last = lines.findIndex((line) => line.includes("That was all"));
+      const told = lines.slice(0, last).filter((line) => !line.includes(at.base));
+      expect(told.filter((line) => line.length > 80)).toEqual([]);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: that none of them is there is the point.
+      expect(done.stdout).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
+
+      const [scratch = ""] = readdirSync(at.temporary);
+      const [work = ""] = readdirSync(join(at.temporary, scratch, "work"));
+      expect(git(at, join(at.temporary, scratch, "work", work), "status", "--porcelain")).toBe("");
+      expect(done.stdout).toContain(join(at.temporary, scratch));
+      expect(processesOf(at)).toEqual([]);
+      console.log(`The demo took ${(done.elapsed_ms / 1000).toFixed(1)} s on this repository.`);
+    },
+    LONG_MS,
+  );
+
+  it(
+    "copies a folder that is no repository, without making one of it",
+    async () => {
+      const at = place();
+      const directory = project(at);
+      const before = digests(directory);
+
+      const done = await run(at, ["demo", "--reporter", "json"], directory).then((here) =>
+        here.code === 0 ? run(at, ["demo", directory, "--json"]) : here,
+      );
+
+      expect([done.code, done.stderr]).toEqual([0, ""]);
+      expect(digests(directory)).toEqual(before);
+      expectNothingLeft(at);
+    },
+    LONG_MS,
+  );
+});
+
+describe("an interrupted demo", () => {
+  const moments: readonly [string, (event: DemoEvent) => boolean][] = [
+    [
+      "while the first worker works",
+      (event) => event.type === "record" && event.record.effects?.some(({ to }) => to === "in_progress") === true,
+    ],
+    ["between the kill and what follows", (event) => event.type === "killed"],
+  ];
+  it.each(moments)(
+    "%s leaves no process, no scratch copy and no open session",
+    async (_, isMoment) => {
+      const at = place();
+      let session = "";
+      const { child, done } = start(at, ["demo", repository(at), "--json"], at.base, (line) => {
+        const event = JSON.parse(line) as DemoEvent;
+        if (event.type === "record") session = event.session_id;
+        if (isMoment(event)) child.kill("SIGINT");
+      });
+      const { code, stdout, stderr } = await done;
+      expect(code).toBe(130);
+      expect(new Told(stdout).one("failed")).toMatchObject({ exit_code: 130 });
+      expect(stderr).toContain(`The record of ${session} stays, cancelled.`);
+      expectNothingLeft(at);
+      expect(await verify(at, session)).toMatchObject({ ok: true, completeness: "closed" });
+    },
+    LONG_MS,
+  );
+
+  it(
+    "hurries when it is interrupted twice, and leaves as little",
+    async () => {
+      const at = place();
+      const { child, done } = start(at, ["demo", repository(at), "--json"], at.base, (line) => {
+        const { type } = JSON.parse(line) as DemoEvent;
+        if (type === "plan") for (const signal of ["SIGTERM", "SIGINT"] as const) child.kill(signal);
+      });
+      expect([130, 143]).toContain((await done).code);
+      expectNothingLeft(at);
+    },
+    LONG_MS,
+  );
+});
+
+describe("a demo that cannot begin", () => {
+  it("says that the directory is not there", async () => {
+    const at = place();
+    const { code, stderr } = await run(at, ["demo", "nowhere"]);
+    expect(code).toBe(2);
+    expect(stderr).toContain("nowhere is not a directory that is there.");
+    expectNothingLeft(at);
+  });
+
+  it("says that git is missing", async () => {
+    const at = place();
+    const { code, stderr } = await run({ ...at, environment: { ...at.environment, PATH: "/nowhere" } }, ["demo"]);
+    expect(code).toBe(3);
+    expect(stderr).toContain("needs git");
+    expectNothingLeft(at);
+  });
+});

@@ -1,0 +1,214 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, resolve } from "node:path";
+import type { DemoEvent } from "../../src/commands/demo/events.ts";
+
+export const ROOT = resolve(import.meta.dirname, "../..");
+const PROGRAM = join(import.meta.dirname, "program.ts");
+
+/** A place for one test: a home, folders for temporary files, and a person's own set-up that must have no part in the demo. */
+export interface Place {
+  readonly base: string;
+  readonly home: string;
+  /** `TMPDIR` of the demo. */
+  readonly temporary: string;
+  /** Is there as soon as anything of the person's own set-up, or of the repository's, was run. */
+  readonly marker: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+export interface Done {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly elapsed_ms: number;
+}
+
+export interface Running {
+  readonly child: ChildProcess;
+  readonly done: Promise<Done>;
+}
+
+const bases: string[] = [];
+const children = new Set<ChildProcess>();
+
+/** For `afterEach`: no process and no folder of a test outlives it. */
+export async function cleanUp(): Promise<void> {
+  for (const child of children) {
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGTERM");
+    await ended;
+  }
+  children.clear();
+  for (const base of bases.splice(0)) rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+}
+
+export function place(): Place {
+  const base = mkdtempSync(join(tmpdir(), "bosun-demo-test-"));
+  bases.push(base);
+  const folder = (name: string) => {
+    mkdirSync(join(base, name), { recursive: true });
+    return join(base, name);
+  };
+  const marker = join(base, "marker");
+  const hooks = folder("hooks");
+  writeFileSync(join(hooks, "post-checkout"), `#!/bin/sh\ntouch '${marker}'\n`);
+  chmodSync(join(hooks, "post-checkout"), 0o755);
+  writeFileSync(
+    join(folder("person"), ".gitconfig"),
+    `[core]\n\thooksPath = ${hooks}\n[user]\n\tname = A\n\temail = a@b.c\n`,
+  );
+  writeFileSync(join(folder("person/.config/bosun"), "roles.json"), strangeRoles(marker));
+  return {
+    base,
+    home: join(base, "home"),
+    temporary: folder("temporary"),
+    marker,
+    environment: {
+      PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`,
+      HOME: join(base, "person"),
+      TMPDIR: join(base, "temporary"),
+      BOSUN_PLAN_APPROVAL: "ask",
+      LANG: "C.UTF-8",
+    },
+  };
+}
+
+/** A registry whose agents leave a trace. */
+function strangeRoles(marker: string): string {
+  const cli_command = ["sh", "-c", `touch '${marker}'`];
+  const roles = [
+    { role_id: "playbook", type: "manager", cli_command },
+    { role_id: "shell", type: "worker", cli_command },
+  ];
+  return JSON.stringify({ roles });
+}
+
+export function git({ environment }: Place, directory: string, ...args: readonly string[]): string {
+  const careful = ["-c", "core.hooksPath=/dev/null", ...args];
+  return execFileSync("git", careful, { cwd: directory, env: environment, encoding: "utf8", stdio: "pipe" }).trim();
+}
+
+const FILES: Readonly<Record<string, string>> = {
+  "package.json": '{ "name": "scratch", "version": "1.0.0", "dependencies": { "left": "^1.0.0" } }\n',
+  "README.md": "# Scratch\n\nSee [the guide](docs/guide.md), and [what was](docs/gone.md).\n",
+  "docs/guide.md": "# Guide\n",
+  "src/engine.js": `${"export const engine = 1;\n".repeat(40)}`,
+  "src/wheel.js": `${"export const wheel = 1;\n".repeat(20)}`,
+  // Named otherwise than what it tests, so that the quick way goes wrong and the check sends the work back.
+  "test/rolling.test.js":
+    'import { engine } from "../src/engine.js";\n\nif (engine !== 1) throw new Error("broken");\n',
+  "notes/größe und maß.txt": "Ein Name mit Leerzeichen.\n",
+};
+
+/** A folder with a little project in it; not a repository. */
+export function project({ base, marker }: Place): string {
+  const directory = join(base, "a project");
+  const strange = { ".bosun/roles.json": strangeRoles(marker) };
+  for (const [name, text] of Object.entries({ ...FILES, ...strange })) {
+    mkdirSync(dirname(join(directory, name)), { recursive: true });
+    writeFileSync(join(directory, name), text);
+  }
+  return directory;
+}
+
+/** The same as a repository with a few commits. */
+export function repository(at: Place): string {
+  const directory = project(at);
+  git(at, directory, "init", "--quiet");
+  for (let change = 1; change <= 3; change += 1) {
+    writeFileSync(join(directory, "src/engine.js"), `${FILES["src/engine.js"]}// change ${change}\n`);
+    git(at, directory, "add", "--all");
+    git(at, directory, "commit", "--quiet", "--message", `Change ${change}`);
+  }
+  return directory;
+}
+
+/** Every file below a directory, git's own too, with a digest of its bytes. */
+export function digests(directory: string): Record<string, string> {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  const paths = files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
+  const digest = (path: string) => createHash("sha256").update(readFileSync(path)).digest("hex");
+  return Object.fromEntries(paths.map((path) => [path.slice(directory.length + 1), digest(path)]));
+}
+
+/** Starts `bosun …` in a process of its own. */
+export function start(
+  at: Place,
+  words: readonly string[],
+  directory: string,
+  hear: (line: string) => void = () => {},
+): Running {
+  const began = performance.now();
+  const child = spawn(process.execPath, [PROGRAM, "--home", at.home, ...words], {
+    cwd: directory,
+    env: at.environment,
+  });
+  children.add(child);
+  let stdout = "";
+  let stderr = "";
+  let heard = 0;
+  child.stdin.end();
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    stdout += text;
+    for (let end = stdout.indexOf("\n", heard); end !== -1; end = stdout.indexOf("\n", heard)) {
+      hear(stdout.slice(heard, end));
+      heard = end + 1;
+    }
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr += text;
+  });
+  const done = new Promise<Done>((resolve) => {
+    child.once("close", (code) => {
+      children.delete(child);
+      resolve({ code, stdout, stderr, elapsed_ms: performance.now() - began });
+    });
+  });
+  return { child, done };
+}
+
+export function run(at: Place, words: readonly string[], directory: string = at.base): Promise<Done> {
+  return start(at, words, directory).done;
+}
+
+/** What a demo with `--json` told. */
+export class Told {
+  readonly #events: readonly DemoEvent[];
+
+  constructor(stdout: string) {
+    this.#events = stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line) as DemoEvent);
+  }
+
+  get order(): string[] {
+    return this.#events.map(({ type }) => type).filter((type) => type !== "record");
+  }
+
+  all<T extends DemoEvent["type"]>(type: T): Extract<DemoEvent, { type: T }>[] {
+    return this.#events.filter((event): event is Extract<DemoEvent, { type: T }> => event.type === type);
+  }
+
+  one<T extends DemoEvent["type"]>(type: T): Extract<DemoEvent, { type: T }> {
+    const [event, another] = this.all(type);
+    if (event === undefined || another !== undefined)
+      throw new Error(`There is not one ${type}: ${this.order.join(" ")}`);
+    return event;
+  }
+}
+
+/** The command lines of processes that have to do with a place; the demo names it in those of all its own. */
+export function processesOf({ base }: Place): string[] {
+  const table = execFileSync("ps", ["-A", "-ww", "-o", "pid=,stat=,args="], { encoding: "utf8" });
+  return table.split("\n").filter((line) => line.includes(base) && !/^\s*\d+\s+Z/.test(line));
+}
+
+/** Whether a process is there, and not only a zombie that nobody has reaped. */
+export function isAlive(pid: number): boolean {
+  const table = execFileSync("ps", ["-A", "-o", "pid=,stat="], { encoding: "utf8" });
+  return table.split("\n").some((line) => /^\s*(\d+)\s+[^Z]/.exec(line)?.[1] === String(pid));
+}

@@ -1,0 +1,187 @@
+import { describe, expect, it } from "vitest";
+import { done, Scene, type SceneOptions } from "./rig.ts";
+import { APPROVED, CHANGES, INSTRUCTION, type Task, task } from "./words.ts";
+
+const ASK = { config: { plan_approval: "ask" } } as const;
+
+/** The manager holds an error turn about `a`, the other tickets run. */
+function troubled(options: SceneOptions, ...tasks: readonly Task[]): Scene {
+  const scene = new Scene({ ...options, config: { max_retries: 0, ...options.config } }).planned(...tasks);
+  if (scene.phase === "approving") scene.person("approval", APPROVED);
+  return scene.says("a", "instruction", INSTRUCTION).fails("a");
+}
+
+describe("a revised plan", () => {
+  it("adds what is new, withdraws what is absent, starts again what changed and what it answers, and leaves the rest alone", () => {
+    const scene = troubled({}, task("a"), task("gone"), task("changed"), task("same"));
+    for (const id of ["changed", "same"]) scene.says(id, "instruction", INSTRUCTION).admit(id);
+    const turn = scene.ticket("same").turn;
+    scene.says("a", "plan", {
+      tasks: [task("a"), task("changed", { description: "Less" }), task("same"), task("new", { dependencies: ["a"] })],
+    });
+    expect(scene.moved).toEqual([
+      "gone: pending -withdrawn-> error (withdrawn)",
+      "a: blocked -replanned-> pending",
+      "changed: in_progress -work_stopped-> blocked (replanned)",
+      "changed: blocked -replanned-> pending",
+      "new: nothing -created-> pending",
+    ]);
+    expect(scene.open).toEqual(["manager ticket a", "manager ticket changed", "worker instruction same"]);
+    expect(scene.ticket("same").turn).toEqual(turn);
+    expect(scene.ticket("changed").attempt).toBe(1);
+  });
+
+  it("leaves a ticket in trouble of its own to its own retries", () => {
+    const scene = troubled({ config: { max_retries: 1 } }, task("a"), task("b"));
+    scene.says("b", "instruction", INSTRUCTION).fails("b").fires("retry:a").fails("a");
+    scene.says("a", "plan", { tasks: [task("a"), task("b")] });
+    expect([scene.moved, scene.status("b")]).toEqual([["a: blocked -replanned-> pending"], "blocked (agent_failed)"]);
+    expect(scene.fires("retry:b").open).toEqual(["manager ticket a", "worker instruction b"]);
+  });
+
+  it.each([
+    ["changes", [task("a"), task("b", { description: "Else" })], "invalid_plan /tasks/1"],
+    ["forgets", [task("a")], "invalid_plan /tasks"],
+  ])("that %s a done task is refused", (_, tasks, refused) => {
+    const scene = done(new Scene().planned(task("a"), task("b")), "b").says("a", "instruction", INSTRUCTION);
+    scene.says("a", "report", { status: "blocked" }).says("a", "plan", { tasks });
+    expect([scene.refused, scene.moved, scene.open]).toEqual([refused, [], ["manager error a"]]);
+  });
+
+  it("may echo a done task with its status", () => {
+    const scene = done(troubled({}, task("a"), task("b")), "b").says("a", "plan", {
+      tasks: [task("a"), task("b", { status: "done" })],
+    });
+    expect(scene.last.disposition).toBe("applied");
+  });
+
+  it("does not bring back what was given up or cancelled, unless it changes it", () => {
+    const scene = troubled({}, task("a"), task("b"), task("c")).command("cancel", "b").command("cancel", "c");
+    scene.says("a", "plan", { tasks: [task("a"), task("b"), task("c", { description: "Else" })] });
+    expect(scene.moved).toEqual(["a: blocked -replanned-> pending", "c: error -manual_reset-> pending (replanned)"]);
+  });
+
+  it("does not renew the escalations of what it answers, so that they come to an end", () => {
+    const scene = troubled({}, task("a"));
+    for (let round = 0; round < 2; round++)
+      scene
+        .says("a", "plan", { tasks: [task("a")] })
+        .says("a", "instruction", INSTRUCTION)
+        .fails("a");
+    expect(scene.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error agent_failed" } });
+  });
+
+  it("may free a ticket from one that was given up", () => {
+    const scene = troubled({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).says("b", "error", {
+      code: "agent_failed",
+      message: "No",
+    });
+    expect([...scene.state.doomed]).toEqual(["c"]);
+    scene.says("a", "plan", { tasks: [task("a"), task("b"), task("c")] });
+    expect([[...scene.state.doomed], scene.open]).toEqual([[], ["manager ticket a", "manager ticket c"]]);
+  });
+
+  it("does not put off the look at what takes long", () => {
+    const scene = troubled({}, task("a")).says("a", "plan", { tasks: [task("a"), task("b")] });
+    expect(scene.last.step.commands.filter((command) => command.do === "set_timer")).toEqual([]);
+  });
+
+  it("may end the session, when all that is left is done", () => {
+    const scene = done(troubled({}, task("a"), task("b")), "b").says("a", "plan", { tasks: [task("b")] });
+    expect(scene.report).toMatchObject({ ended: "done", tickets: { a: "error withdrawn", b: "done" } });
+  });
+});
+
+describe("a revised plan where plans are approved", () => {
+  const revised = (...ids: string[]) =>
+    troubled(ASK, task("a"), task("b")).says("a", "plan", { tasks: ids.map((id) => task(id)) });
+
+  it("is not asked about when it adds nothing", () => {
+    expect([revised("a").phase, revised("a", "b").open]).toEqual(["running", ["manager ticket a", "manager ticket b"]]);
+  });
+
+  it("is asked about when it adds tasks, while the others go on", () => {
+    const scene = revised("a", "b", "c");
+    expect([scene.phase, scene.open]).toEqual([
+      "approving",
+      ["ask approval a2", "manager ticket a", "manager ticket b"],
+    ]);
+    scene.says("a", "instruction", INSTRUCTION);
+    expect(scene.person("approval", APPROVED).open).toEqual([
+      "manager ticket b",
+      "manager ticket c",
+      "worker instruction a",
+    ]);
+  });
+
+  it("that is rejected withdraws what it added, and the rest goes on", () => {
+    const scene = revised("a", "b", "c").person("approval", { decision: "rejected" });
+    expect([scene.phase, scene.moved, scene.open]).toEqual([
+      "running",
+      ["c: pending -withdrawn-> error (withdrawn)"],
+      ["manager ticket a", "manager ticket b"],
+    ]);
+  });
+
+  it("that brings a rejected task again is asked about again", () => {
+    const scene = revised("a", "b", "c")
+      .person("approval", { decision: "rejected" })
+      .says("a", "instruction", INSTRUCTION)
+      .fails("a");
+    scene.says("a", "plan", { tasks: [task("a"), task("b"), task("c")] });
+    expect([scene.moved, scene.phase, scene.open.includes("manager ticket c")]).toEqual([
+      ["a: blocked -replanned-> pending", "c: error -manual_reset-> pending (replanned)"],
+      "approving",
+      false,
+    ]);
+  });
+
+  it("that comes while another waits takes its place, and changes nothing about who has to be asked", () => {
+    const scene = revised("a", "b", "c").says("b", "instruction", INSTRUCTION).fails("b");
+    scene.says("b", "plan", { tasks: [task("a"), task("b"), task("c", { description: "Else" })] });
+    expect([scene.phase, scene.open]).toEqual([
+      "approving",
+      ["ask approval a3", "manager ticket a", "manager ticket b"],
+    ]);
+    expect(scene.person("approval", APPROVED).open).toContain("manager ticket c");
+  });
+
+  it("may be edited, which approves what is left of it", () => {
+    const scene = revised("a", "b", "c", "d").person("approval", {
+      ...APPROVED,
+      plan: { tasks: [task("a"), task("b"), task("c")] },
+    });
+    expect([scene.phase, scene.open]).toEqual([
+      "running",
+      ["manager ticket a", "manager ticket b", "manager ticket c"],
+    ]);
+    expect(scene.status("d")).toBe("error (withdrawn)");
+  });
+
+  it("that is sent back is written again as a revision of what runs", () => {
+    const scene = revised("a", "b", "c").person("approval", CHANGES);
+    expect([scene.phase, scene.open]).toEqual([
+      "planning",
+      ["manager requirement", "manager ticket a", "manager ticket b"],
+    ]);
+    scene.says(undefined, "plan", { tasks: [task("a"), task("b"), task("d")] });
+    expect([scene.moved, scene.open]).toEqual([
+      ["c: pending -withdrawn-> error (withdrawn)", "d: nothing -created-> pending"],
+      ["ask approval a3", "manager ticket a", "manager ticket b"],
+    ]);
+  });
+
+  it("keeps the session open while it waits, though all else is over", () => {
+    const scene = done(revised("a", "b", "c"), "a", "b");
+    expect([scene.phase, scene.open]).toEqual(["approving", ["ask approval a2"]]);
+    expect(scene.person("approval", { decision: "rejected" }).report).toMatchObject({
+      ended: "done",
+      tickets: { c: "error withdrawn" },
+    });
+  });
+
+  it("can be rejected after one of its tasks was cancelled", () => {
+    const scene = revised("a", "b", "c", "d").command("cancel", "c").person("approval", { decision: "rejected" });
+    expect([scene.moved, scene.phase]).toEqual([["d: pending -withdrawn-> error (withdrawn)"], "running"]);
+  });
+});

@@ -1,0 +1,270 @@
+import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { PayloadByType } from "../../src/protocol/payload.ts";
+import { keepArtifact } from "../../src/runtime/artifacts.ts";
+import { sessionPaths } from "../../src/runtime/paths.ts";
+import { crew, report, task } from "./crew.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  failureOf,
+  logOf,
+  newRig,
+  REPORT,
+  reportOf,
+  run,
+  shell,
+  temporaryDirectory,
+  value,
+} from "./rig.ts";
+
+afterEach(cleanUp);
+
+const SECRET = "what no agent may reach";
+
+let home: string;
+let workspace: string;
+let artifacts_dir: string;
+
+beforeEach(() => {
+  home = temporaryDirectory();
+  workspace = temporaryDirectory();
+  artifacts_dir = join(home, "sessions/s/work/a");
+  mkdirSync(artifacts_dir, { recursive: true });
+  writeFileSync(join(home, "secret"), SECRET);
+});
+
+function keep(uri: string, more: JsonObject = {}) {
+  const request = { artifacts_dir, workspace } as PayloadByType["turn_request"];
+  return keepArtifact({ label: "it", uri, ...more }, request, sessionPaths(home, "s"));
+}
+
+function keptFiles(): string[] {
+  try {
+    return readdirSync(join(home, "sessions/s/artifacts"));
+  } catch {
+    return [];
+  }
+}
+
+function digestOf(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}
+
+describe("an artifact is kept", () => {
+  it("by a path relative to the artifacts directory, or else to the workspace, with its digest and size", async () => {
+    writeFileSync(join(artifacts_dir, "a.txt"), "from the artifacts");
+    writeFileSync(join(workspace, "a.txt"), "from the workspace");
+    mkdirSync(join(workspace, "deep/er"), { recursive: true });
+    writeFileSync(join(workspace, "deep/er/ö b.txt"), "deep");
+    for (const [uri, text] of [
+      ["a.txt", "from the artifacts"],
+      ["deep/er/ö b.txt", "deep"],
+    ] as const) {
+      const { payload, row } = value(await keep(uri));
+      expect(payload).toMatchObject({ digest: digestOf(text), size_bytes: Buffer.byteLength(text) });
+      expect(row).toMatchObject({
+        uri,
+        digest: digestOf(text),
+        path: expect.stringMatching(/^sessions\/s\/artifacts\//),
+      });
+      expect(readFileSync(join(home, row.path), "utf8")).toBe(text);
+    }
+  });
+
+  it("by a file address below either, whatever it has to escape", async () => {
+    writeFileSync(join(workspace, "50% b#?.txt"), "x");
+    const { payload } = value(
+      await keep(pathToFileURL(join(workspace, "50% b#?.txt")).href, {
+        digest: digestOf("x").toUpperCase().replace("SHA", "sha"),
+        size_bytes: 1,
+      }),
+    );
+    expect(readFileSync(new URL(payload["uri"] as string), "utf8")).toBe("x");
+  });
+
+  it("only in name when it lies somewhere else", async () => {
+    const { payload, row } = value(await keep("https://example.org/a", { digest: digestOf("x") }));
+    expect(payload).toEqual({ label: "it", uri: "https://example.org/a", digest: digestOf("x") });
+    expect(row.path).toBe("");
+  });
+});
+
+describe("an artifact is refused", () => {
+  const outside = () => basename(home);
+  it.each<readonly [string, () => string]>([
+    ["a path upwards", () => `../${outside()}/secret`],
+    ["a path upwards in the middle", () => `x/../../${outside()}/secret`],
+    ["an absolute path outside", () => join(home, "secret")],
+    ["a file address outside", () => pathToFileURL(join(home, "secret")).href],
+    ["a file address with an escaped way upwards", () => `file://${workspace}/%2e%2e/${outside()}/secret`],
+    ["a file address of another host", () => `file://elsewhere${workspace}/a.txt`],
+    ["a NUL byte", () => "a.txt\0.png"],
+    ["an empty path", () => ""],
+    ["the directory itself", () => "."],
+    ["a directory", () => "directory"],
+    ["a FIFO", () => "fifo"],
+    ["a hard link", () => "hard"],
+    ["a symbolic link", () => "link"],
+    ["a symbolic link in the middle", () => "linked/secret"],
+    ["a symbolic link first, by way of the process's own directory", () => "proc/self/environ"],
+    ["a path that is too long", () => "a/".repeat(600) + "a.txt"],
+    ["a file that is not there", () => "nothing"],
+    ["more than may be kept", () => "huge"],
+  ])("when it is %s", async (_what, uri) => {
+    writeFileSync(join(workspace, "a.txt"), "x");
+    mkdirSync(join(workspace, "directory"));
+    mkdirSync(join(workspace, "x"));
+    execFileSync("mkfifo", [join(workspace, "fifo")]);
+    linkSync(join(home, "secret"), join(workspace, "hard"));
+    symlinkSync(join(home, "secret"), join(workspace, "link"));
+    symlinkSync(home, join(workspace, "linked"));
+    symlinkSync("/proc", join(workspace, "proc"));
+    writeFileSync(join(workspace, "huge"), "");
+    truncateSync(join(workspace, "huge"), 256 * 1024 * 1024 + 1);
+    const refused = failureOf(await keep(uri()));
+    expect(refused.code).toBe("validation_failed");
+    expect(keptFiles()).toEqual([]);
+  });
+
+  it("when its digest or size is another than it is said to be", async () => {
+    writeFileSync(join(workspace, "a.txt"), "x");
+    expect(failureOf(await keep("a.txt", { digest: digestOf("y") })).message).toContain(digestOf("x"));
+    expect(failureOf(await keep("a.txt", { size_bytes: 2 })).message).toContain("1 bytes, not 2");
+    expect(keptFiles()).toEqual([]);
+  });
+
+  it("when the artifacts directory itself has become a link to somewhere else", async () => {
+    rmdirSync(artifacts_dir);
+    symlinkSync(home, artifacts_dir);
+    expect(failureOf(await keep("secret")).code).toBe("validation_failed");
+  });
+});
+
+describe("a name that flips between a file and a link to a secret", () => {
+  it("never leads to the secret, however often it is tried in a second", async () => {
+    const flipper = new Worker(
+      `const fs = require("node:fs"); const { workerData: { directory, secret } } = require("node:worker_threads");
+       const at = (name) => directory + "/" + name;
+       for (;;) {
+         fs.writeFileSync(at("honest"), "honest"); fs.renameSync(at("honest"), at("it"));
+         fs.symlinkSync(secret, at("link")); fs.renameSync(at("link"), at("it"));
+         fs.mkdirSync(at("real"), { recursive: true }); fs.writeFileSync(at("real/secret"), "honest");
+         try { fs.unlinkSync(at("deep")); } catch {}
+         fs.renameSync(at("real"), at("deep")); fs.rmSync(at("deep"), { recursive: true }); fs.symlinkSync(directory + "/..", at("deep"));
+       }`,
+      { eval: true, workerData: { directory: artifacts_dir, secret: join(home, "secret") } },
+    );
+    writeFileSync(join(artifacts_dir, "../secret"), SECRET);
+    let kept = 0;
+    let tries = 0;
+    try {
+      for (const end = performance.now() + 1_000; performance.now() < end; tries += 1) {
+        const result = await keep(tries % 2 === 0 ? "it" : "deep/secret");
+        if (!result.ok) continue;
+        kept += 1;
+        expect(result.value.payload["digest"]).not.toBe(digestOf(SECRET));
+      }
+    } finally {
+      await flipper.terminate();
+    }
+    expect(tries).toBeGreaterThan(100);
+    expect(kept).toBeGreaterThan(0);
+  });
+});
+
+describe("what workers send as artifacts", () => {
+  it("is listed in the report and handed to the tickets that depend on it; what is refused is told and ends nothing", async () => {
+    const rig = newRig();
+    const script = `printf made >"$BOSUN_ARTIFACTS_DIR/made.txt"
+say artifact_ref '{"label":"made","uri":"made.txt"}'
+say artifact_ref '{"label":"stolen","uri":"../../../../bosun.db"}'
+${REPORT}`;
+    const tasks = [task("a", [], { instruction: { summary: "x" } }), task("b", ["a"])];
+    const dependencies: unknown[] = [];
+    const agentFor = crew(
+      tasks,
+      {
+        ticket: ({ payload }) => {
+          dependencies.push(payload.context.dependencies);
+          return { payload_type: "instruction", payload: { summary: "Do it." } };
+        },
+      },
+      { hand: cli() },
+    );
+    const session = await begin(rig, {
+      agentFor,
+      roles: [
+        { role_id: "boss", type: "manager" },
+        { role_id: "hand", type: "worker", cli_command: shell(script) },
+      ],
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const kept = { label: "made", digest: digestOf("made"), size_bytes: 4 };
+    expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ artifacts: [kept] }, { artifacts: [kept] }]);
+    expect(dependencies).toMatchObject([[{ task_id: "a", artifacts: [kept] }]]);
+    const refused = logOf(rig, session.session_id, "error");
+    expect(refused).toHaveLength(2);
+    expect(refused[0]).toMatchObject({
+      record: { disposition: "refused", ticket_id: "a" },
+      payload: { code: "validation_failed" },
+    });
+    expect(rig.store.artifacts(session.session_id)).toHaveLength(2);
+  });
+});
+
+describe("a plan that brings its tasks as a file", () => {
+  const planned = (bytes: string | Buffer) =>
+    crew([], {
+      requirement: ({ payload }) => {
+        writeFileSync(join(payload.artifacts_dir, "tasks.json"), bytes);
+        return { payload_type: "plan", payload: { summary: "Big", tasks_ref: { label: "tasks", uri: "tasks.json" } } };
+      },
+      instruction: () => report(),
+    });
+
+  it.each(["list", "object"])("as a %s is recorded with them, and needs the file no more", async (shape) => {
+    const rig = newRig();
+    const tasks = Array.from({ length: 50 }, (_, n) => task(`t${n}`));
+    const session = await begin(rig, { agentFor: planned(JSON.stringify(shape === "list" ? tasks : { tasks })) });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const [recorded] = logOf(rig, session.session_id, "plan");
+    expect(recorded?.payload).toMatchObject({ summary: "Big", tasks });
+    expect(recorded?.payload).not.toHaveProperty("tasks_ref");
+  });
+
+  it.each<readonly [string, string | Buffer]>([
+    ["is not JSON", "{"],
+    ["is not UTF-8", Buffer.from([0xff, 0xfe])],
+    ["holds something else", "7"],
+    ["holds more than its one value", '[],"tasks":[{"task_id":"a","description":"x"}]'],
+    ["has a task without an id", '[{"description":"x"}]'],
+    ["holds half a character", '[{"task_id":"a","description":"\\ud800"}]'],
+    ["reaches for a prototype", '[{"task_id":"a","description":"x","__proto__":{"y":1}}]'],
+    [
+      "nests without end",
+      `[{"task_id":"a","description":"x","metadata":{"x":${"[".repeat(50_000)}${"]".repeat(50_000)}}}]`,
+    ],
+  ])("that %s counts as a failed turn, and takes nothing down", async (_what, bytes) => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: planned(bytes), config: { max_retries: 0 } });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
+    expect(logOf(rig, session.session_id, "turn_failed")).toHaveLength(1);
+  });
+});

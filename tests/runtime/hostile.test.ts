@@ -1,0 +1,79 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Role } from "../../src/protocol/roles.ts";
+import { crew, criterion, task } from "./crew.ts";
+import { begin, cleanUp, cli, logOf, newRig, REPORT, run, shell } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const INSTRUCTION = { summary: "Do it." };
+
+function roles(script: string, env: Record<string, string> = {}): Role[] {
+  return [
+    { role_id: "boss", type: "manager" },
+    { role_id: "hand", type: "worker", cli_command: shell(script), env },
+  ];
+}
+
+describe("a hostile worker", () => {
+  it("that puts a file where its artifacts directory was takes nothing down: the directory is made again", async () => {
+    const rig = newRig();
+    const script = `if [ $BOSUN_TICKET_ID = a ]; then rmdir "$BOSUN_ARTIFACTS_DIR"; : >"$BOSUN_ARTIFACTS_DIR"; fi\n${REPORT}`;
+    const checked = { instruction: INSTRUCTION, acceptance_criteria: [criterion("true")] };
+    const session = await begin(rig, {
+      roles: roles(script),
+      config: { max_retries: 1 },
+      agentFor: crew([task("a", [], checked), task("b", [], checked)], {}, { hand: cli() }),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(statSync(join(rig.home, "sessions", session.session_id, "work", "a")).isDirectory()).toBe(true);
+  });
+
+  it.each([0, 1, 2, 3])(
+    "whose broken line is cut in the middle of a character (%i) is quoted, and takes nothing down",
+    async (shift) => {
+      const rig = newRig();
+      const script = `printf '{"payload_type":"report"${"x".repeat(shift)}'; yes '😀' | head -n 3000 | tr -d '\\n'; echo\n${REPORT}`;
+      const session = await begin(rig, {
+        roles: roles(script),
+        agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+      });
+      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(logOf(rig, session.session_id, "error")).toMatchObject([{ record: { disposition: "refused" } }]);
+    },
+  );
+
+  it("that prints without end, control characters and broken UTF-8 leaves bounded files", async () => {
+    const rig = newRig();
+    const script = `if [ $BOSUN_ATTEMPT = 1 ]; then yes "$(printf '\\033[2J\\377')"; fi\n${REPORT}`;
+    const session = await begin(rig, {
+      roles: roles(script),
+      config: { max_output_bytes: 100_000 },
+      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli({ max_output_bytes: 100_000 }) }),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(logOf(rig, session.session_id, "turn_failed")).toMatchObject([{ payload: { code: "output_limit" } }]);
+    const output = join(rig.home, "logs", session.session_id, "output");
+    for (const name of readdirSync(output)) expect(readFileSync(join(output, name)).length).toBeLessThan(500_000);
+  });
+});
+
+describe("what a role is given in its environment", () => {
+  it("reaches it, and is kept out of the log where its name says that it is secret", async () => {
+    const rig = newRig();
+    const secret = "hunter2-hunter2";
+    // Its own text must not hold the secret, since commands are recorded.
+    const script = `[ "$API_KEY" = "$HALF-$HALF" ] && [ "$MODE" = plain ] || exit 9\n${REPORT}`;
+    const session = await begin(rig, {
+      roles: roles(script, { API_KEY: secret, HALF: "hunter2", MODE: "plain" }),
+      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const [opened] = logOf(rig, session.session_id, "session_opened");
+    for (const name of readdirSync(rig.home, { recursive: true, encoding: "utf8" })) {
+      if (/\.(json|log|md)$/.test(name)) expect(readFileSync(join(rig.home, name), "utf8")).not.toContain(secret);
+    }
+    expect(opened?.payload["roles"]).toMatchObject([{}, { env: { API_KEY: "[withheld]", MODE: "plain" } }]);
+  });
+});

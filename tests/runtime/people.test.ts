@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, sessionId, told } from "./rig.ts";
+
+const people = new Set<ChildProcess>();
+
+afterEach(async () => {
+  for (const person of people) {
+    const gone = once(person, "exit");
+    person.stdin?.end();
+    await gone;
+  }
+  people.clear();
+  await cleanUp();
+});
+
+function person(rig: Rig, session_id: string): (payload_type: string, payload: JsonObject) => void {
+  const child = spawn(process.execPath, [join(import.meta.dirname, "children/person.ts"), rig.home, session_id], {
+    stdio: ["pipe", "ignore", "inherit"],
+    env: { PATH: process.env["PATH"] },
+  });
+  people.add(child);
+  return (payload_type, payload) => child.stdin.write(`${JSON.stringify({ payload_type, payload })}\n`);
+}
+
+const QUESTION = {
+  payload_type: "clarification",
+  payload: { status: "open", questions: [{ question_id: "q", text: "Why?" }] },
+} as const;
+const INSTRUCTION = { summary: "Do it." };
+const TASKS = [task("a", [], { instruction: INSTRUCTION }), task("b", ["a"], { instruction: INSTRUCTION })];
+const ACTOR = { user: "bea", host: "elsewhere", via: "test" };
+
+/** Asks first; and works only when it is told to. */
+function patient(gate: Promise<void>) {
+  const notes: unknown[] = [];
+  const agentFor = crew(TASKS, {
+    requirement: () => QUESTION,
+    instruction: async ({ payload }) => {
+      await gate;
+      notes.push(payload.context.notes);
+      return report();
+    },
+  });
+  return { agentFor, notes };
+}
+
+describe("a person in another process", () => {
+  it("answers, tells, pauses and lets go on, and all of it is on record with who it was", async () => {
+    const rig = newRig();
+    const gate = Promise.withResolvers<void>();
+    const { agentFor, notes } = patient(gate.promise);
+    const session = await begin(rig, { agentFor });
+    const say = person(rig, session.session_id);
+    const asked = told(session, ({ kind }) => kind === "ask");
+    const ended = session.run({ waitForPeople: true });
+    await asked;
+
+    const working = told(session, (event) => recordOf("turn_request", "a")(event));
+    say("clarification_response", { status: "answered", answers: [{ question_id: "c1.q", text: "Because." }] });
+    await working;
+    let commands = 0;
+    const both = told(session, (event) => recordOf("user_command")(event) && ++commands === 2);
+    say("user_command", { command: "tell", ticket_id: "b", text: "Mind the gap." });
+    say("user_command", { command: "pause" });
+    await both;
+    const approved = told(session, recordOf("report", "a"));
+    gate.resolve();
+    await approved;
+    expect(rig.store.sessions()).toMatchObject([{ state: "paused" }]);
+    say("user_command", { command: "resume" });
+    expect(await ended).toEqual({ ok: true, value: { kind: "closed", outcome: "done" } });
+
+    const log = logOf(rig, session.session_id);
+    const types = log.map(({ payload_type, payload }) =>
+      payload_type === "user_command" ? `${payload["command"]}` : payload_type,
+    );
+    const [paused, resumed] = [types.indexOf("pause"), types.indexOf("resume")];
+    expect(types.slice(paused, resumed)).not.toContain("turn_request");
+    expect(types.slice(paused, resumed)).toContain("report");
+    expect(types.slice(resumed)).toContain("turn_request");
+    expect(notes).toEqual([undefined, ["Mind the gap."]]);
+    for (const { source, record } of log.filter(({ payload_type }) => payload_type === "user_command")) {
+      expect([source, record.actor]).toEqual(["user", ACTOR]);
+    }
+    expect(rig.store.inbox.pending(session.session_id)).toEqual([]);
+  });
+
+  it("cancels one ticket, and then all of it", async () => {
+    const rig = newRig();
+    const tasks = [...TASKS, task("c", [], { instruction: INSTRUCTION })];
+    const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => new Promise(() => {}) }) });
+    const say = person(rig, session.session_id);
+    const working = told(session, recordOf("turn_request", "c"));
+    const ended = session.run({ waitForPeople: true });
+    await working;
+    const gone = told(session, recordOf("user_command", "a"));
+    say("user_command", { command: "cancel", ticket_id: "a" });
+    await gone;
+    expect(session.view().subjects.map(({ id, status }) => [id, status])).toEqual(
+      expect.arrayContaining([
+        ["a", "error"],
+        ["c", "in_progress"],
+      ]),
+    );
+    say("user_command", { command: "cancel" });
+    expect(await ended).toMatchObject({ value: { kind: "closed", outcome: "cancelled" } });
+  });
+
+  it("is refused what no person may send, and what makes no sense, and disturbs nothing by it", async () => {
+    const rig = newRig();
+    const session_id = sessionId();
+    const session = await begin(rig, { session_id, agentFor: crew(TASKS) });
+    const bodies: JsonObject[] = [
+      { payload_type: "session_closed", payload: { outcome: "done" } },
+      { payload_type: "report", payload: { status: "completed" } },
+      { payload_type: "user_command", payload: { command: "fly" } },
+      { payload_type: "approval", payload: { decision: "approved" } },
+      { payload_type: "user_command", payload: { command: "cancel", ticket_id: "nobody" } },
+    ];
+    for (const body of bodies) await rig.store.inbox.put(session_id, body, ACTOR);
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const refused = logOf(rig, session_id).filter(({ record }) => record.disposition === "refused");
+    expect(refused).toHaveLength(bodies.length);
+    expect(refused.map(({ record }) => record.actor)).toEqual(bodies.map(() => ACTOR));
+    expect(rig.store.inbox.pending(session_id)).toEqual([]);
+  });
+
+  it("whom nobody hears is heard by whoever resumes", async () => {
+    const rig = newRig();
+    const { agentFor } = patient(Promise.resolve());
+    const session = await begin(rig, { agentFor });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    const answer = { status: "answered", answers: [{ question_id: "q", text: "Because." }] };
+    await rig.store.inbox.put(session.session_id, { payload_type: "clarification_response", payload: answer }, ACTOR);
+    const resumed = await resume(rig, session.session_id, { agentFor });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+  });
+});

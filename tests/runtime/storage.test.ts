@@ -1,0 +1,141 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { err } from "../../src/lib/result.ts";
+import { type Failure, failure } from "../../src/protocol/failure.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { resumeSession } from "../../src/runtime/open.ts";
+import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import { crew, criterion, task } from "./crew.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  CREW,
+  failureOf,
+  living,
+  logOf,
+  newRig,
+  REPORT,
+  reportOf,
+  resume,
+  run,
+  sessionId,
+  shell,
+  surroundings,
+  value,
+} from "./rig.ts";
+
+afterEach(cleanUp);
+
+/** A store that from its n-th commit on can write no more. */
+function full(store: Store, n: number, why: Failure): Store & { readonly committed: () => number } {
+  let calls = 0;
+  let last = 0;
+  return {
+    ...store,
+    committed: () => last,
+    async commit(lease, commit) {
+      calls += 1;
+      if (calls >= n) return err(why);
+      const done = await store.commit(lease, commit);
+      last = commit.expected + commit.records.length;
+      return done;
+    },
+  };
+}
+
+const NO_ROOM = failure("storage_full", "The disk is full.", { hint: "Make room." });
+const TAKEN_OVER = failure("stale_lease", "Somebody else has it.");
+const TASKS = ["a", "b"].map((id) =>
+  task(id, [], { instruction: { summary: "Do it." }, acceptance_criteria: [criterion("true")] }),
+);
+const PROGRAMS: Role[] = CREW.map((role) =>
+  role.type === "worker" ? { ...role, cli_command: shell(`sleep 0.02\n${REPORT}`) } : role,
+);
+
+describe("a commit that fails", () => {
+  it.each([2, 3, 4, 5, 6, 7, 8])(
+    "as the %i. ends the session here, its agents with it; what was written stays, and it can be resumed",
+    async (n) => {
+      const rig = newRig();
+      const store = full(rig.store, n, NO_ROOM);
+      const agentFor = crew(TASKS, {}, { hand: cli() });
+      const session = await begin(rig, { store, roles: PROGRAMS, agentFor });
+      const end = await session.run({ waitForPeople: false });
+      expect(failureOf(end)).toEqual(NO_ROOM);
+      expect(living(session.session_id)).toEqual([]);
+      const kept = logOf(rig, session.session_id);
+      expect(kept).toHaveLength(store.committed());
+      expect(
+        session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "x" } }),
+      ).toBeUndefined();
+
+      const resumed = await resume(rig, session.session_id, { agentFor });
+      expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+      expect(logOf(rig, session.session_id).slice(0, kept.length)).toEqual(kept);
+      expect(reportOf(rig, session.session_id)).toMatchObject({
+        recoveries: 1,
+        tickets: [{ status: "done" }, { status: "done" }],
+      });
+    },
+  );
+
+  it("as the first leaves a session that was never begun, which says so", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { store: full(rig.store, 1, NO_ROOM), agentFor: crew(TASKS) });
+    expect(failureOf(await session.run({ waitForPeople: false }))).toEqual(NO_ROOM);
+    const row = value(rig.store.session(session.session_id));
+    expect(failureOf(await resumeSession(surroundings(rig, {}), scheduleMode, row))).toMatchObject({
+      code: "not_found",
+    });
+  });
+
+  it("because the session was taken over stops this scheduler and leaves the other's work alone", async () => {
+    const rig = newRig();
+    const agentFor = crew(TASKS, {}, { hand: cli() });
+    const session = await begin(rig, { store: full(rig.store, 4, TAKEN_OVER), roles: PROGRAMS, agentFor });
+    expect(failureOf(await session.run({ waitForPeople: false }))).toEqual(TAKEN_OVER);
+    expect(living(session.session_id)).toEqual([]);
+    const resumed = await resume(rig, session.session_id, { agentFor });
+    expect(await run(resumed)).toMatchObject({ outcome: "done" });
+  });
+});
+
+describe("one home", () => {
+  it("holds two sessions at once, each with its own log and end", async () => {
+    const rig = newRig();
+    const other = value(openStore(rig.home));
+    try {
+      const [left, right] = [sessionId(), sessionId()];
+      const agentFor = crew(TASKS, {}, { hand: cli() });
+      const sessions = [
+        await begin(rig, { session_id: left, roles: PROGRAMS, agentFor }),
+        await begin(rig, { session_id: right, roles: PROGRAMS, agentFor, store: other }),
+      ];
+      const ends = await Promise.all(sessions.map((session) => run(session)));
+      expect(ends).toEqual([
+        { kind: "closed", outcome: "done" },
+        { kind: "closed", outcome: "done" },
+      ]);
+      expect(logOf(rig, left).length).toBe(logOf(rig, right).length);
+      expect(new Set(logOf(rig, left).map(({ session_id }) => session_id))).toEqual(new Set([left]));
+    } finally {
+      other.close();
+    }
+  });
+
+  it("lets nobody resume a session that another holds, naming who does", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew(TASKS) });
+    const other = value(openStore(rig.home));
+    try {
+      const row = value(other.session(session.session_id));
+      const refused = failureOf(await resumeSession(surroundings(rig, { store: other }), scheduleMode, row));
+      expect(refused).toMatchObject({ code: "busy", details: { pid: process.pid } });
+    } finally {
+      other.close();
+    }
+    expect(await run(session)).toMatchObject({ outcome: "done" });
+  });
+});

@@ -1,0 +1,227 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { emptyLedger, type Ledger } from "../../src/kernel/ledger.ts";
+import { failure } from "../../src/protocol/failure.ts";
+import { instant } from "../../src/protocol/timestamp.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { Timers } from "../../src/runtime/timers.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told } from "./rig.ts";
+
+afterEach(cleanUp);
+
+/** A clock that stands until it is moved. */
+class StandingClock implements Clock {
+  #now = 0;
+  readonly #alarms = new Set<{ at: number; ring: () => void }>();
+
+  now(): string {
+    return instant(this.#now);
+  }
+
+  after(delay_ms: number, callback: () => void): () => void {
+    const alarm = { at: this.#now + Math.max(0, delay_ms), ring: callback };
+    this.#alarms.add(alarm);
+    return () => void this.#alarms.delete(alarm);
+  }
+
+  get armed(): number[] {
+    return [...this.#alarms].map(({ at }) => at);
+  }
+
+  moveTo(at: number): void {
+    this.#now = at;
+    for (const alarm of [...this.#alarms]) {
+      if (alarm.at > at) continue;
+      this.#alarms.delete(alarm);
+      alarm.ring();
+    }
+  }
+}
+
+function clockwork(): { ledger: Ledger; clock: StandingClock; timers: Timers; woken: () => number } {
+  const ledger = emptyLedger();
+  const clock = new StandingClock();
+  let wakes = 0;
+  const timers = new Timers(ledger, clock, () => {
+    wakes += 1;
+  });
+  return { ledger, clock, timers, woken: () => wakes };
+}
+
+describe("timers", () => {
+  it("wake for the earliest only, and tell what is due in its order, by id where two are due together", () => {
+    const { ledger, clock, timers, woken } = clockwork();
+    for (const [id, at] of [
+      ["z", 200],
+      ["late", 900],
+      ["b", 300],
+      ["a", 300],
+    ] as const)
+      ledger.timers.set(id, { due_at: instant(at) });
+    timers.arm();
+    expect(clock.armed).toEqual([200]);
+    clock.moveTo(199);
+    expect([woken(), timers.due()]).toEqual([0, []]);
+    clock.moveTo(300);
+    expect(woken()).toBe(1);
+    expect(timers.due().map(({ timer_id }) => timer_id)).toEqual(["z", "a", "b"]);
+  });
+
+  it("wake earlier when something earlier is set, and not at all when they are stopped", () => {
+    const { clock, timers, woken } = clockwork();
+    timers.at(instant(500));
+    timers.at(instant(100));
+    timers.at(instant(400));
+    expect(clock.armed).toEqual([100]);
+    timers.stop();
+    clock.moveTo(1_000);
+    expect(woken()).toBe(0);
+  });
+
+  it("wake for the end of a hold, and a hold without an end is no reason to wait", () => {
+    const { ledger, clock, timers } = clockwork();
+    ledger.holds.set("forever", { role_id: "forever", reason: "authentication" });
+    expect([timers.willWake, timers.isHeld("forever")]).toEqual([false, true]);
+    ledger.holds.set("hand", { role_id: "hand", reason: "rate_limited", until: instant(50) });
+    timers.arm();
+    expect([clock.armed, timers.willWake, timers.isHeld("hand")]).toEqual([[50], true, true]);
+    clock.moveTo(50);
+    expect([timers.isHeld("hand"), timers.isHeld("forever")]).toEqual([false, true]);
+  });
+
+  it("that only watch are no reason to wait", () => {
+    const { ledger, timers } = clockwork();
+    ledger.timers.set("notice", { due_at: instant(50), passive: true });
+    expect(timers.willWake).toBe(false);
+    ledger.timers.set("retry", { due_at: instant(50) });
+    expect(timers.willWake).toBe(true);
+  });
+});
+
+const INSTRUCTION = { summary: "Do it." };
+
+describe("a session", () => {
+  it("that is stopped while it waits for a retry tries again when it is resumed", async () => {
+    const rig = newRig();
+    let tries = 0;
+    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {
+      instruction: () => {
+        tries += 1;
+        return tries > 1 ? report() : { failure: failure("agent_failed", "Not yet."), refused: [] };
+      },
+    });
+    const session = await begin(rig, { agentFor, config: { retry_backoff_ms: 300 } });
+    const failed = told(session, recordOf("turn_failed", "a"));
+    const ended = run(session);
+    await failed;
+    session.stop("signal", "enough");
+    expect(await ended).toMatchObject({ kind: "stopped" });
+    expect([...session.ledger.timers.keys()]).toContain("retry:a");
+    const resumed = await resume(rig, session.session_id, { agentFor });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    const [fired] = logOf(rig, session.session_id, "timer_fired");
+    expect(fired?.payload["timer_id"]).toBe("retry:a");
+    expect(Date.parse(fired?.record.received_at ?? "")).toBeGreaterThanOrEqual(
+      Date.parse(fired?.payload["due_at"] as string),
+    );
+  });
+
+  it("in which only a watching timer is left is left waiting for the person", async () => {
+    const rig = newRig();
+    const agentFor = crew([task("a")], {
+      ticket: () => ({
+        payload_type: "clarification",
+        payload: { status: "open", questions: [{ question_id: "q", text: "?" }] },
+      }),
+    });
+    const session = await begin(rig, { agentFor });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    expect(session.ledger.timers.get("notice")).toMatchObject({ passive: true });
+  });
+
+  it.each(["error", "failure"])(
+    "whose worker meets a rate limit (as its %s) holds that role until it may go on, and spends no attempt",
+    async (as) => {
+      const rig = newRig();
+      const runs: (readonly [string | undefined, number, number])[] = [];
+      const agentFor = crew(
+        ["a", "b"].map((id) => task(id, [], { instruction: INSTRUCTION })),
+        {
+          instruction: ({ stamp }) => {
+            runs.push([stamp.subject, stamp.run, Date.now()]);
+            if (runs.length > 1) return report();
+            const details = { retry_at: instant(Date.now() + 250) };
+            if (as === "failure") return { failure: failure("rate_limited", "Slow down.", { details }), refused: [] };
+            return { payload_type: "error", payload: { code: "rate_limited", message: "Slow down.", details } };
+          },
+        },
+      );
+      const session = await begin(rig, { agentFor, config: { max_workers: 1 } });
+      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
+      const [first, ...others] = runs;
+      for (const [, , at] of others) expect(at - (first?.[2] ?? 0)).toBeGreaterThanOrEqual(249);
+      expect(others.map(([subject, run]) => [subject, run]).toSorted()).toEqual([
+        ["a", 2],
+        ["b", 1],
+      ]);
+    },
+  );
+
+  it("whose role cannot log in is left to the person, and goes on when the role is released", async () => {
+    const rig = newRig();
+    let able = false;
+    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {
+      instruction: () => (able ? report() : { failure: failure("authentication", "Log in first."), refused: [] }),
+    });
+    const session = await begin(rig, { agentFor });
+    expect(await run(session)).toMatchObject({
+      kind: "stopped",
+      reason: "waiting",
+      message: expect.stringContaining("held"),
+    });
+    able = true;
+    const resumed = await resume(rig, session.session_id, { agentFor });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+  });
+
+  it("at its limit of turns stops, and goes on with a higher one", async () => {
+    const rig = newRig();
+    const agentFor = crew(["a", "b", "c"].map((id) => task(id)));
+    const session = await begin(rig, { agentFor, config: { budget: { turns: 4 } } });
+    expect(await run(session)).toMatchObject({
+      kind: "stopped",
+      reason: "limit",
+      message: "the limit of 4 turns is reached",
+    });
+    expect(logOf(rig, session.session_id, "turn_request")).toHaveLength(4);
+    const same = await resume(rig, session.session_id, { agentFor });
+    expect(await run(same)).toMatchObject({ kind: "stopped", reason: "limit" });
+    const resumed = await resume(rig, session.session_id, { agentFor }, { limits: { turns: 50 } });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(reportOf(rig, session.session_id)).toMatchObject({ usage: { turns: 10 } });
+  });
+
+  it("whose time is up stops before it begins another turn, and lets those that run come to their end", async () => {
+    const rig = newRig();
+    let ahead = 0;
+    const clock: Clock = { ...systemClock, now: () => instant(Date.now() + ahead) };
+    const agentFor = crew(
+      ["a", "b"].map((id) => task(id)),
+      {
+        instruction: () => {
+          ahead = 3_600_000;
+          return report();
+        },
+      },
+    );
+    const session = await begin(rig, { agentFor, clock, config: { budget: { wall_s: 600 } } });
+    expect(await run(session)).toMatchObject({
+      kind: "stopped",
+      reason: "limit",
+      message: "the limit of 600 s is reached",
+    });
+    const resumed = await resume(rig, session.session_id, { agentFor, clock }, { limits: { wall_s: 100_000 } });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+  });
+});
