@@ -2,7 +2,8 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { build, type BuildOptions } from "esbuild";
 
-const OUT = "dist";
+/** `node build.config.ts [folder]`: where the bundle goes. */
+const OUT = process.argv[2] ?? "dist";
 
 /** Packages written for `require` find none in an ES module, so each file that holds one makes its own. */
 const REQUIRE =
@@ -36,9 +37,10 @@ await build({
   target: "node22.14",
   splitting: true,
   chunkNames: "chunks/[name]-[hash]",
-  // It holds machine code that is found beside its own files.
-  external: ["better-sqlite3"],
-  // Its other form is CommonJS, of which a bundle's `import()` finds no names.
+  // The first holds machine code that is found beside its own files; the second is CommonJS, and of that a bundle's `import()`
+  // finds no names.
+  external: ["better-sqlite3", "ajv/dist/2020.js"],
+  // So is yaml, but it comes in another form, too.
   alias: { yaml: join(import.meta.dirname, "node_modules/yaml/browser/index.js") },
   banner: { js: REQUIRE },
 });

@@ -122,7 +122,7 @@ function nextSteps(
   source: Source,
   session_id: string,
 ): DemoResult["next"] {
-  const from = (path: string) => shortPath(directory, path);
+  const from = (path: string) => shellWord(shortPath(directory, path));
   const onPath = programFile("bosun", directory, environment.PATH) !== undefined;
   const found = resolveHome(undefined, environment, directory);
   const flag = found.ok && found.value.directory === home ? "" : ` --home ${from(home)}`;
@@ -137,4 +137,9 @@ function nextSteps(
       command: `${bosun} run --plan ${from(shipped("examples", "release-check.yaml"))}${where}`,
     },
   ];
+}
+
+/** A word as a shell takes it for one. */
+function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -15,6 +15,15 @@ export interface LedgerTurn {
   readonly run: number;
   readonly status: "offered" | "open";
   readonly role_id?: string;
+  /** It was begun and cut short: a recovery repeats it, and whoever takes it is told. */
+  readonly interrupted?: boolean;
+  /** How often its scheduler died on it. */
+  readonly recoveries?: number;
+}
+
+/** What the facts of a turn's present run carry. */
+export function stampOf({ turn_id, attempt, run, subject }: LedgerTurn): TurnStamp {
+  return { turn_id, attempt, run, ...(subject === undefined ? {} : { subject }) };
 }
 
 /** A stored alarm. A passive one only watches: a session in which nothing else is open does not wait for it. */
@@ -159,7 +168,9 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   if (fact.payload_type === "session_recovered") {
     for (const { turn_id, run } of fact.payload.turns) {
       const turn = ledger.turns.get(turn_id);
-      if (turn) changes.push(put("turn", turn_id, { ...turn, run, status: "offered" }));
+      if (!turn) continue;
+      const recoveries = (turn.recoveries ?? 0) + (fact.payload.graceful ? 0 : 1);
+      changes.push(put("turn", turn_id, { ...turn, run, status: "offered", interrupted: true, recoveries }));
     }
     for (const id of ledger.holds.keys()) if (!ledger.holds.get(id)?.until) changes.push({ drop: "hold", id });
   }

@@ -1,7 +1,9 @@
 import type { TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { validatePayload } from "../protocol/envelope.ts";
 import type { PayloadType, Usage } from "../protocol/payload.ts";
 import type { Actor, Exit } from "../protocol/record.ts";
+import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
@@ -22,4 +24,14 @@ export interface FactInput {
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row it was. */
   readonly taken?: number | undefined;
+}
+
+/** Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, or it is malformed. */
+export function personRefused({ payload_type, payload }: FactInput, rights: Rights): JsonObject | undefined {
+  if (rights.user[payload_type] === undefined) {
+    return { code: "not_permitted", message: `a person may not send "${payload_type}"` };
+  }
+  const checked = validatePayload(payload_type, payload);
+  if (checked.ok) return undefined;
+  return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
 }

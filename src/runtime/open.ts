@@ -2,7 +2,7 @@ import os from "node:os";
 import { endLeftovers } from "../agents/processes.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent, ProcessIdentity } from "../kernel/agent.ts";
-import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS } from "../kernel/ledger.ts";
+import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, stampOf } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -191,22 +191,17 @@ function recover<S>(
   if (ledger.figures.closed) return;
   const open = [...ledger.turns.values()].filter((turn) => turn.status === "open");
   const graceful = ledger.figures.stopped !== undefined;
-  const spent = open.filter((turn) => !graceful && turn.run > config.max_recoveries);
+  const spent = open.filter((turn) => !graceful && (turn.recoveries ?? 0) >= config.max_recoveries);
   for (const turn of spent) {
     session.submit({
       source: "scheduler",
       payload_type: "turn_failed",
       subject: turn.subject,
-      turn: {
-        turn_id: turn.turn_id,
-        attempt: turn.attempt,
-        run: turn.run,
-        ...(turn.subject === undefined ? {} : { subject: turn.subject }),
-      },
+      turn: stampOf(turn),
       payload: {
         turn_id: turn.turn_id,
         code: "agent_failed",
-        message: `The scheduler died ${turn.run} times while this turn ran.`,
+        message: `The scheduler died ${config.max_recoveries + 1} times while this turn ran.`,
         resolution_hint: "See whether this work brings the machine down.",
         refused: [],
       },

@@ -120,9 +120,8 @@ export class Replay {
 
   #decide(sequence: number, record: LogRecord): string | undefined {
     const { disposition, effects } = record.record;
-    // Notes of what moved nothing: an agent's refused, repeated or late message.
-    if (disposition === "late" || disposition === "duplicate") return undefined;
-    if (record.source === "scheduler" && record.payload_type === "error") return undefined;
+    if (isNote(record))
+      return moves(record) ? "a message that moves nothing is said to have moved something" : undefined;
     if (this.awaited > 0) {
       const missing = this.#awaited[0]?.payload_type ?? "final_report";
       this.#awaited = [];
@@ -147,14 +146,14 @@ export class Replay {
 
   /** The request of a turn is a function of the state, as far as the mode wrote it. */
   #compareRequest(fact: Extract<Fact, { payload_type: "turn_request" }>, record: LogRecord): string | undefined {
-    if (!fact.turn || this.engine.ledger.turns.get(fact.turn.turn_id) === undefined)
-      return "this turn was never offered";
+    const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
+    if (!fact.turn || !turn) return "this turn was never offered";
     const draft = this.engine.mode.request(this.engine.state, fact.turn);
     const { expects, message, context, discuss } = record.payload;
     const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
     const expected = {
       ...draft,
-      context: fact.turn.run > 1 ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
+      context: turn.interrupted ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
     };
     const recorded = { expects, message, context, ...(discuss === undefined ? {} : { discuss }) };
     return same(expected, recorded) ? undefined : "the rules ask something else in this turn than the log has";
@@ -198,6 +197,16 @@ export function factOf(sequence: number, record: LogRecord): Fact {
     ...(turn ? { turn } : {}),
     ...(usage ? { usage } : {}),
   } as unknown as Fact;
+}
+
+/** What moved nothing: an agent's or a person's refused, repeated or late message. */
+function isNote({ record, source, payload_type }: LogRecord): boolean {
+  const { disposition } = record;
+  return disposition === "late" || disposition === "duplicate" || (source === "scheduler" && payload_type === "error");
+}
+
+function moves({ record }: LogRecord): boolean {
+  return record.disposition === "applied" || (record.effects ?? []).length > 0;
 }
 
 function same(a: unknown, b: unknown): boolean {

@@ -1,14 +1,13 @@
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
 import { type Advance, advance, type Engine } from "../kernel/engine.ts";
-import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
-import type { Change, Command, SessionView, TurnStamp } from "../kernel/mode.ts";
+import { type Ledger, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
+import type { Change, Command, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
 import type { LogFolder } from "../log/writer.ts";
-import { validatePayload } from "../protocol/envelope.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { subjectIn } from "../protocol/recording.ts";
@@ -21,7 +20,7 @@ import type { Clock } from "./clock.ts";
 import { closingRecords } from "./closing.ts";
 import type { Admission, Dispatcher } from "./dispatcher.ts";
 import { InboxWatch } from "./inbox.ts";
-import type { FactInput } from "./facts.ts";
+import { type FactInput, personRefused } from "./facts.ts";
 import { type Head, Journal } from "./journal.ts";
 import type { SessionPaths } from "./paths.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
@@ -129,6 +128,8 @@ export class Session<S> {
   stop(reason: "signal" | "limit" | "waiting" | "manager_failed", message: string, more: JsonObject = {}): void {
     if (this.#over || this.#leaving) return;
     this.#leaving = { kind: "stopped", reason, message };
+    // What is put to the session from now on is for whoever resumes it.
+    this.#inbox.stop();
     this.bus.emit({ kind: "stopping", reason, running: this.#turns.count });
     this.#abortAll();
     void this.#turns.idle().then(() => {
@@ -162,18 +163,15 @@ export class Session<S> {
     }
     for (const command of done.step.commands) this.#carryOut(command, at);
     this.#settleTurn(before, input.turn?.turn_id);
-    if (fact.payload_type === "session_recovered") this.#offerRecovered(fact.payload.turns);
+    if (fact.payload_type === "session_recovered") for (const turn of fact.payload.turns) this.#offer(turn.turn_id);
     this.#schedule();
     return done;
   }
 
   /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */
   submitFromPerson(input: FactInput): Advance | undefined {
-    const permitted = this.#parts.engine.mode.rights.user[input.payload_type] !== undefined;
-    const checked = validatePayload(input.payload_type, input.payload);
-    if (permitted && checked.ok) return this.submit({ ...input, subject: subjectIn(input.payload) });
-    const message = checked.ok ? `a person may not send "${input.payload_type}"` : checked.error.message;
-    const payload = { code: checked.ok ? "not_permitted" : "validation_failed", message };
+    const payload = personRefused(input, this.#parts.engine.mode.rights);
+    if (!payload) return this.submit({ ...input, subject: subjectIn(input.payload) });
     this.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
     if (input.taken !== undefined) this.#journal.took(input.taken);
     return undefined;
@@ -216,20 +214,16 @@ export class Session<S> {
     if (after) this.#dispatcher.offer(after);
   }
 
-  #offerRecovered(turns: readonly { readonly turn_id: string }[]): void {
-    for (const { turn_id } of turns) {
-      const turn = this.ledger.turns.get(turn_id);
-      if (turn) this.#dispatcher.offer(turn);
-    }
+  #offer(turn_id: string): void {
+    const turn = this.ledger.turns.get(turn_id);
+    if (turn) this.#dispatcher.offer(turn);
   }
 
   #carryOut(command: Command, at: Instant): void {
     switch (command.do) {
-      case "offer_turn": {
-        const turn = this.ledger.turns.get(command.turn_id);
-        if (turn) this.#dispatcher.offer(turn);
+      case "offer_turn":
+        this.#offer(command.turn_id);
         return;
-      }
       case "withdraw_turn":
         if (this.#dispatcher.hasAdmitted(command.turn_id))
           this.#journal.afterwards(() => this.#turns.abort(command.turn_id, command.reason));
@@ -294,8 +288,9 @@ export class Session<S> {
     this.#flushing = true;
     this.#admit();
     if (!this.#journal.isEmpty) {
+      const { mode, state } = this.#parts.engine;
       const flushed = await this.#journal.flush({
-        state: this.#stateName(),
+        state: this.ledger.figures.paused ? "paused" : mode.phase(state),
         ...(this.#leaving?.kind === "closed" ? { outcome: this.#leaving.outcome } : {}),
       });
       if (!flushed.ok) {
@@ -306,11 +301,6 @@ export class Session<S> {
     this.#flushing = false;
     if (this.#journal.isEmpty) this.#rest();
     else this.#schedule();
-  }
-
-  #stateName(): string {
-    const { mode, state } = this.#parts.engine;
-    return this.ledger.figures.paused ? "paused" : mode.phase(state);
   }
 
   /** Starts what may start, as facts of the group that is about to be committed. */
@@ -331,12 +321,7 @@ export class Session<S> {
 
   #open(admission: Admission): void {
     const { turn } = admission;
-    const stamp: TurnStamp = {
-      turn_id: turn.turn_id,
-      attempt: turn.attempt,
-      run: turn.run,
-      ...(turn.subject === undefined ? {} : { subject: turn.subject }),
-    };
+    const stamp = stampOf(turn);
     const { engine } = this.#parts;
     const draft = engine.mode.request(engine.state, stamp);
     const payload = this.#turns.requestPayload(draft, admission, stamp);

@@ -111,7 +111,7 @@ export class Turns {
       role_id: role.role_id,
       expects: draft.expects,
       message: draft.message,
-      context: stamp.run > 1 ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
+      context: turn.interrupted ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
       limits: {
         timeout_s: role.timeout_s ?? config.timeout_s,
         idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,

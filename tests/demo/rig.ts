@@ -95,8 +95,8 @@ const FILES: Readonly<Record<string, string>> = {
   "package.json": '{ "name": "scratch", "version": "1.0.0", "dependencies": { "left": "^1.0.0" } }\n',
   "README.md": "# Scratch\n\nSee [the guide](docs/guide.md), and [what was](docs/gone.md).\n",
   "docs/guide.md": "# Guide\n",
-  "src/engine.js": `${"export const engine = 1;\n".repeat(40)}`,
-  "src/wheel.js": `${"export const wheel = 1;\n".repeat(20)}`,
+  "src/engine.js": "export const engine = 1;\n".repeat(40),
+  "src/wheel.js": "export const wheel = 1;\n".repeat(20),
   // Named otherwise than what it tests, so that the quick way goes wrong and the check sends the work back.
   "test/rolling.test.js":
     'import { engine } from "../src/engine.js";\n\nif (engine !== 1) throw new Error("broken");\n',

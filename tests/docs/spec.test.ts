@@ -63,8 +63,8 @@ function coded(text: string | undefined): string[] {
 
 /** The part of SPEC.md that is about a payload type: under its heading, or its row. */
 function partAbout(type: string): string | undefined {
-  const heading =
-    { turn_request: "## 6. `turn_request`", final_report: "### 13.1 `final_report`" }[type] ?? `### \`${type}\``;
+  const elsewhere = { turn_request: "## 6. `turn_request`", final_report: "### 13.1 `final_report`" };
+  const heading = elsewhere[type as keyof typeof elsewhere] ?? `### \`${type}\``;
   const row = SPEC.split("\n").find((line) => line.startsWith(`| \`${type}\` | `) && line.includes("(r)"));
   const at = SPEC.indexOf(`\n${heading}\n`);
   return at < 0 ? row : SPEC.slice(at, SPEC.indexOf("\n##", at + 1));
@@ -123,12 +123,6 @@ describe("the text of SPEC.md", () => {
     expect(unsaid).toEqual([]);
   });
 
-  it("has the limits of the wire", () => {
-    const limits = table("an envelope line", "limit").map(([, limit]) => limit);
-    expect(limits[0]).toContain(`${MAX_LINE_BYTES / 2 ** 20} MiB`);
-    expect(limits[1]).toContain(`${MAX_DEPTH} levels`);
-  });
-
   it("has the messages and answers that the rights allow", () => {
     const rows = table("message", "put when").map(([message, , to, answers]) => {
       return `${to} ${coded(message)[0]}: ${coded(answers).toSorted().join()}`;
@@ -167,15 +161,15 @@ describe("the text of SPEC.md", () => {
     expect(told.toSorted()).toEqual(real.toSorted());
   });
 
-  it("has every code of the wire, and every default of the configuration", () => {
+  it("has the limits and codes of the wire, the defaults of the configuration, and the exit codes", () => {
+    const limits = table("an envelope line", "limit").map(([, limit]) => limit);
+    expect(limits[0]).toContain(`${MAX_LINE_BYTES / 2 ** 20} MiB`);
+    expect(limits[1]).toContain(`${MAX_DEPTH} levels`);
     const codes = coded(partAbout("error"));
     expect(WIRE_CODES.filter((code) => !codes.includes(code))).toEqual([]);
     const given = table("key", "default").filter(([, value]) => value !== "");
     const defaults = given.map(([key, value]) => `${key?.replaceAll("`", '"')}:${value?.replaceAll("`", "")}`);
     expect(JSON.parse(`{${defaults.join()}}`)).toEqual(CONFIGURATION_DEFAULTS);
-  });
-
-  it("has every exit code", () => {
     const told = table("code", "meaning").flatMap(([codes]) => (codes ?? "").split(", ").map(Number));
     const real = Object.entries(exits).flatMap(([name, code]) => (name.startsWith("EXIT_") ? [code as number] : []));
     expect(told).toEqual(real.toSorted((a, b) => a - b));
@@ -257,8 +251,7 @@ function agent() {
     given.push(structuredClone(request));
     const { message, artifacts_dir } = request.payload;
     const [expected, answer] = scripts[request.role.type as "manager" | "worker"].shift() ?? [];
-    if (answer === undefined || expected !== message.payload_type)
-      throw new Error(`${message.payload_type}, not ${expected}`);
+    if (!answer || expected !== message.payload_type) throw new Error(`${message.payload_type} is not in the script`);
     if ("payload" in answer && answer.payload["outputs"] !== undefined) {
       writeFileSync(join(artifacts_dir, "a.txt"), "a\n");
       context.emit({ kind: "envelope", payload_type: "artifact_ref", payload: { label: "a", uri: "a.txt" } });
@@ -336,23 +329,21 @@ describe("a session's files", () => {
   const DAMAGE: Readonly<Record<string, (copy: string, file: (sequence: number) => string) => void>> = {
     "a changed letter": (_copy, file) => edit(file(2), (line) => line.replace("Mend it", "Bend it")),
     "a changed hash": (_copy, file) => edit(file(9), (line) => line.replace(/"sha256:./, '"sha256:_')),
-    "a record that was written anew": (_copy, file) =>
-      edit(file(5), (line) => {
-        const { integrity, ...record } = JSON.parse(line) as LogRecord;
-        return seal({ ...record, source: "eve" }, integrity).line;
-      }),
-    "a record that was taken out": (_copy, file) => rmSync(file(7)),
-    "the first record taken out": (_copy, file) => rmSync(file(1)),
-    "an end that was cut off": (_copy, file) => rmSync(file(names().length)),
-    "two records exchanged": (copy, file) => {
-      renameSync(file(4), join(copy, "x"));
-      renameSync(file(5), file(4));
-      renameSync(join(copy, "x"), file(5));
+    "a record that was written anew": (_copy, file) => reseal(file(5), (record) => ({ ...record, source: "eve" })),
+    "a last record with another number": (_copy, file) =>
+      reseal(file(names().length), (record) => ({ ...record, integrity: { ...record.integrity, sequence: 9 } })),
+    "no opening": (_copy, file) => {
+      for (let sequence = 2; sequence <= names().length; sequence++) rmSync(file(sequence));
+      reseal(file(1), (record) => ({ ...record, payload_type: "session_closed" }));
+      renameSync(file(1), file(1).replace("session_opened", "session_closed"));
     },
+    "a record that was taken out": (_copy, file) => rmSync(file(7)),
+    "an end that was cut off": (_copy, file) => rmSync(file(names().length)),
+    "a record in the place of another": (_copy, file) => edit(file(4), () => readFileSync(file(5), "utf8")),
     "a record under another type": (_copy, file) => renameSync(file(6), file(6).replace(/-\w+\.json$/, "-report.json")),
     "a foreign file": (copy) => writeFileSync(join(copy, "notes.txt"), ""),
     "a file that is empty": (_copy, file) => writeFileSync(file(3), ""),
-    "a line feed too many": (_copy, file) => edit(file(3), (line) => `${line}\n`),
+    "a blank for a line feed": (_copy, file) => edit(file(3), (line) => `${line.trimEnd()} `),
   };
   test.each(Object.keys(DAMAGE))("do not verify with %s, by the quoted program as by Bosun", (damage) => {
     const copy = join(home, "damaged", damage);
@@ -391,6 +382,13 @@ describe("a session's files", () => {
 
 function edit(file: string, change: (text: string) => string): void {
   writeFileSync(file, change(readFileSync(file, "utf8")));
+}
+
+function reseal(file: string, change: (record: LogRecord) => LogRecord): void {
+  edit(file, (line) => {
+    const { integrity, ...record } = change(JSON.parse(line) as LogRecord);
+    return seal(record, integrity).line;
+  });
 }
 
 /** The keys of a value, at any depth, taking the first entry of each list for all. */

@@ -14,13 +14,13 @@ export const TASKS = [work("a"), work("b"), work("c", "a"), work("d", "a", "b"),
 
 /**
  * A worker that takes a lock of its ticket's and says when it finds it held by a process that lives. A stopped one lets go of it
- * by dying, so only two at once can meet. Where somebody put a \`hold\` file, it hangs once.
+ * by dying (a zombie that nobody has reaped does no work), so only two at once can meet. Where somebody put a \`hold\` file, it hangs once.
  */
 const SCRIPT = `
 lock=lock.$BOSUN_TICKET_ID
 if ! (set -C; echo $$ >"$lock") 2>/dev/null; then
   other=$(cat "$lock")
-  if kill -0 "$other" 2>/dev/null; then echo "double $BOSUN_TICKET_ID $$ $other" >>marks; fi
+  case $(ps -o stat= -p "$other") in '' | Z*) ;; *) echo "double $BOSUN_TICKET_ID $$ $other" >>marks ;; esac
   echo $$ >"$lock"
 fi
 echo "start $BOSUN_TICKET_ID $$" >>marks

@@ -79,7 +79,7 @@ beforeAll(async () => {
   const rig = newRig();
   const session_id = sessionId();
   const { end, records } = await live(rig, session_id);
-  expect(end).toBe(0);
+  if (end !== 0) throw new Error(`The undisturbed session ended with ${end}.`);
   undisturbed = essence(rig, session_id);
   commits = records.length;
   await cleanUp();
@@ -174,6 +174,6 @@ describe("what a killed scheduler left running", () => {
     await expectSameEnd(rig, session_id, 1);
     expect(left.filter((pid) => living(session_id).includes(pid))).toEqual([]);
     const again = logOf(rig, session_id, "turn_request").filter(({ record }) => record.run === 2);
-    expect(again.map(({ record }) => record.ticket_id).toSorted()).toEqual(["a", "b"]);
+    expect(new Set(again.map(({ record }) => record.ticket_id))).toEqual(new Set(["a", "b"]));
   });
 });

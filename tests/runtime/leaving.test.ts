@@ -54,12 +54,10 @@ describe("a session that is stopped", () => {
     expect(existsSync(join(rig.home, "sessions", session.session_id, "final_report.json"))).toBe(false);
 
     const resumed = await resume(rig, session.session_id, { agentFor: crew(tasks) });
-    const repeated = [...resumed.ledger.turns.values()].map(({ run: number, attempt }) => [number, attempt]);
-    expect(repeated.toSorted()).toEqual([
-      [1, 1],
-      [2, 1],
-      [2, 1],
-    ]);
+    const repeated = [...resumed.ledger.turns.values()].map(
+      ({ run: number, attempt }) => `run ${number}, attempt ${attempt}`,
+    );
+    expect(repeated.toSorted()).toEqual(["run 1, attempt 1", "run 2, attempt 1", "run 2, attempt 1"]);
     expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
     expect(reportOf(rig, session.session_id)).toMatchObject({
       recoveries: 0,

@@ -77,7 +77,7 @@ describe("a person in another process", () => {
 
     const log = logOf(rig, session.session_id);
     const types = log.map(({ payload_type, payload }) =>
-      payload_type === "user_command" ? `${payload["command"]}` : payload_type,
+      payload_type === "user_command" ? (payload["command"] as string) : payload_type,
     );
     const [paused, resumed] = [types.indexOf("pause"), types.indexOf("resume")];
     expect(types.slice(paused, resumed)).not.toContain("turn_request");

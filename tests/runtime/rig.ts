@@ -283,7 +283,8 @@ export function living(session_id: string): number[] {
 
 /** What a session that is over must not have left, in words; nothing if all is well. */
 async function leftBy(rig: Rig, session_id: string): Promise<string[]> {
-  const { session: row, rows } = value(await rig.store.load(session_id));
+  const stored = value(await rig.store.load(session_id));
+  const row = stored.session;
   const proof = proofOf(rig, session_id);
   const faults = [
     ...living(session_id).map((pid) => `process ${pid} lives`),
@@ -292,7 +293,7 @@ async function leftBy(rig: Rig, session_id: string): Promise<string[]> {
     ...(proof.records === row.last_sequence ? [] : [`${proof.records} files for ${row.last_sequence} records`]),
   ];
   if (row.outcome === null) return faults;
-  const open = [...rows()].filter(({ collection }) => OPEN.has(collection));
+  const open = [...stored.rows()].filter(({ collection }) => OPEN.has(collection));
   return [
     ...faults,
     ...(proof.ok ? [] : [`closed, but its log is ${proof.completeness}`]),

@@ -161,10 +161,7 @@ describe("a session", () => {
       expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
       const [first, ...others] = runs;
       for (const [, , at] of others) expect(at - (first?.[2] ?? 0)).toBeGreaterThanOrEqual(249);
-      expect(others.map(([subject, run]) => [subject, run]).toSorted()).toEqual([
-        ["a", 2],
-        ["b", 1],
-      ]);
+      expect(new Set(others.map(([subject, run]) => `${subject} ${run}`))).toEqual(new Set(["a 2", "b 1"]));
     },
   );
 

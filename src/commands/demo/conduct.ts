@@ -21,7 +21,7 @@ import type { Stage } from "./stage.ts";
 import { tamperAndVerify } from "./tamper.ts";
 
 /** What is there when everything went as it should. */
-export interface Conducted {
+interface Conducted {
   readonly session_id: string;
   readonly report: string;
   readonly findings: string;

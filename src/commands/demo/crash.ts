@@ -50,7 +50,7 @@ export function endedSince({ processes }: Wreck): number {
 }
 
 /** A whole session in figures. */
-export interface Whole {
+interface Whole {
   readonly tickets: number;
   /** How often a check sent work back. */
   readonly sent_back: number;

@@ -25,7 +25,7 @@ export interface Ran {
 }
 
 /** What a scheduler's output brings. */
-export interface Listener {
+interface Listener {
   readonly record: (sequence: number, record: UnsealedRecord) => void;
 }
 

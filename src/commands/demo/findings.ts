@@ -8,7 +8,7 @@ import { wordsOf } from "../../ui/words.ts";
 import type { FoundItem } from "./events.ts";
 
 /** What the crew found, and where the whole of it is to be read. */
-export interface Findings {
+interface Findings {
   /** Worst first. */
   readonly items: readonly FoundItem[];
   /** The kept report, absolute. */

@@ -2,7 +2,7 @@ import { execa } from "execa";
 import type { Environment } from "../../config/found.ts";
 
 /** What came of one call of git. */
-export interface GitResult {
+interface GitResult {
   readonly ok: boolean;
   /** Standard output, without the last line end. */
   readonly text: string;

@@ -21,7 +21,7 @@ export interface SchedulerEnd extends Exit {
   readonly said: string;
 }
 
-export interface SchedulerSpec {
+interface SchedulerSpec {
   /** What follows `bosun`. */
   readonly words: readonly string[];
   readonly directory: string;

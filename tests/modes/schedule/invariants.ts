@@ -120,9 +120,7 @@ export class Invariants {
   /** What the mode writes is what the scheduler may say, and fits its schema. */
   #checkEnvelopes({ envelopes, step }: Advance): void {
     for (const { payload_type, payload } of envelopes) {
-      // A review by checks is written by the scheduler in the reviewer's place.
-      const permitted = payload_type === "review" || permits(SCHEDULE_RIGHTS, "scheduler", payload_type);
-      holds(permitted, `the scheduler may not say ${payload_type}`);
+      holds(permits(SCHEDULE_RIGHTS, "scheduler", payload_type), `the scheduler may not say ${payload_type}`);
       valid(payload_type, resolve(payload, this.#lookup));
     }
     holds(!step.refused || envelopes[0]?.payload_type === "error", "whoever is refused is not told");

@@ -1,0 +1,182 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
+
+const sockets: string[] = [];
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) spawnSync("tmux", ["-L", socket, "kill-server"]);
+});
+
+/** A real terminal with a command line in it. */
+interface Pane {
+  screen(): string;
+  /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
+  type(...keys: string[]): void;
+  shows(text: string): Promise<void>;
+  /** The exit code, once the command has ended. */
+  exit(): Promise<number>;
+}
+
+function open(here: Rig, args: readonly string[], env: Record<string, string> = {}): Pane {
+  const socket = `bosun-${process.pid}-${sockets.length}-${performance.now().toFixed(0)}`;
+  sockets.push(socket);
+  const left = join(here.workspace, "exit-code");
+  const words = [process.execPath, join(ROOT, "src", "cli.ts"), "--home", here.home, ...args].map(
+    (word) => `'${word.replaceAll("'", `'\\''`)}'`,
+  );
+  const tmux = (...more: string[]) =>
+    execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
+      cwd: here.workspace,
+      env: { ...here.environment, ...env, TERM: "xterm-256color" },
+      encoding: "utf8",
+    });
+  tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > exit-code; exec cat`);
+  const screen = () => tmux("capture-pane", "-p", "-S", "-200");
+  return {
+    screen,
+    type: (...keys) => void tmux("send-keys", ...keys),
+    shows: (text) => until(`"${text}" on the screen, which is\n${screen()}`, () => screen().includes(text)),
+    async exit() {
+      await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));
+      return Number(readFileSync(left, "utf8"));
+    },
+  };
+}
+
+const GATED = JSON.stringify({ plan_approval: "ask" });
+const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
+
+describe("a person at the terminal", () => {
+  it("is asked one thing at a time: a number picks an option, and the plan is a numbered choice", async () => {
+    const here = rig();
+    const pane = open(here, [
+      "run",
+      "--plan",
+      here.write("plan.json", ASK),
+      "--config",
+      here.write("config.json", GATED),
+    ]);
+    await pane.shows("Question 1 of 1");
+    for (const told of ["Whose name?", "why: It is written down.", "1  Ada  (default)", "2  Bob"])
+      expect(pane.screen()).toContain(told);
+    pane.type("2", "Enter");
+    await pane.shows("A plan of 1 task");
+    await pane.shows("1  Approve");
+    pane.type("9", "Enter");
+    await pane.shows("Type a number from 1 to 4");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
+    expect(pane.screen()).toContain("1 of 1 ticket done");
+  });
+
+  it("takes the default with Enter, sends a plan back with words, and rejects it", async () => {
+    const here = rig();
+    const pane = open(here, [
+      "run",
+      "--plan",
+      here.write("plan.json", ASK),
+      "--config",
+      here.write("config.json", GATED),
+    ]);
+    await pane.shows("Question 1 of 1");
+    pane.type("Enter");
+    await pane.shows("1  Approve");
+    pane.type("2", "Enter");
+    await pane.shows("What should be different?");
+    pane.type("Shorter.", "Enter");
+    await until("the second plan", () => pane.screen().split("A plan of 1 task").length === 3);
+    await until("the second choice", () => pane.screen().split("1  Approve").length === 3);
+    pane.type("4", "Enter");
+    expect(await pane.exit()).toBe(1);
+    const session_id = await onlySession(here);
+    const approvals = await typed(here, ["replay", session_id, "--type", "approval", "--json"]);
+    expect(
+      approvals.stdout
+        .trimEnd()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { payload: object }).payload),
+    ).toMatchObject([{ decision: "changes_requested", notes: "Shorter." }, { decision: "rejected" }]);
+  });
+
+  it("edits the plan in their editor, and is told when it cannot stand", async () => {
+    const here = rig();
+    const editor = here.write(
+      "editor.sh",
+      'grep -q "Do write" "$1" && sed -i "s/Do write/dependencies/; s/task_id: write/task_id: wr ite/" "$1"\n',
+    );
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      {
+        EDITOR: `sh ${editor}`,
+      },
+    );
+    await pane.shows("Question 1 of 1");
+    pane.type("Enter");
+    await pane.shows("1  Approve");
+    pane.type("3", "Enter");
+    await pane.shows("plan-to-edit.yaml:");
+    await until("the choice again", () => pane.screen().split("1  Approve").length === 3);
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+  });
+
+  it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
+    await pane.shows("Question 1 of 1");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(4);
+    expect(pane.screen()).toContain(`bosun answer ${await onlySession(here)} c1.name Ada`);
+  });
+
+  it("stops it with Ctrl-C in the middle of a question: 130", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
+    await pane.shows("Question 1 of 1");
+    pane.type("half an ans", "C-c");
+    expect(await pane.exit()).toBe(130);
+    expect(pane.screen()).toContain("Stopping:");
+    expect((await typedJson<{ state: string }>(here, ["status", await onlySession(here), "--json"])).state).toBe(
+      "stopped",
+    );
+  });
+
+  it("sees the question go when it is answered from elsewhere, and the work go on", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
+    await pane.shows("Question 1 of 1");
+    expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
+  });
+
+  it("is never shown what could move the cursor or the reading direction, from wherever it comes", async () => {
+    const here = rig();
+    const hostile = tinyPlan([{ task_id: "write", shell: "printf '\\033[2J\\033]0;owned\\007'" }], {
+      questions: [{ question_id: "q", text: "Ri\u202eght\u001b[31m?\u0007 \u{e0041}x", default: "\u001b[2Jy" }],
+    });
+    const pane = open(here, ["run", "--plan", here.write("plan.json", hostile)]);
+    await pane.shows("Ri\\u{202e}ght?\\u{7} \\u{e0041}x");
+    pane.type("Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain("Question 1 of 1");
+  });
+
+  it("is not asked with --no-input, nor in an automatic build", async () => {
+    for (const [flags, env] of [
+      [["--no-input"], {}],
+      [[], { CI: "true" }],
+    ] as const) {
+      const here = rig();
+      const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), ...flags], env);
+      expect(await pane.exit()).toBe(4);
+      expect(pane.screen()).not.toContain("Question 1 of 1");
+    }
+  });
+});

@@ -1,0 +1,331 @@
+import { execFileSync, spawn } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { identify } from "../../src/agents/processes.ts";
+import { shipped } from "../../src/config/installation.ts";
+import { askPerson, type Question } from "../../src/commands/demo/ask.ts";
+import { nothingLostOrDoubled } from "../../src/commands/demo/crash.ts";
+import type { FoundItem } from "../../src/commands/demo/events.ts";
+import { topFindings } from "../../src/commands/demo/findings.ts";
+import { carefulGit } from "../../src/commands/demo/git.ts";
+import { watchForKillPoint } from "../../src/commands/demo/kill-point.ts";
+import { fillScratch, makeScratch, removeScratch } from "../../src/commands/demo/scratch.ts";
+import { wrapped } from "../../src/commands/demo/show.ts";
+import { findSource, type Source } from "../../src/commands/demo/source.ts";
+import type { Stage } from "../../src/commands/demo/stage.ts";
+import { workLines } from "../../src/commands/demo/work-line.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
+import type { Instant } from "../../src/protocol/timestamp.ts";
+import { cleanUp, digests, git, type Place, place, project, repository } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const AT = "2026-01-02T03:04:05.000Z" as Instant;
+
+function record(payload_type: string, payload: JsonObject, about: Partial<RecordMeta> = {}): UnsealedRecord {
+  const meta: RecordMeta = { kind: "fact", received_at: AT, disposition: "applied", ...about };
+  return {
+    session_id: "s",
+    timestamp: AT,
+    source: "shell",
+    target: "scheduler",
+    payload_type,
+    version: "1.0",
+    payload,
+    record: meta,
+  };
+}
+
+function moved(ticket_id: string, from: string, to: string, event = "approved"): Partial<RecordMeta> {
+  return { ticket_id, effects: [{ ticket_id, from, event, to }] };
+}
+
+describe("the source of the scratch copy", () => {
+  const contextOf = (at: Place, directory: string) => ({ directory, environment: at.environment }) as Stage["context"];
+  const find = async (at: Place, directory: string, named?: string): Promise<Source> => {
+    const found = await findSource(carefulGit(at.environment), contextOf(at, directory), named);
+    if (!found.ok) throw new Error(found.error.message);
+    return found.value;
+  };
+
+  it("is the whole repository that a directory lies in, whatever GIT_DIR says", async () => {
+    const at = place();
+    const directory = repository(at);
+    const strange = { ...at, environment: { ...at.environment, GIT_DIR: "/nowhere" } };
+    expect(await find(strange, join(directory, "src"))).toEqual({ directory, committed: true, uncommitted: 0 });
+    expect(await find(strange, at.base, "a project/docs")).toEqual({ directory, committed: true, uncommitted: 0 });
+  });
+
+  it("is the program itself for somebody who stands nowhere in particular", async () => {
+    const at = place();
+    expect((await find(at, at.base)).directory).toBe(shipped());
+    expect((await find(at, at.base, ".")).directory).toBe(at.base);
+  });
+
+  it("has no commit before the first one", async () => {
+    const at = place();
+    const directory = project(at);
+    git(at, directory, "init", "--quiet");
+    expect(await find(at, directory)).toMatchObject({ directory, committed: false });
+  });
+});
+
+describe("the scratch copy", () => {
+  const fill = async (at: Place, directory: string, committed: boolean, home = at.home) => {
+    const source = { directory, committed, uncommitted: 0 };
+    const scratch = makeScratch(source);
+    try {
+      const filled = await fillScratch(carefulGit(at.environment), source, scratch, home, new AbortController().signal);
+      const files = execFileSync("git", ["ls-files", "-z"], {
+        cwd: existsSync(scratch.work) ? scratch.work : scratch.folder,
+        encoding: "utf8",
+        stdio: "pipe",
+      });
+      return {
+        filled,
+        files: files.split("\0").filter((name) => name !== ""),
+        remotes: git(at, scratch.work, "remote"),
+      };
+    } finally {
+      removeScratch(scratch);
+    }
+  };
+
+  it.each(["bare", "worktree", "shallow", "detached"])(
+    "is the last commit of a %s repository, and knows no way back",
+    async (kind) => {
+      const at = place();
+      const directory = repository(at);
+      const other = join(at.base, "other.git");
+      if (kind === "bare") git(at, at.base, "clone", "--quiet", "--bare", directory, other);
+      if (kind === "worktree") git(at, directory, "worktree", "add", "--quiet", other, "HEAD~1");
+      if (kind === "shallow") git(at, at.base, "clone", "--quiet", "--depth", "1", `file://${directory}`, other);
+      if (kind === "detached") git(at, directory, "checkout", "--quiet", "--detach", "HEAD~1");
+      const from = kind === "detached" ? directory : other;
+      const before = digests(from);
+      const { filled, files, remotes } = await fill(at, from, true);
+      expect(filled).toEqual({ ok: true, value: git(at, from, "rev-parse", "HEAD") });
+      expect(files).toContain("notes/größe und maß.txt");
+      expect(remotes).toBe("");
+      expect(digests(from)).toEqual(before);
+    },
+  );
+
+  it("has a folder's own files, without packages, nested repositories' insides and the home", async () => {
+    const at = place();
+    const directory = project(at);
+    for (const [name, text] of [
+      ["node_modules/left/index.js", "left"],
+      ["nested/.git/config", "[core]"],
+      ["logs/s-1/000001.json", "{}"],
+      ["bosun.db", "x"],
+    ] as const) {
+      mkdirSync(join(directory, name, ".."), { recursive: true });
+      writeFileSync(join(directory, name), text);
+    }
+    const { filled, files } = await fill(at, directory, false, directory);
+    expect(filled).toEqual({ ok: true, value: undefined });
+    expect(files).toContain("src/engine.js");
+    expect(files.filter((name) => /node_modules|nested|logs|bosun\.db/.test(name))).toEqual([]);
+  });
+
+  it("is not made of a folder too large to be what was meant", async () => {
+    const at = place();
+    const directory = join(at.base, "large");
+    mkdirSync(directory);
+    writeFileSync(join(directory, "sparse"), "");
+    truncateSync(join(directory, "sparse"), 600_000_000);
+    const source = { directory, committed: false, uncommitted: undefined };
+    const scratch = makeScratch(source);
+    const filled = await fillScratch(
+      carefulGit(at.environment),
+      source,
+      scratch,
+      at.home,
+      new AbortController().signal,
+    );
+    removeScratch(scratch);
+    expect(filled).toMatchObject({
+      ok: false,
+      error: { code: "usage", message: expect.stringContaining("too large") },
+    });
+  });
+});
+
+describe("the point of the kill", () => {
+  afterEach(() => vi.useRealTimers());
+
+  it("comes when one ticket is done and another's worker really runs, and once", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    const worker = spawn("sleep", ["60"], { stdio: "ignore" });
+    const gone = new Promise((resolve) => worker.once("exit", resolve));
+    const identity = identify(worker.pid ?? 0);
+    const stored = new Map<string, JsonObject>([["t1", { ...identity }]]);
+    let strikes = 0;
+    const reader = { value: (_session: string, _collection: string, turn_id: string) => stored.get(turn_id) };
+    const point = watchForKillPoint(reader, () => (strikes += 1));
+    const work = (turn_id: string) =>
+      record("turn_request", { message: { payload_type: "instruction" } }, { turn_id, ticket_id: turn_id });
+    const later = () => {
+      vi.advanceTimersByTime(100);
+      return strikes;
+    };
+
+    point.record(work("t1"));
+    expect(later(), "no ticket is done").toBe(0);
+    point.record(record("report", { status: "completed" }, { turn_id: "t1", ticket_id: "t1" }));
+    point.record(record("review", {}, moved("t1", "awaiting_review", "done")));
+    expect(later(), "its worker has answered").toBe(0);
+    point.record(work("t2"));
+    expect(later(), "no program has been started").toBe(0);
+    stored.set("t2", { pid: identity.pid, started: "another time" });
+    expect(later(), "the pid is another program's").toBe(0);
+    stored.set("t2", { ...identity });
+    expect(later()).toBe(1);
+    point.record(work("t3"));
+    expect(later()).toBe(1);
+    worker.kill("SIGKILL");
+    await gone;
+  });
+});
+
+describe("what is held against the session before the kill", () => {
+  const plan = record("plan", { tasks: [{ task_id: "a" }, { task_id: "b" }] });
+  const done = (ticket: string) => record("review", { by: ticket }, moved(ticket, "awaiting_review", "done"));
+  const before = [plan, done("a")];
+  const judge = (all: readonly UnsealedRecord[]) => {
+    const lines = all.map((one) => JSON.stringify(one));
+    const reader = {
+      record: (_session: string, sequence: number) => lines[sequence - 1],
+      records: (_session: string, from: number) => lines.slice(from - 1).values(),
+    };
+    const told = { pid: 1, records: before.length, done: ["a"], left: [] };
+    const judged = nothingLostOrDoubled(reader, "s", { told, lines: before.map((one) => JSON.stringify(one)) });
+    return judged.ok ? judged.value : judged.error.message;
+  };
+
+  it("is that everything is there, and every ticket was done once", () => {
+    const sent_back = record("check_result", {}, moved("b", "awaiting_review", "in_progress", "changes_requested"));
+    expect(judge([...before, sent_back, done("b")])).toEqual({ tickets: 2, sent_back: 1 });
+  });
+
+  it.each<[string, readonly UnsealedRecord[], string]>([
+    ["a lost record", [plan], "record 2 is not what it was before"],
+    ["a changed record", [plan, done("b")], "record 2 is not what it was before"],
+    ["a lost ticket", before, "the ticket b was never done"],
+    ["a ticket done twice", [...before, done("b"), done("a")], "the ticket a was done twice"],
+    [
+      "a ticket begun again",
+      [...before, record("turn_request", {}, { ticket_id: "a" }), done("b")],
+      "the ticket a was begun again",
+    ],
+  ])("notices %s", (_, all, what) => {
+    expect(judge(all)).toContain(what);
+  });
+});
+
+describe("a question at the terminal", () => {
+  const question: Question = {
+    kind: "question",
+    ask_id: "c1",
+    question_id: "c1.window",
+    text: "How far back?",
+    options: ["90 days", "1 year"],
+    default: "1 year",
+  };
+
+  const ask = (input: PassThrough, interrupted = new AbortController().signal) => {
+    const out = new PassThrough();
+    const stream = {
+      stream: out,
+      line: () => {},
+      style: (_: string, text: string) => text,
+      width: 80,
+      hold: () => () => {},
+    };
+    const terminal = { input, out: stream, err: stream, hasPerson: true };
+    return askPerson({ context: { terminal }, interrupted } as unknown as Stage, question, { number: 1, of: 1 });
+  };
+
+  it.each([
+    ["Enter", "\r", "1 year"],
+    ["a number", "1\r", "90 days"],
+    ["words", "6 months\r", "6 months"],
+  ])("takes %s", async (_, keys, answer) => {
+    const input = new PassThrough();
+    const asked = ask(input);
+    input.write(keys);
+    expect(await asked).toMatchObject({ question_id: "c1.window", answer });
+  });
+
+  it("takes the default when nobody touches a key, and waits for somebody who does", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    try {
+      const silent = ask(new PassThrough());
+      await vi.advanceTimersByTimeAsync(15_000);
+      expect(await silent).toMatchObject({ answer: "1 year" });
+
+      const input = new PassThrough();
+      const typing = ask(input);
+      input.write("6 mon");
+      await new Promise((resolve) => setImmediate(resolve));
+      await vi.advanceTimersByTimeAsync(60_000);
+      input.write("ths\r");
+      expect(await typing).toMatchObject({ answer: "6 months" });
+    } finally {
+      vi.useRealTimers();
+    }
+  });
+
+  it("is taken away by an interruption", async () => {
+    const interruption = new AbortController();
+    const asked = ask(new PassThrough(), interruption.signal);
+    interruption.abort();
+    expect(await asked).toMatchObject({ answer: "1 year" });
+  });
+});
+
+describe("lines for people", () => {
+  it("break between words within the width, and never inside a word", () => {
+    const lines = wrapped("one two three four /a/path/that/is/longer/than/any/line five", 16, 3);
+    expect(lines).toEqual(["   one two three", "   four", "   /a/path/that/is/longer/than/any/line", "   five"]);
+    expect(wrapped("日本語 日本語 日本語", 10, 2)).toEqual(["  日本語", "  日本語", "  日本語"]);
+    expect(wrapped("a\u001b[31mb", 20, 0)).toEqual(["ab"]);
+  });
+
+  it("say why work was sent back, with the first thing the check found", () => {
+    const results = [
+      { criterion: { text: "holds" }, passed: true, output: "" },
+      { criterion: { text: "does not" }, passed: false, output: "first\nsecond" },
+    ];
+    expect(workLines(record("check_result", { results }, moved("b", "awaiting_review", "in_progress")))).toEqual([
+      { ticket: "b", text: "SENT BACK, this does not hold: does not", style: "yellow", evidence: "first" },
+    ]);
+    expect(workLines(record("check_result", { results }, { ticket_id: "b" })).map(({ text }) => text)).toEqual([
+      "holds: holds",
+      "does not hold: does not",
+    ]);
+  });
+
+  it("show what goes wrong, and nothing that was set aside", () => {
+    const failed = record("turn_failed", { code: "timeout", message: "Too slow." }, { ticket_id: "b" });
+    expect(workLines(failed)).toMatchObject([{ ticket: "b", style: "yellow" }]);
+    expect(workLines({ ...failed, record: { ...failed.record, disposition: "late" } })).toEqual([]);
+  });
+
+  it("show each file once and not too much of one kind", () => {
+    const item = (kind: string, file: string): FoundItem => ({ kind, severity: "high", file, line: null, text: "" });
+    const items = [item("a", "1"), item("a", "2"), item("a", "3"), item("b", "1"), item("b", "4"), item("c", "5")];
+    expect(topFindings(items, 4, 2).map(({ kind, file }) => kind + file)).toEqual(["a1", "a2", "b4", "c5"]);
+    expect(topFindings(items, 2, 2)).toHaveLength(2);
+  });
+});
+
+it("the plan of the demo asks two questions and has a join, as is promised", () => {
+  const text = readFileSync(shipped("examples", "survey.yaml"), "utf8");
+  expect(text.match(/^ {2}- question_id:/gm)).toHaveLength(2);
+  expect(text).toContain("dependencies: [hot-spots, untested, licences, lockfile, links]");
+});

@@ -1,0 +1,182 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { crew, criterion, report, type Script, task } from "./crew.ts";
+import { begin, cleanUp, living, logOf, newRig, reportOf, type Rig, run } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const INSTRUCTION = { summary: "Do it." };
+
+interface Checked {
+  readonly rig: Rig;
+  readonly session_id: string;
+  readonly results: readonly JsonObject[][];
+  readonly end: unknown;
+}
+
+/** One ticket with these criteria, and what its checks came to. */
+async function check(
+  criteria: readonly JsonObject[],
+  scripts: Record<string, Script> = {},
+  config: JsonObject = {},
+  more: JsonObject = {},
+): Promise<Checked> {
+  const rig = newRig();
+  const tasks = [task("a", [], { instruction: INSTRUCTION, acceptance_criteria: criteria, ...more })];
+  const session = await begin(rig, { agentFor: crew(tasks, scripts), config: { check_rounds: 0, ...config } });
+  const end = await run(session);
+  const { session_id } = session;
+  const results = logOf(rig, session_id, "check_result").map(({ payload }) => payload["results"] as JsonObject[]);
+  return { rig, session_id, results, end };
+}
+
+function textOf(value: unknown): string {
+  if (typeof value !== "string") throw new Error("This is no text.");
+  return value;
+}
+
+const DONE = { kind: "closed", outcome: "done" };
+
+/** The manager gives in at the first failed evidence. */
+const GIVES_UP: Record<string, Script> = {
+  review_request: ({ payload }) => {
+    const { checks } = payload.message.payload as unknown as { checks: { passed: boolean }[] };
+    if (checks.every(({ passed }) => passed)) return { payload_type: "review", payload: { decision: "approved" } };
+    return { payload_type: "error", payload: { code: "checks_failed", message: "It failed." } };
+  },
+};
+
+describe("a check", () => {
+  it("that exits as it should passes, with the end of what it printed as evidence", async () => {
+    const { results, end } = await check([
+      criterion("sh", "-c", "echo out; echo err >&2"),
+      { ...criterion("sh", "-c", "exit 3"), expect_exit: 3 },
+    ]);
+    expect(end).toEqual(DONE);
+    expect(results).toMatchObject([
+      [
+        { passed: true, exit_code: 0 },
+        { passed: true, exit_code: 3 },
+      ],
+    ]);
+    expect(textOf(results[0]?.[0]?.["output"]).split("\n").toSorted()).toEqual(["err", "out"]);
+  });
+
+  it.each<readonly [string, JsonObject, JsonObject]>([
+    ["exits otherwise", criterion("sh", "-c", "echo no; exit 1"), { exit_code: 1, output: "no" }],
+    ["exits with 0 where it should not", { ...criterion("true"), expect_exit: 1 }, { exit_code: 0 }],
+    ["dies by a signal", criterion("sh", "-c", "kill -9 $$"), { exit_code: null, signal: "SIGKILL" }],
+    ["takes too long", { ...criterion("sh", "-c", "sleep 3600 & wait"), timeout_s: 1 }, { timed_out: true }],
+    [
+      "cannot be started",
+      criterion("no-such-program"),
+      { exit_code: 127, output: expect.stringContaining("no-such-program") },
+    ],
+    ["may not be executed", criterion("/etc/passwd"), { exit_code: 126 }],
+  ])("that %s fails, and the work is not done", async (_how, one, wanted) => {
+    const { results, end, rig, session_id } = await check([one], GIVES_UP);
+    expect(results).toMatchObject([[{ passed: false, criterion: one, ...wanted }]]);
+    expect(end).toMatchObject({ kind: "closed", outcome: "failed" });
+    expect(reportOf(rig, session_id)["tickets"]).toMatchObject([{ status: "error" }]);
+  });
+
+  it("that is asked for twice runs once, and one that only expects something else runs too", async () => {
+    const count = criterion("sh", "-c", "echo x >>count; test $(wc -l <count) -lt 3");
+    const { rig, results, end } = await check(
+      [count, count, { ...count, expect_exit: 0, text: "again" }, { ...count, expect_exit: 1 }],
+      {},
+      { checks: { ticket: [count] } },
+    );
+    expect(readFileSync(join(rig.workspace, "count"), "utf8")).toBe("x\nx\nx\n");
+    expect(results.flat()).toHaveLength(3);
+    expect(end).toEqual(DONE);
+  });
+
+  it("of the configuration runs for every ticket, whatever its criteria", async () => {
+    const { results, end } = await check([], {}, { checks: { ticket: [criterion("true")] } });
+    expect(results).toMatchObject([[{ passed: true }]]);
+    expect(end).toEqual(DONE);
+  });
+
+  it("runs in the workspace with no input, the wire's names, and nothing else that the scheduler knows", async () => {
+    process.env["BOSUN_TEST_DECOY"] = "secret";
+    try {
+      const { rig, session_id } = await check([criterion("sh", "-c", "env >seen; cat >input; pwd >where")]);
+      const seen = readFileSync(join(rig.workspace, "seen"), "utf8");
+      expect(seen).toContain(`BOSUN_SESSION_ID=${session_id}`);
+      expect(seen).toContain("BOSUN_TICKET_ID=a");
+      expect(seen).not.toContain("DECOY");
+      expect(readFileSync(join(rig.workspace, "input"), "utf8")).toBe("");
+      expect(readFileSync(join(rig.workspace, "where"), "utf8").trim()).toBe(rig.workspace);
+    } finally {
+      delete process.env["BOSUN_TEST_DECOY"];
+    }
+  });
+
+  it("leaves nothing running, and keeps only the end of a flood", async () => {
+    const { results, session_id } = await check([
+      criterion("sh", "-c", "sleep 3600 & yes wordy | head -n 100000; echo last"),
+    ]);
+    expect(living(session_id)).toEqual([]);
+    const output = textOf(results[0]?.[0]?.["output"]);
+    expect(output.length).toBeLessThan(10_000);
+    expect(output.endsWith("last")).toBe(true);
+  });
+});
+
+describe("a failed check", () => {
+  it("goes straight back to the worker, who sees it, and then to the manager with the evidence", async () => {
+    const worked: unknown[] = [];
+    let asked = 0;
+    const { end, rig, session_id } = await check(
+      [criterion("sh", "-c", "echo x >>tries; test $(wc -l <tries) -gt 3")],
+      {
+        instruction: ({ payload }) => {
+          worked.push((payload.context.history ?? []).map(({ payload_type }) => payload_type));
+          return report();
+        },
+        review_request: ({ payload }) => {
+          asked += 1;
+          const { checks } = payload.message.payload as unknown as { checks: { passed: boolean }[] };
+          const passed = checks.every((one) => one.passed);
+          return { payload_type: "review", payload: { decision: passed ? "approved" : "changes_requested" } };
+        },
+      },
+      { check_rounds: 2 },
+    );
+    expect(end).toEqual(DONE);
+    // Tries one to three fail; the third failure is the manager's to see.
+    expect([worked.length, asked]).toEqual([4, 2]);
+    expect(worked[1]).toContain("check_result");
+    expect(reportOf(rig, session_id)["tickets"]).toMatchObject([{ attempts: 4, reviews: 2 }]);
+  });
+
+  it("is never approved away: the approval is refused, and the next counts as changes requested", async () => {
+    const { end, rig, session_id } = await check(
+      [criterion("sh", "-c", "test -e never")],
+      {
+        review_request: () => ({ payload_type: "review", payload: { decision: "approved" } }),
+      },
+      { max_review_rounds: 1, max_escalations: 1 },
+    );
+    expect(end).toMatchObject({ outcome: "failed" });
+    const reviews = logOf(rig, session_id, "review").map(({ record }) => record.disposition);
+    expect(reviews.slice(0, 2)).toEqual(["refused", "applied"]);
+    expect(
+      logOf(rig, session_id)
+        .flatMap(({ record }) => record.effects ?? [])
+        .filter(({ to }) => to === "done"),
+    ).toEqual([]);
+    expect(existsSync(join(rig.workspace, "never"))).toBe(false);
+  });
+
+  it("approves by itself where checks are the review, and only when all passed", async () => {
+    const passed = await check([criterion("true")], {}, {}, { review: "checks" });
+    expect(passed.end).toEqual(DONE);
+    expect(logOf(passed.rig, passed.session_id, "review")).toMatchObject([
+      { source: "scheduler", record: { kind: "decided" } },
+    ]);
+  });
+});

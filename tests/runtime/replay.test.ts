@@ -1,0 +1,231 @@
+import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { Mode } from "../../src/kernel/mode.ts";
+import { GENESIS, seal } from "../../src/log/chain.ts";
+import type { LogRecord, UnsealedRecord } from "../../src/protocol/record.ts";
+import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import { crew, criterion, report, task } from "./crew.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  CREW,
+  logOf,
+  MODES,
+  newRig,
+  REPORT,
+  run,
+  shell,
+  temporaryDirectory,
+  value,
+} from "./rig.ts";
+
+afterEach(cleanUp);
+
+type Editable = { -readonly [K in Exclude<keyof UnsealedRecord, "record">]: UnsealedRecord[K] } & {
+  record: Record<string, unknown>;
+};
+
+/** A session in which everything is recorded that a forger could want to change. */
+async function session(): Promise<LogRecord[]> {
+  const rig = newRig();
+  let reviews = 0;
+  const tasks = [
+    task("a", [], { instruction: { summary: "Do it." }, acceptance_criteria: [criterion("true")], review: "checks" }),
+    task("b", ["a"], { instruction: { summary: "Do it." } }),
+    task("c", ["b"]),
+  ];
+  const roles = CREW.map((role) =>
+    role.type === "worker"
+      ? {
+          ...role,
+          cli_command: shell(`say plan 7\n${REPORT}\n${REPORT}\nsay error '{"code":"internal","message":"late"}'`),
+        }
+      : role,
+  );
+  const agentFor = crew(
+    tasks,
+    {
+      review_request: () => {
+        reviews += 1;
+        return { payload_type: "review", payload: { decision: reviews === 1 ? "changes_requested" : "approved" } };
+      },
+      instruction: () => report(),
+    },
+    { hand: cli() },
+  );
+  const made = await begin(rig, { roles, agentFor });
+  expect(await run(made)).toEqual({ kind: "closed", outcome: "done" });
+  return logOf(rig, made.session_id);
+}
+
+function unsealed(record: LogRecord): Editable {
+  const { integrity: _, ...rest } = structuredClone(record);
+  return rest as unknown as Editable;
+}
+
+/** Writes a log anew with one change and a chain without a fault: what only living it again can find. */
+function forged(log: readonly LogRecord[], change: (records: Editable[]) => void): string {
+  const folder = temporaryDirectory();
+  const records = log.map(unsealed);
+  change(records);
+  let previous = GENESIS;
+  for (const [index, record] of records.entries()) {
+    // A forger who knows the format sees to it that the report names the record before it.
+    if (record.payload_type === "final_report") {
+      record.payload = { ...record.payload, log: { records: index, head: previous } };
+    }
+    const { line, hash } = seal(record as unknown as UnsealedRecord, { sequence: index + 1, previous });
+    previous = hash;
+    writeFileSync(join(folder, `${String(index + 1).padStart(6, "0")}-${record.payload_type}.json`), line);
+  }
+  return folder;
+}
+
+function prove(folder: string): Proof {
+  return value(verifySession(folder, MODES));
+}
+
+function at(records: readonly Editable[], fits: (record: Editable) => boolean): Editable {
+  const found = records.find(fits);
+  if (!found) throw new Error("There is no such record.");
+  return found;
+}
+
+const withEffect = (event: string) => (record: Editable) =>
+  ((record.record["effects"] as { event: string }[] | undefined) ?? []).some((effect) => effect.event === event);
+const ofType = (payload_type: string) => (record: Editable) => record.payload_type === payload_type;
+const noted = (disposition: string) => (record: Editable) => record.record["disposition"] === disposition;
+
+describe("a log whose chain is without a fault", () => {
+  it("proves itself when nothing was changed", async () => {
+    expect(prove(forged(await session(), () => {}))).toMatchObject({
+      ok: true,
+      decisions: "ok",
+      integrity: "ok",
+      problems: [],
+    });
+  });
+
+  const changes: readonly (readonly [string, (record: Editable) => boolean, (record: Editable) => void])[] = [
+    [
+      "where an effect leads elsewhere",
+      withEffect("report_completed"),
+      ({ record }) => Object.assign((record["effects"] as object[])[0] ?? {}, { to: "done" }),
+    ],
+    ["without an effect that was", withEffect("approved"), ({ record }) => void delete record["effects"]],
+    [
+      "where another event is said to have done it",
+      withEffect("changes_requested"),
+      ({ record }) => Object.assign((record["effects"] as object[])[0] ?? {}, { event: "approved" }),
+    ],
+    [
+      "where what moved something is said to have been refused",
+      ofType("check_result"),
+      ({ record }) => Object.assign(record, { disposition: "refused" }),
+    ],
+    [
+      "where a late message has an effect",
+      noted("late"),
+      ({ record }) =>
+        Object.assign(record, { effects: [{ ticket_id: "c", from: "pending", event: "approved", to: "done" }] }),
+    ],
+    [
+      "where a refusal is said to have counted",
+      (record) => record.payload_type === "error" && noted("refused")(record),
+      ({ record }) => Object.assign(record, { disposition: "applied" }),
+    ],
+    [
+      "where a repeated message has an effect",
+      noted("duplicate"),
+      ({ record }) =>
+        Object.assign(record, { effects: [{ ticket_id: "c", from: "pending", event: "approved", to: "done" }] }),
+    ],
+    [
+      "where the scheduler's own review says something else",
+      (record) => record.payload_type === "review" && record.record["kind"] === "decided",
+      (record) => Object.assign(record, { payload: { decision: "approved", notes: "because I say so" } }),
+    ],
+    [
+      "where another ticket is reported done",
+      ofType("final_report"),
+      ({ payload }) => Object.assign((payload["tickets"] as object[])[1] ?? {}, { reviews: 7 }),
+    ],
+    [
+      "where the report spent less",
+      ofType("final_report"),
+      ({ payload }) => Object.assign(payload, { usage: { turns: 1, input_tokens: 0, output_tokens: 0, cost_usd: 0 } }),
+    ],
+    ["where it ended otherwise", ofType("session_closed"), ({ payload }) => Object.assign(payload, { exit_code: 1 })],
+    [
+      "where something else was asked",
+      ofType("turn_request"),
+      ({ payload }) => Object.assign(payload, { expects: ["plan"] }),
+    ],
+    [
+      "where a turn was taken that nobody offered",
+      ofType("turn_request"),
+      ({ record, payload }) => {
+        Object.assign(record, { turn_id: "t999" });
+        Object.assign(payload, { turn_id: "t999" });
+      },
+    ],
+  ];
+
+  it.each(changes)("%s is found, and the record is named", async (_what, fits, change) => {
+    let sequence = 0;
+    const folder = forged(await session(), (records) => {
+      const record = at(records, fits);
+      sequence = records.indexOf(record) + 1;
+      change(record);
+    });
+    const proof = prove(folder);
+    expect(proof).toMatchObject({ ok: false, integrity: "ok", decisions: "failed" });
+    expect(proof.problems[0]?.sequence).toBe(sequence);
+  });
+
+  it("from which a decided record was taken out is found, at the record that follows", async () => {
+    let sequence = 0;
+    const folder = forged(await session(), (records) => {
+      const decided = at(records, (record) => record.record["kind"] === "decided");
+      sequence = records.indexOf(decided) + 1;
+      records.splice(sequence - 1, 1);
+    });
+    const proof = prove(folder);
+    expect(proof).toMatchObject({ ok: false, decisions: "failed" });
+    expect(proof.problems[0]?.sequence).toBe(sequence);
+  });
+
+  it("into which a decided record was put is found", async () => {
+    const folder = forged(await session(), (records) => {
+      const decided = at(records, (record) => record.record["kind"] === "decided");
+      records.splice(records.indexOf(decided) + 1, 0, structuredClone(decided));
+    });
+    expect(prove(folder)).toMatchObject({ ok: false, decisions: "failed" });
+  });
+
+  it("made under other rules, or of a mode that is not known, cannot be compared, which is no failure", async () => {
+    const log = await session();
+    const folder = forged(log, () => {});
+    const [name, mode] = [...MODES][0] ?? [];
+    const newer = new Map([[name ?? "", { ...mode, rules: (mode?.rules ?? 0) + 1 } as Mode<unknown>]]);
+    for (const modes of [newer, new Map<string, Mode<unknown>>()]) {
+      expect(value(verifySession(folder, modes))).toMatchObject({
+        ok: true,
+        decisions: "not_comparable",
+        problems: [],
+      });
+    }
+  });
+
+  it("that was cut off is open by itself, and truncated to whoever knows how long it was", async () => {
+    const log = await session();
+    const last = log.at(-1)?.integrity;
+    const whole = forged(log, () => {});
+    for (const name of readdirSync(whole).toSorted().slice(-2)) rmSync(join(whole, name));
+    expect(prove(whole)).toMatchObject({ ok: false, completeness: "open" });
+    const known = { sequence: last?.sequence ?? 0, hash: last?.hash ?? "" };
+    expect(value(verifySession(whole, MODES, known))).toMatchObject({ ok: false, completeness: "truncated" });
+  });
+});

@@ -1,0 +1,147 @@
+import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
+import { recordLines } from "../../src/ui/record-lines.ts";
+import { tableLines } from "../../src/ui/table.ts";
+
+function record(
+  payload_type: string,
+  payload: JsonObject,
+  meta: Partial<RecordMeta> = {},
+  source = "w",
+): UnsealedRecord {
+  return {
+    session_id: "s",
+    timestamp: "2026-01-02T03:04:05Z",
+    source,
+    target: "scheduler",
+    payload_type,
+    version: "1.0",
+    payload,
+    record: { kind: "fact", received_at: "2026-01-02T03:04:05Z", disposition: "applied", ...meta },
+  };
+}
+
+const moved = (from: string | null, to: string, reason?: string) => ({
+  effects: [{ ticket_id: "t", from, event: "e", to, ...(reason === undefined ? {} : { reason }) }],
+  ticket_id: "t",
+  attempt: 2,
+});
+
+describe("a record, told to a person", () => {
+  it.each([
+    [
+      "a transition with who and why",
+      record("report", { status: "completed", summary: "All done." }, moved("in_progress", "awaiting_review")),
+      ['t: in_progress -> awaiting_review attempt=2 by=w "All done."'],
+    ],
+    [
+      "a review's wishes",
+      record(
+        "review",
+        { decision: "changes_requested", requested_changes: ["sort it", { text: "name it" }] },
+        moved("awaiting_review", "in_progress"),
+        "m",
+      ),
+      ['t: awaiting_review -> in_progress by=m "sort it; name it"'],
+    ],
+    [
+      "failed checks that send work back",
+      record(
+        "check_result",
+        {
+          check_id: "k",
+          results: [
+            { criterion: { text: "it is there" }, passed: false },
+            { criterion: "x", passed: true },
+          ],
+        },
+        moved("awaiting_review", "in_progress", "checks_failed"),
+        "scheduler",
+      ),
+      ['t: awaiting_review -> in_progress reason=checks_failed "it is there"'],
+    ],
+    [
+      "a plan as one line, however many tickets it makes",
+      record(
+        "plan",
+        { summary: "Two.", tasks: [{}, {}] },
+        { effects: [{ ticket_id: "t", from: null, event: "created", to: "pending" }] },
+        "m",
+      ),
+      ['-: PLAN 2 tasks by m "Two."'],
+    ],
+    [
+      "a refused message as refused",
+      record(
+        "error",
+        { code: "malformed_output", message: "The line is not JSON." },
+        { disposition: "refused" },
+        "scheduler",
+      ),
+      ['-: REFUSED a message of scheduler "The line is not JSON."'],
+    ],
+    [
+      "a late answer as late",
+      record("report", { status: "completed" }, { disposition: "late", ticket_id: "t" }),
+      ["t: LATE report of w"],
+    ],
+    [
+      "a person's command with who gave it",
+      record(
+        "user_command",
+        { command: "tell", text: "Mind." },
+        { actor: { user: "ada", host: "h", via: "cli" } },
+        "user",
+      ),
+      ['-: TELL by ada (cli) "Mind."'],
+    ],
+    ["progress not at all", record("report", { status: "progress", summary: "half" }), []],
+    ["a ticket's own requests not at all", record("turn_request", {}, { ticket_id: "t" }, "scheduler"), []],
+    [
+      "the end",
+      record("session_closed", { outcome: "failed", reason: "tickets_failed", exit_code: 1 }, {}, "scheduler"),
+      ["-: CLOSED failed reason=tickets_failed"],
+    ],
+  ] as const)("says %s", (_what, given, told) => {
+    expect(
+      recordLines(given).map(({ ticket, text }) => `${ticket ?? "-"}: ${text.replace(/ {2}/, " ")}`.trimEnd()),
+    ).toEqual(told);
+  });
+
+  it("holds up against payloads of no shape at all", () => {
+    for (const payload_type of [
+      "report",
+      "review",
+      "plan",
+      "check_result",
+      "clarification",
+      "artifact_ref",
+      "opinion",
+      "verdict",
+      "error",
+      "session_stopped",
+    ]) {
+      for (const payload of [
+        {},
+        { summary: 7, results: "x", tasks: null, message: [], questions: {} },
+      ] as JsonObject[]) {
+        expect(() => recordLines(record(payload_type, payload))).not.toThrow();
+      }
+    }
+  });
+});
+
+describe("a table", () => {
+  it("keeps its columns true with wide characters, and cuts the last to the width", () => {
+    const lines = tableLines(
+      [{ heading: "ID", widest: 6 }, { heading: "WHAT" }],
+      [
+        ["漢字", "x".repeat(50)],
+        ["toolongid", "\u001b[31my\n z"],
+      ],
+      24,
+    );
+    expect(lines).toEqual(["ID      WHAT", `漢字    ${"x".repeat(15)}…`, "toolo…  y z"]);
+  });
+});
