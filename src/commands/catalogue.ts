@@ -67,6 +67,12 @@ export const CATALOGUE: readonly CommandEntry[] = [
   },
   {
     group: CREW,
+    name: "demo",
+    summary: "all that matters in half a minute, on a scratch copy",
+    load: () => import("./demo.ts"),
+  },
+  {
+    group: CREW,
     name: "doctor",
     summary: "whether everything that is needed is there",
     load: () => import("./doctor.ts"),

@@ -10,7 +10,8 @@ import { programVersion } from "./program.ts";
 
 const HELP = `
 Start with:
-  bosun run --plan examples/survey.yaml      a plan of your own, with nothing installed
+  bosun demo                                 see it work, with nothing installed
+  bosun run --plan FILE                      a plan of your own
   bosun run "…" --manager CMD --worker CMD   your own agents
   bosun help all                             every command`;
 

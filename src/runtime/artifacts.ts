@@ -50,7 +50,7 @@ export async function keepArtifact(
   const { bytes, name } = read.value;
   const hex = createHash("sha256").update(bytes).digest("hex");
   const digest = `sha256:${hex}`;
-  if (reference.digest !== undefined && reference.digest.toLowerCase() !== digest) {
+  if (reference.digest !== undefined && reference.digest !== digest) {
     return wrong(uri, `its digest is ${digest}, not ${reference.digest}`);
   }
   if (reference.size_bytes !== undefined && reference.size_bytes !== bytes.length) {
@@ -132,9 +132,8 @@ function readBelow(uri: string, request: Request): Result<{ bytes: Buffer; name:
  * opened at once, which a link in the middle can lead astray; `doctor` names that.
  */
 function openBelow(root: string, path: string, root_flags: number): number | undefined {
-  const parts = path.split("/");
-  if (path.length > 1024 || path.includes("\0") || parts.some((part) => part === "" || part === "." || part === ".."))
-    return undefined;
+  const parts = path.split("/").filter((part) => part !== ".");
+  if (path.length > 1024 || path.includes("\0") || parts.some((part) => part === "" || part === "..")) return undefined;
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
   if (process.platform !== "linux")
     return attempt(() => openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));

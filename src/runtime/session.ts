@@ -324,7 +324,7 @@ export class Session<S> {
     const stamp = stampOf(turn);
     const { engine } = this.#parts;
     const draft = engine.mode.request(engine.state, stamp);
-    const payload = this.#turns.requestPayload(draft, admission, stamp);
+    const payload = this.#turns.requestPayload(draft, admission);
     const at = this.#parts.clock.now();
     this.submit({
       at,

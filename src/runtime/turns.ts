@@ -4,7 +4,13 @@ import type { Mode, TurnDraft, TurnStamp } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/failure.ts";
-import type { PayloadByType, ResolvedConfiguration, Usage } from "../protocol/payload.ts";
+import {
+  isNotice,
+  type PayloadByType,
+  type ResolvedConfiguration,
+  type TypedPayload,
+  type Usage,
+} from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import { inlineField, keepArtifact } from "./artifacts.ts";
@@ -102,7 +108,7 @@ export class Turns {
   }
 
   /** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
-  requestPayload(draft: TurnDraft, { turn, role }: Admission, stamp: TurnStamp): JsonObject {
+  requestPayload(draft: TurnDraft, { turn, role }: Admission): JsonObject {
     const { paths, workspace, config, engine } = this.#parts;
     const { turns } = this.#limits();
     const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
@@ -315,6 +321,8 @@ function aboutOf(stamp: TurnStamp): { subject?: string } {
 /** An agent in this process can answer with anything; one behind the wire was held to `expects` already. */
 function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Failure | undefined {
   if (!answer) return failure("no_answer", "The turn ended without an answer.");
+  if (isNotice(answer as TypedPayload))
+    return failure("no_answer", "The turn ended with a notice in the place of an answer.");
   if (expects.includes(answer.payload_type)) return undefined;
   return failure(
     "not_permitted",

@@ -158,7 +158,7 @@ describe("the scratch copy", () => {
 describe("the point of the kill", () => {
   afterEach(() => vi.useRealTimers());
 
-  it("comes when one ticket is done and another's worker really runs, and once", async () => {
+  it("comes when one ticket is done and another's worker has just begun, and once", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     const worker = spawn("sleep", ["60"], { stdio: "ignore" });
     const gone = new Promise((resolve) => worker.once("exit", resolve));
@@ -176,17 +176,21 @@ describe("the point of the kill", () => {
 
     point.record(work("t1"));
     expect(later(), "no ticket is done").toBe(0);
-    point.record(record("report", { status: "completed" }, { turn_id: "t1", ticket_id: "t1" }));
-    point.record(record("review", {}, moved("t1", "awaiting_review", "done")));
-    expect(later(), "its worker has answered").toBe(0);
+    point.record(record("review", {}, moved("t0", "awaiting_review", "done")));
+    expect(later(), "it began before").toBe(0);
     point.record(work("t2"));
     expect(later(), "no program has been started").toBe(0);
+    point.record(work("t3"));
+    point.record(record("report", { status: "completed" }, { turn_id: "t3", ticket_id: "t3" }));
+    stored.set("t3", { ...identity });
+    expect(later(), "its worker has answered").toBe(0);
     stored.set("t2", { pid: identity.pid, started: "another time" });
     expect(later(), "the pid is another program's").toBe(0);
     stored.set("t2", { ...identity });
     expect(later()).toBe(1);
-    point.record(work("t3"));
-    expect(later()).toBe(1);
+    point.record(work("t4"));
+    stored.set("t4", { ...identity });
+    expect(later(), "the blow is struck once").toBe(1);
     worker.kill("SIGKILL");
     await gone;
   });

@@ -132,7 +132,8 @@ describe("an artifact is refused", () => {
     mkdirSync(join(workspace, "directory"));
     mkdirSync(join(workspace, "x"));
     execFileSync("mkfifo", [join(workspace, "fifo")]);
-    linkSync(join(home, "secret"), join(workspace, "hard"));
+    writeFileSync(join(home, "linked"), SECRET);
+    linkSync(join(home, "linked"), join(workspace, "hard"));
     symlinkSync(join(home, "secret"), join(workspace, "link"));
     symlinkSync(home, join(workspace, "linked"));
     symlinkSync("/proc", join(workspace, "proc"));

@@ -22,8 +22,7 @@ import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 
-export const EXAMPLES = join(import.meta.dirname, "../../examples/agents");
-export const PROGRAMS = join(import.meta.dirname, "programs");
+const EXAMPLES = join(import.meta.dirname, "../../examples/agents");
 export const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([["schedule", scheduleMode as Mode<unknown>]]);
 
 /** Long enough for a busy machine; a run that waits for it is broken anyhow. */

@@ -11,7 +11,7 @@ import { verifySession } from "../../runtime/replay.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { loadModes } from "../modes.ts";
 import { answered, askPerson } from "./ask.ts";
-import { endedSince, lookAtWreck, nothingLostOrDoubled, type Wreck } from "./crash.ts";
+import { endedSince, lookAtWreck, nothingLostOrDoubled, REPORT_IT, type Wreck } from "./crash.ts";
 import type { CrewSession, Ran } from "./crew-session.ts";
 import type { AnsweredQuestion } from "./events.ts";
 import { readFindings } from "./findings.ts";
@@ -43,24 +43,20 @@ export async function conduct(stage: Stage, session: CrewSession): Promise<Resul
 async function workUntilKilled(stage: Stage, session: CrewSession): Promise<Result<Wreck, Failure>> {
   let killed: number | undefined;
   let point: KillPoint | undefined;
-  const listener = {
-    record: (sequence: number, record: UnsealedRecord) => {
-      // What is committed after the blow was struck is told with the rest of what the dead scheduler left.
-      if (killed !== undefined) return;
-      tell(stage, sequence, record);
-      point ??= watchForKillPoint(session.reader, () => {
-        killed = session.pid;
-        session.kill();
-      });
-      point.record(record);
-    },
+  const hear = (sequence: number, record: UnsealedRecord) => {
+    tell(stage, sequence, record);
+    point ??= watchForKillPoint(session.reader, () => {
+      killed = session.pid;
+      session.kill();
+    });
+    point.record(record);
   };
   try {
-    let ran = await session.begin(listener);
+    let ran = await session.begin(hear);
     while (ran.ok && ran.value.end.code === EXIT_PERSON_NEEDED) {
       const answers = await askAll(stage, ran.value);
-      if (answers.length === 0) break;
-      ran = await session.resume(answers, listener);
+      if (answers.length === 0 && !stage.interrupted.aborted) break;
+      ran = await session.resume(answers, hear);
     }
     if (!ran.ok) return ran;
     if (killed === undefined) return err(endedTooEarly(ran.value));
@@ -68,44 +64,36 @@ async function workUntilKilled(stage: Stage, session: CrewSession): Promise<Resu
     point?.over();
   }
   const wreck = await lookAtWreck(session.reader, session.session_id, killed);
-  session.catchUp({ record: (sequence, record) => tell(stage, sequence, record) });
+  session.catchUp((sequence, record) => tell(stage, sequence, record));
   stage.show({ type: "killed", ...wreck.told });
   return ok(wreck);
 }
 
 async function goOn(stage: Stage, session: CrewSession, wreck: Wreck): Promise<Result<void, Failure>> {
   let survivors = 0;
-  const ran = await session.resume([], {
-    record: (sequence, record) => {
-      if (record.payload_type === "session_recovered") {
-        const ended = endedSince(wreck);
-        survivors = wreck.processes.length - ended;
-        const repeated = Array.isArray(record.payload.turns) ? record.payload.turns.length : 0;
-        stage.show({ type: "resumed", pid: session.pid, ended, repeated, records: sequence - 1 });
-      }
-      tell(stage, sequence, record);
-    },
+  const ran = await session.resume([], (sequence, record) => {
+    if (record.payload_type === "session_recovered") {
+      const ended = endedSince(wreck);
+      survivors = wreck.processes.length - ended;
+      const repeated = Array.isArray(record.payload.turns) ? record.payload.turns.length : 0;
+      stage.show({ type: "resumed", pid: session.pid, ended, repeated, records: sequence - 1 });
+    }
+    tell(stage, sequence, record);
   });
   if (!ran.ok) return ran;
-  if (survivors > 0)
-    return err(
-      failure("verification_failed", `${survivors} programs of the dead scheduler still ran when the next one began.`),
-    );
+  const { session_id } = session;
+  if (survivors > 0) {
+    const what = `${survivors} programs of the dead scheduler still ran when the next one began.`;
+    return err(failure("verification_failed", what, { hint: REPORT_IT }));
+  }
   const { code, said } = ran.value.end;
   if (code !== EXIT_DONE) {
-    return err(
-      failure(
-        "environment",
-        `The session ${session.session_id} was taken up after the kill, and did not come to a good end (exit ${code}). ${said}`,
-        {
-          hint: `See why: bosun log ${session.session_id}`,
-        },
-      ),
-    );
+    const what = `The session ${session_id} went on after the kill, but came to no good end (exit code ${code}). ${said}`;
+    return err(failure("environment", what.trim(), { hint: `See why: bosun log ${session_id}` }));
   }
-  const whole = nothingLostOrDoubled(session.reader, session.session_id, wreck);
+  const whole = nothingLostOrDoubled(session.reader, session_id, wreck);
   if (!whole.ok) return whole;
-  stage.show({ type: "closed", session_id: session.session_id, ...whole.value });
+  stage.show({ type: "closed", session_id, ...whole.value });
   return ok(undefined);
 }
 
@@ -123,12 +111,8 @@ async function prove(stage: Stage, session: CrewSession): Promise<Result<Conduct
   const { ok: good, records, decisions, problems } = proof.value;
   if (!good) {
     const [problem] = problems;
-    return err(
-      failure(
-        "verification_failed",
-        `The log ${log} does not verify: record ${problem?.sequence ?? "?"}: ${problem?.what ?? "it is not whole"}`,
-      ),
-    );
+    const what = `record ${problem?.sequence ?? "?"}: ${problem?.what ?? "it is not whole"}`;
+    return err(failure("verification_failed", `The log ${log} does not verify: ${what}`, { hint: REPORT_IT }));
   }
   stage.show({ type: "verified", records, decisions });
   const tampered = await tamperAndVerify(copyLog(log, stage.scratch));
@@ -184,7 +168,7 @@ async function askAll(stage: Stage, { waiting }: Ran): Promise<AnsweredQuestion[
 
 function endedTooEarly({ end }: Ran): Failure {
   const how = end.code === null ? `by ${end.signal}` : `with exit code ${end.code}`;
-  return failure("environment", `The scheduler ended ${how} before the demo could kill it. ${end.said}`, {
+  return failure("environment", `The scheduler ended ${how} before the demo could kill it. ${end.said}`.trim(), {
     hint: `Run the plan by itself to see why: bosun run --plan ${shipped("examples", "survey.yaml")}`,
   });
 }

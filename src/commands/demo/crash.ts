@@ -6,6 +6,9 @@ import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Crash } from "./events.ts";
 
+/** What to do about a promise that was not kept. */
+export const REPORT_IT = "This is a bug of Bosun's. Please report it with the log folder of the session.";
+
 /** What was there when the scheduler died: to be held against what is there in the end. */
 export interface Wreck {
   readonly told: Crash;
@@ -95,7 +98,5 @@ function recordsOf(lines: Iterable<string>): UnsealedRecord[] {
 }
 
 function broken(what: string): Failure {
-  return failure("verification_failed", `After the scheduler was killed, ${what}.`, {
-    hint: "This is a bug of Bosun's. Please report it with the log folder of the session.",
-  });
+  return failure("verification_failed", `After the scheduler was killed, ${what}.`, { hint: REPORT_IT });
 }

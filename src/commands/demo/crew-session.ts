@@ -24,10 +24,8 @@ export interface Ran {
   readonly waiting: readonly Waiting[];
 }
 
-/** What a scheduler's output brings. */
-interface Listener {
-  readonly record: (sequence: number, record: UnsealedRecord) => void;
-}
+/** Is told each record once, in order. */
+type Hear = (sequence: number, record: UnsealedRecord) => void;
 
 /**
  * The demo's one session, carried by one `bosun` process after the other. The first says what it is called; from then on the
@@ -63,7 +61,7 @@ export class CrewSession {
   }
 
   /** Begins the session. A question that nobody is asked here gets its default. */
-  begin(listener: Listener): Promise<Result<Ran, Failure>> {
+  begin(hear: Hear): Promise<Result<Ran, Failure>> {
     const { scratch, ask } = this.#stage;
     const settings = join(scratch.folder, "settings.json");
     writeFileSync(settings, JSON.stringify({ max_workers: 2 }));
@@ -71,17 +69,17 @@ export class CrewSession {
     const work = ["--plan", shipped("examples", "survey.yaml"), "--cwd", scratch.work];
     return this.#run(
       ["run", ...crew, ...work, "--yes", "--foreground", "--unanswered", ask ? "stop" : "default"],
-      listener,
+      hear,
     );
   }
 
   /** Goes on with it, with answers by question id. */
   resume(
     answers: readonly { readonly question_id: string; readonly answer: string }[],
-    listener: Listener,
+    hear: Hear,
   ): Promise<Result<Ran, Failure>> {
     const given = answers.flatMap(({ question_id, answer }) => ["--answer", `${question_id}=${answer}`]);
-    return this.#run(["resume", this.#session_id, ...given], listener);
+    return this.#run(["resume", this.#session_id, ...given], hear);
   }
 
   /** SIGKILL, to the scheduler alone: its agents have groups of their own, and are left as they are. */
@@ -95,11 +93,11 @@ export class CrewSession {
   }
 
   /** Hears of the records that were committed and that a killed scheduler could no longer tell of. */
-  catchUp(listener: Listener): void {
+  catchUp(hear: Hear): void {
     let sequence = this.#heard;
     for (const line of this.reader.records(this.#session_id, sequence + 1)) {
       sequence += 1;
-      listener.record(sequence, JSON.parse(line) as UnsealedRecord);
+      hear(sequence, JSON.parse(line) as UnsealedRecord);
     }
     this.#heard = sequence;
   }
@@ -125,16 +123,18 @@ export class CrewSession {
     reader.close();
   }
 
-  async #run(words: readonly string[], listener: Listener): Promise<Result<Ran, Failure>> {
+  async #run(words: readonly string[], hear: Hear): Promise<Result<Ran, Failure>> {
+    const interrupted = err(failure("interrupted", "The demo was interrupted."));
+    if (this.#stage.interrupted.aborted) return interrupted;
     const waiting: Waiting[] = [];
     let opened: Failure | undefined;
     const started = await this.#start([...words, "--json", "--no-input"], (event) => {
       if (event.type === "hello") opened = this.#open(event.session_id as string);
       else if (event.type === "waiting") waiting.push(event as unknown as Waiting);
-      else if (event.type === "record" && Number(event.sequence) > this.#heard) {
+      else if (event.type === "record" && opened === undefined && Number(event.sequence) > this.#heard) {
         const { type: _, sequence, ...record } = event;
         this.#heard = Number(sequence);
-        listener.record(this.#heard, record as unknown as UnsealedRecord);
+        hear(this.#heard, record as unknown as UnsealedRecord);
       }
     });
     if (!started.ok) return started;
@@ -145,7 +145,7 @@ export class CrewSession {
     const end = await started.value.ended;
     this.#stage.interrupted.removeEventListener("abort", interrupt);
     this.#scheduler = undefined;
-    if (this.#stage.interrupted.aborted) return err(failure("interrupted", "The demo was interrupted."));
+    if (this.#stage.interrupted.aborted) return interrupted;
     if (opened) return err(opened);
     if (this.#reader === undefined) return err(failure("environment", `The scheduler could not begin: ${end.said}`));
     return ok({ end, waiting });

@@ -7,7 +7,10 @@ import type { StoreReader } from "../../store/store.ts";
 /** How often it is looked whether a worker's program runs, in ms: much less than any of them lives. */
 const LOOK_EVERY_MS = 5;
 
-/** The point at which the demo kills its scheduler: one ticket is done, and the worker of another is at work. */
+/**
+ * The point at which the demo kills its scheduler: one ticket is done, and the worker of another has just begun. One that began
+ * earlier may be about to end, and then nothing would be left to be taken care of.
+ */
 export interface KillPoint {
   record(record: UnsealedRecord): void;
   /** Looks no more. */
@@ -19,7 +22,7 @@ export function watchForKillPoint(reader: Pick<StoreReader, "value">, strike: ()
   let any_done = false;
   const at_work = new Set<string>();
   const look = (session_id: string) => {
-    if (!any_done || ![...at_work].some((turn_id) => runs(reader, session_id, turn_id))) return;
+    if (![...at_work].some((turn_id) => runs(reader, session_id, turn_id))) return;
     over();
     strike();
   };
@@ -31,7 +34,7 @@ export function watchForKillPoint(reader: Pick<StoreReader, "value">, strike: ()
       const { turn_id } = record;
       if (record.effects?.some(({ to }) => to === "done")) any_done = true;
       if (turn_id === undefined) return;
-      if (payload_type === "turn_request" && asksForWork(payload)) at_work.add(turn_id);
+      if (payload_type === "turn_request" && any_done && asksForWork(payload)) at_work.add(turn_id);
       else if (payload_type === "turn_failed" || (payload_type === "report" && payload.status !== "progress"))
         at_work.delete(turn_id);
     },

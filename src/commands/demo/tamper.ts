@@ -5,6 +5,7 @@ import { listFolder, recordName } from "../../log/reader.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { verifySession } from "../../runtime/replay.ts";
 import { loadModes } from "../modes.ts";
+import { REPORT_IT } from "./crash.ts";
 import type { Tampering } from "./events.ts";
 
 /** What is changed, by preference: a check that failed is made to look passed, else one that passed to have failed. */
@@ -26,12 +27,8 @@ export async function tamperAndVerify(copy: string): Promise<Result<Tampering, F
   const { sequence } = changed.value;
   if (proved.value.ok || problem?.sequence !== sequence || another !== undefined) {
     const named = proved.value.problems.map((one) => one.sequence ?? "the folder").join(", ") || "nothing";
-    return err(
-      failure(
-        "verification_failed",
-        `One byte of record ${sequence} was changed in a copy of the log, and the proof names ${named}.`,
-      ),
-    );
+    const what = `One byte of record ${sequence} was changed in a copy of the log, and the proof names ${named}.`;
+    return err(failure("verification_failed", what, { hint: REPORT_IT }));
   }
   return ok({ ...changed.value, found: problem.what });
 }

@@ -27,17 +27,17 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
   const settings: Settings = {
-    max_retries: config.max_retries ?? 2,
-    retry_backoff_ms: config.retry_backoff_ms ?? 1000,
-    max_review_rounds: config.max_review_rounds ?? 3,
-    check_rounds: config.check_rounds ?? 2,
-    max_clarification_rounds: config.max_clarification_rounds ?? 5,
-    max_escalations: config.max_escalations ?? 2,
-    dependency_notice_s: config.dependency_notice_s ?? 900,
-    plan_approval: config.plan_approval ?? "never",
+    max_retries: config.max_retries,
+    retry_backoff_ms: config.retry_backoff_ms,
+    max_review_rounds: config.max_review_rounds,
+    check_rounds: config.check_rounds,
+    max_clarification_rounds: config.max_clarification_rounds,
+    max_escalations: config.max_escalations,
+    dependency_notice_s: config.dependency_notice_s,
+    plan_approval: config.plan_approval,
     confirm: fact.payload.input?.confirm === true,
-    review: config.review ?? "manager",
-    proposal: config.proposal ?? "risk",
+    review: config.review,
+    proposal: config.proposal,
     checks: checks.flatMap((criterion, index): Place[] =>
       isExecutable(criterion) ? [[fact.sequence, `/config/checks/ticket/${index}`]] : [],
     ),

@@ -72,45 +72,25 @@ export function onInstructionProposal(draft: Draft, fact: Of<"instruction_propos
 
 export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked: MessageType): void {
   const { status, questions } = fact.payload;
+  const fitting = [asked === "instruction_proposal" ? "proposal" : "completed", "blocked", "error"];
+  if (!fitting.includes(status)) {
+    const message = `"${asked}" is answered by a report that says ${fitting.join(", ")}, not "${status}"`;
+    refuseAnswer(draft, ticket.id, failure("validation_failed", message, { details: { pointer: "/status" } }));
+    return;
+  }
   draft.patchTicket(ticket.id, { report: fact.sequence, failure: undefined });
   if (asked === "instruction_proposal") {
     if (status === "proposal" || (status === "blocked" && questions?.length)) draft.offer(ticket.id, "report");
-    else if (status === "error" || status === "blocked") refuseProposal(draft, ticket);
-    else
-      refuseAnswer(
-        draft,
-        ticket.id,
-        failure("validation_failed", `a proposal is answered by a report with status "proposal", not "${status}"`, {
-          details: { pointer: "/status" },
-        }),
-      );
-    return;
-  }
-  switch (status) {
-    case "completed":
-      draft.move(ticket.id, "report_completed");
-      judge(draft, ticket.id);
-      return;
-    case "blocked":
-      draft.move(ticket.id, "report_blocked", "needs_input");
-      if (questions?.length) draft.offer(ticket.id, "report");
-      else escalate(draft, ticket.id, "needs_input");
-      return;
-    case "error":
-      stopWork(draft, ticket.id, "agent_failed");
-      return;
-    case "proposal":
-    case "progress":
-      refuseAnswer(
-        draft,
-        ticket.id,
-        failure(
-          "validation_failed",
-          `an instruction is answered by a report that says completed, blocked or error, not "${status}"`,
-          { details: { pointer: "/status" } },
-        ),
-      );
-      return;
+    else refuseProposal(draft, ticket);
+  } else if (status === "completed") {
+    draft.move(ticket.id, "report_completed");
+    judge(draft, ticket.id);
+  } else if (status === "blocked") {
+    draft.move(ticket.id, "report_blocked", "needs_input");
+    if (questions?.length) draft.offer(ticket.id, "report");
+    else escalate(draft, ticket.id, "needs_input");
+  } else {
+    stopWork(draft, ticket.id, "agent_failed");
   }
 }
 
