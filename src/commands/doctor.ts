@@ -7,7 +7,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { safeLine } from "../ui/display.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
@@ -60,7 +60,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
   ];
   const missing = findings.filter((finding) => finding.state === "missing");
   const { out } = context.terminal;
-  if (options.json === true) out.line(JSON.stringify({ ok: missing.length === 0, findings }));
+  if (options.json === true) out.line(safeJson({ ok: missing.length === 0, findings }));
   else show(out, findings, missing.length);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }

@@ -3,7 +3,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { clipped } from "../ui/display.ts";
+import { clipped, safeJson } from "../ui/display.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import type { CommandContext, Run } from "./command.ts";
@@ -36,7 +36,7 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
       const entries = all.value.flatMap(({ row, waiting }) =>
         waiting.map((one) => ({ session_id: row.session_id, ...one })),
       );
-      context.terminal.out.line(JSON.stringify(entries));
+      context.terminal.out.line(safeJson(entries));
     } else {
       show(context, store, all.value);
     }

@@ -91,6 +91,7 @@ export class People<S> {
   async #askAll(): Promise<void> {
     const { session, context } = this.#parts;
     const release = context.terminal.out.hold();
+    context.terminal.err.bell();
     let left = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {
       this.#prompt = new AbortController();

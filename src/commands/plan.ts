@@ -3,6 +3,7 @@ import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { safeJson } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, Store } from "../store/store.ts";
@@ -120,7 +121,7 @@ function show(
   { json }: PlanOptions,
 ): number {
   if (json === true) {
-    out.line(JSON.stringify({ session_id, waits_for_approval: gate !== undefined, ...shown }));
+    out.line(safeJson({ session_id, waits_for_approval: gate !== undefined, ...shown }));
     return EXIT_DONE;
   }
   for (const line of planLines(shown, out)) out.line(line);

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadPlanFile } from "../config/plan-file.ts";
-import type { JsonObject } from "../lib/json.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Instruction, PayloadByType, PlanFile, Task } from "../protocol/payload.ts";
@@ -58,7 +58,18 @@ export async function exportablePlan(
     const record = place && recordAt(reader, row.session_id, place[0]);
     return record?.payload_type === "instruction" ? { ...task, instruction: planned(record.payload) } : task;
   });
-  return ok({ ...requirementOf(row), summary: plan.summary, tasks });
+  const recorded: PlanFile = { ...requirementOf(row), summary: plan.summary, tasks };
+  return ok(literally(recorded as unknown as Json) as unknown as PlanFile);
+}
+
+/** In a plan file `${…}` is filled in by the playbook manager; what was only text in the record must stay what it is. */
+function literally(value: Json): Json {
+  if (typeof value === "string") return value.replaceAll("${", "$${");
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return (value as Json[]).map(literally);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, inner === undefined ? inner : literally(inner)]),
+  );
 }
 
 /** What only belonged to the turn it was said in is left out. */

@@ -9,7 +9,7 @@ import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import { safeLine } from "../ui/display.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
 import { chooseAnySession } from "./choose.ts";
@@ -129,7 +129,7 @@ function list(out: Output, { folder, row }: LogSource, filter: Filter, json: boo
       continue;
     }
     if (filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
-    out.line(json ? JSON.stringify(record) : lineOf(sequence, record));
+    out.line(json ? safeJson(record) : lineOf(sequence, record));
   }
   if (!json) out.line(out.style("dim", `next    bosun replay ${row?.session_id ?? safeLine(folder)} --verify`));
   return ok(EXIT_DONE);

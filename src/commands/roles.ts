@@ -3,6 +3,7 @@ import { dialectOf } from "../config/role-defaults.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
+import { safeJson } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./command.ts";
@@ -27,7 +28,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   if (!roles.ok) return roles;
   const { out } = context.terminal;
   if (options.json === true) {
-    out.line(JSON.stringify({ roles: roles.value.map(withoutValues) }));
+    out.line(safeJson({ roles: roles.value.map(withoutValues) }));
     return ok(EXIT_DONE);
   }
   const rows = roles.value.map((role) => [

@@ -118,7 +118,7 @@ function newSessionId(): string {
 function notYet(options: RunOptions): Failure | undefined {
   if (options.detach === true) {
     return failure("usage", "--detach is not there yet: a session runs in the process that began it.", {
-      hint: "Leave it out, and use the shell's own means: nohup bosun run … &, tmux, or a service.",
+      hint: "Leave it out, and use the shell's own means: setsid bosun run … > run.log 2>&1 &, tmux, or a service.",
     });
   }
   if (options.base !== undefined) {

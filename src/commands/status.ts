@@ -5,7 +5,7 @@ import type { Failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { clipped, safeLine } from "../ui/display.ts";
+import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { ticketTable } from "../ui/ending.ts";
 import { tableLines } from "../ui/table.ts";
 import type { Output } from "../ui/terminal.ts";
@@ -42,8 +42,7 @@ async function status(
     if (row.value === undefined) return listSessions(store, context.terminal.out, options);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
-    if (options.json === true)
-      context.terminal.out.line(JSON.stringify(await statusObject(store, row.value, stored.value)));
+    if (options.json === true) context.terminal.out.line(safeJson(await statusObject(store, row.value, stored.value)));
     else showSession(context.terminal.out, store, row.value, stored.value);
     return ok(EXIT_DONE);
   } finally {
@@ -165,7 +164,7 @@ function listSessions(store: StoreReader, out: Output, { json }: StatusOptions):
         };
       },
     );
-    out.line(JSON.stringify(listed));
+    out.line(safeJson(listed));
     return ok(EXIT_DONE);
   }
   if (sessions.length === 0) {

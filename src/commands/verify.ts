@@ -10,7 +10,7 @@ import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { type Proof, verifySession } from "../runtime/replay.ts";
 import type { SessionRow } from "../store/store.ts";
-import { safeLine } from "../ui/display.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output, Terminal } from "../ui/terminal.ts";
 import { counted } from "../ui/words.ts";
 import { loadModes } from "./modes.ts";
@@ -34,7 +34,7 @@ export async function verify({ out }: Terminal, source: LogSource, json: boolean
   if (!proved.ok) return proved;
   const problems = [...proved.value.problems, ...reportProblems(source)];
   const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
-  if (json) out.line(JSON.stringify(proofObject(proof)));
+  if (json) out.line(safeJson(proofObject(proof)));
   else show(out, source, proof);
   return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
 }

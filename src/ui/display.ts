@@ -1,4 +1,9 @@
-import { stripVTControlCharacters } from "node:util";
+/**
+ * Whole escape sequences: those that end with a letter, those that carry a text, and the short ones. Each part stops at the next
+ * control character, so that text made to be slow takes no longer than its length; Node's own `stripVTControlCharacters` does.
+ */
+const SEQUENCES =
+  /(?:\u001B\[|\u009B)[0-?]*[ -/]*[@-~]|(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\p{Cc}]*(?:\u0007|\u001B\\|\u009C)|\u001B[ -/]*[0-OQ-WYZ\\`-~]/gu;
 
 /**
  * What must never reach a terminal as it is: control characters, and everything that is invisible or turns the reading direction
@@ -18,7 +23,9 @@ const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
  * itself goes through here, and through nothing else.
  */
 export function safeText(text: string): string {
-  return stripVTControlCharacters(text.toWellFormed())
+  return text
+    .toWellFormed()
+    .replace(SEQUENCES, "")
     .replaceAll("\r\n", "\n")
     .replaceAll("\t", "  ")
     .replace(PILED_MARKS, "$1")
@@ -45,10 +52,23 @@ export function clipped(text: string, width: number): string {
   return `${kept.trimEnd()}…`;
 }
 
+/**
+ * A value as one line of JSON that is the same to a program and harmless to a terminal: what `safeText` would write out stands as
+ * JSON's own escapes.
+ */
+export function safeJson(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    ).join(""),
+  );
+}
+
 /** How many terminal columns a line takes. */
 export function widthOf(line: string): number {
   let width = 0;
-  for (const character of stripVTControlCharacters(line)) {
+  for (const character of line.replace(SEQUENCES, "")) {
     if (!NO_WIDTH.test(character)) width += WIDE.test(character) ? 2 : 1;
   }
   return width;

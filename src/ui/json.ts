@@ -1,3 +1,4 @@
+import { safeJson } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import type { Ending, Reporter } from "./reporter.ts";
 
@@ -6,7 +7,7 @@ import type { Ending, Reporter } from "./reporter.ts";
  * Nothing else is ever on that stream.
  */
 export function jsonReporter(out: Output): Reporter {
-  const say = (value: object) => out.line(JSON.stringify(value));
+  const say = (value: object) => out.line(safeJson(value));
   return {
     begin: ({ session_id, version, requirement, workspace, resumed }) =>
       say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed }),

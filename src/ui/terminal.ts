@@ -16,6 +16,8 @@ export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 export interface Output {
   readonly stream: NodeJS.WriteStream;
   line(text?: string): void;
+  /** Rings, where there is a terminal that can. */
+  bell(): void;
   /** Keeps lines back while a person types at the same terminal; the returned function lets them out. */
   hold(): () => void;
   /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
@@ -50,6 +52,9 @@ function outputOn(stream: NodeJS.WriteStream): Output {
     line(text = "") {
       if (held) held.push(text);
       else if (!broken) stream.write(`${text}\n`);
+    },
+    bell() {
+      if (stream.isTTY) stream.write("\u0007");
     },
     hold() {
       if (stream.isTTY) held ??= [];

@@ -1,4 +1,4 @@
-import { clipped, safeLine, safeText } from "./display.ts";
+import { safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 
 /** Something a person must say before a session, or one ticket of it, can go on. */
@@ -21,7 +21,7 @@ export type Waiting =
 export function commandFor(session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
-      return `bosun answer ${session_id} ${waiting.question_id} ${answerFor(waiting)}`;
+      return `bosun answer ${session_id} ${quoted(safeLine(waiting.question_id))} ${answerFor(waiting)}`;
     case "approval":
       return waiting.about === "plan" ? `bosun plan ${session_id} --approve` : `bosun review ${session_id} --approve`;
     case "review":
@@ -33,7 +33,7 @@ export function commandFor(session_id: string, waiting: Waiting): string {
 export function sentenceFor(waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
-      return `${waiting.question_id}: ${safeLine(waiting.text)}`;
+      return `${safeLine(waiting.question_id)}: ${safeLine(waiting.text)}`;
     case "approval":
       return waiting.about === "plan" ? "The plan waits to be approved." : "The result waits to be accepted.";
     case "review":
@@ -54,11 +54,17 @@ export function showWaiting(output: Output, session_id: string, waiting: Waiting
   output.line(`      ${commandFor(session_id, waiting)}`);
 }
 
+/** The longest answer that is spelled out, in characters. */
+const LONGEST_EXAMPLE = 60;
+
+/** An answer to copy: only one that says exactly what it shows; else a place to write one. */
 function answerFor(question: Extract<Waiting, { kind: "question" }>): string {
-  const example = question.default ?? question.options[0];
-  return example === undefined ? '"…"' : quoted(clipped(example, 60));
+  const example = question.default ?? question.options[0] ?? "";
+  if (example === "" || example.length > LONGEST_EXAMPLE || safeLine(example) !== example) return '"…"';
+  return example.startsWith("-") ? `-- ${quoted(example)}` : quoted(example);
 }
 
+/** A word as a shell takes it: what an agent wrote must not become a command when a person copies the line. */
 function quoted(text: string): string {
   return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -20,6 +20,7 @@ export function paperTerminal(): Terminal & { readonly written: { out: string; e
       line: (text = "") => {
         written[name] += `${text}\n`;
       },
+      bell: () => {},
       hold: () => () => {},
       style: (_style, text) => text,
       width: 100,

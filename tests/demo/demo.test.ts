@@ -193,8 +193,9 @@ describe("an interrupted demo", () => {
     async () => {
       const at = place();
       const { child, done } = start(at, ["demo", repository(at), "--json"], at.base, (line) => {
-        const { type } = JSON.parse(line) as DemoEvent;
-        if (type === "plan") for (const signal of ["SIGTERM", "SIGINT"] as const) child.kill(signal);
+        const event = JSON.parse(line) as DemoEvent;
+        const works = event.type === "record" && event.payload_type === "instruction";
+        if (works) for (const signal of ["SIGTERM", "SIGINT"] as const) child.kill(signal);
       });
       expect([130, 143]).toContain((await done).code);
       expectNothingLeft(at);

@@ -12,6 +12,7 @@ import { topFindings } from "../../src/commands/demo/findings.ts";
 import { carefulGit } from "../../src/commands/demo/git.ts";
 import { watchForKillPoint } from "../../src/commands/demo/kill-point.ts";
 import { fillScratch, makeScratch, removeScratch } from "../../src/commands/demo/scratch.ts";
+import { schedulerEnvironment } from "../../src/commands/demo/scheduler.ts";
 import { wrapped } from "../../src/commands/demo/show.ts";
 import { findSource, type Source } from "../../src/commands/demo/source.ts";
 import type { Stage } from "../../src/commands/demo/stage.ts";
@@ -151,6 +152,20 @@ describe("the scratch copy", () => {
     expect(filled).toMatchObject({
       ok: false,
       error: { code: "usage", message: expect.stringContaining("too large") },
+    });
+  });
+});
+
+describe("the environment of the demo's schedulers", () => {
+  it("has nothing of the person's own set-up, and keeps temporary files in the scratch folder", () => {
+    const scratch = { folder: "/s", work: "/s/work/r", configuration: "/s/configuration", temporary: "/s/temporary" };
+    const own = { BOSUN_HOME: "/h", BOSUN_MAX_WORKERS: "9", GIT_DIR: "/g", XDG_CONFIG_HOME: "/c", TMPDIR: "/t" };
+    const environment = schedulerEnvironment({ ...own, PATH: "/bin", EMPTY: undefined, LANG: "C" }, scratch);
+    expect(environment).toEqual({
+      PATH: "/bin",
+      LANG: "C",
+      XDG_CONFIG_HOME: "/s/configuration",
+      TMPDIR: "/s/temporary",
     });
   });
 });

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clipped, safeLine, safeText, widthOf } from "../../src/ui/display.ts";
+import { clipped, safeJson, safeLine, safeText, widthOf } from "../../src/ui/display.ts";
 
 /** What hostile text tries, and what is shown of it. */
 const CORPUS: readonly (readonly [what: string, text: string, shown: string])[] = [
@@ -10,6 +10,8 @@ const CORPUS: readonly (readonly [what: string, text: string, shown: string])[] 
   ["a link", "\u001b]8;;http://evil\u0007text\u001b]8;;\u0007", "text"],
   ["the clipboard", "\u001b]52;c;ZXZpbA==\u0007x", "x"],
   ["a sequence by its one-byte form", "\u009b31mx", "x"],
+  ["resetting the terminal", "a\u001bcb\u001b(0c", "abc"],
+  ["a title that never ends", "\u001b]0;owned", "\\u{1b}]0;owned"],
   ["a lone escape", "a\u001b", "a\\u{1b}"],
   ["a bell", "a\u0007", "a\\u{7}"],
   ["going back over what was written", "good\u0008\u0008\u0008\u0008evil", "good\\u{8}\\u{8}\\u{8}\\u{8}evil"],
@@ -42,6 +44,22 @@ describe("text on a terminal", () => {
         expect(shown.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
       }),
     );
+  });
+
+  it("takes time in proportion to its length, however it is made", () => {
+    for (const piece of ["\u001b]0;", "\u001b[", "\u009d", "\u001b[1;", "\u0301", "\u001b"]) {
+      const began = performance.now();
+      safeText(piece.repeat(200_000));
+      expect(performance.now() - began).toBeLessThan(2_000);
+    }
+  });
+
+  it("is the same JSON to a program, and harmless to a terminal", () => {
+    const value = { "\u009bk": ["\u202e", "\u{e0041}", "\u007f", "\u2028", "plain ❤ é"] };
+    const line = safeJson(value);
+    expect(JSON.parse(line)).toEqual(value);
+    expect(line).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    expect(line).toContain("plain ❤ é");
   });
 
   it("stays on one line where one line is wanted", () => {
