@@ -160,7 +160,8 @@ async function requirementOf(
       }),
     );
   }
-  const own = plan?.plan.requirement;
+  // A plan says what is wanted; its own words for that, or what it is about.
+  const own = plan && (plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan.");
   if (words === undefined && file === undefined && own !== undefined) return readRequirement({ words: own });
   const named = file ?? words;
   if (named === "-" && terminal.input.isTTY) {

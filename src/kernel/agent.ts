@@ -14,7 +14,7 @@ export interface Agent {
   turn(request: TurnRequest, context: TurnContext): Promise<TurnResult>;
 }
 
-/** The whole request as it goes on the wire (WIRE.md, `turn_request`), and who it is for. */
+/** The whole request as it goes on the wire (SPEC.md, `turn_request`), and who it is for. An agent that hands `artifacts_dir` on makes it. */
 export interface TurnRequest {
   readonly session_id: string;
   /** When the request was recorded: its envelope's timestamp. */

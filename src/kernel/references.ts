@@ -47,7 +47,8 @@ export function resolve(value: Json, lookup: Lookup): Json | undefined {
   if (Array.isArray(object.$file)) return lookup.file(...(object.$file as [number, string]));
   if (Array.isArray(object.$first)) return firstOf(object.$first as Json[], lookup);
   const resolved: Record<string, Json | undefined> = {};
-  for (const [key, inner] of Object.entries(object)) {
+  for (const key of Object.keys(object)) {
+    const inner = object[key];
     const found = inner === undefined ? undefined : resolve(inner, lookup);
     if (found !== undefined) resolved[key] = found;
   }
@@ -76,6 +77,7 @@ function historyEntry(sequence: number, recorded: Recorded): Json {
 }
 
 function at(value: Json, pointer: string): Json | undefined {
+  if (pointer === "") return value;
   let current: Json | undefined = value;
   for (const part of pointer.split("/").slice(1)) {
     if (current === null || typeof current !== "object") return undefined;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { Answer } from "../kernel/agent.ts";
@@ -11,6 +11,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { MAX_DEPTH, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
+import { makeWorkDirectory } from "../agents/work-directory.ts";
 import type { SessionPaths } from "./paths.ts";
 
 /** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
@@ -56,7 +57,8 @@ export async function keepArtifact(
   if (reference.size_bytes !== undefined && reference.size_bytes !== bytes.length) {
     return wrong(uri, `it has ${bytes.length} bytes, not ${reference.size_bytes}`);
   }
-  mkdirSync(paths.artifacts, { recursive: true });
+  const made = makeWorkDirectory(paths.artifacts);
+  if (!made.ok) return made;
   const path = join(paths.artifacts, `${hex.slice(0, 16)}-${name}`);
   writeFileSync(`${path}.tmp`, bytes);
   renameSync(`${path}.tmp`, path);

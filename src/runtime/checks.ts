@@ -6,7 +6,8 @@ import type { Change } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
-import { makeWorkDirectory, type SessionPaths } from "./paths.ts";
+import { makeWorkDirectory } from "../agents/work-directory.ts";
+import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
 

@@ -34,6 +34,7 @@ export class Dispatcher {
   readonly #seats = new Map<string, { readonly seat: Seat; readonly reserve?: Seat }>();
   readonly #turns = new Map<string, LedgerTurn>();
   readonly #running = new Map<string, Running>();
+  readonly #slots = new Set<number>();
   readonly #runningBySubject = new Set<string>();
   readonly #parked = new Map<string, LedgerTurn>();
   readonly #takenByRole = new Map<string, number>();
@@ -93,6 +94,7 @@ export class Dispatcher {
     const running = this.#running.get(turn_id);
     if (running) {
       this.#running.delete(turn_id);
+      this.#slots.delete(running.slot);
       this.#queue.settle(turn_id, running.fence);
       if (!running.inReserved) this.#free(running.role);
       if (turn.subject !== undefined) this.#unpark(turn.subject);
@@ -155,9 +157,9 @@ export class Dispatcher {
   }
 
   #start(turn: LedgerTurn, role: Role, fence: number, inReserved: boolean): Admission {
-    const used = new Set([...this.#running.values()].map((running) => running.slot));
     let slot = 1;
-    while (used.has(slot)) slot += 1;
+    while (this.#slots.has(slot)) slot += 1;
+    this.#slots.add(slot);
     this.#running.set(turn.turn_id, { role, slot, fence, inReserved });
     if (turn.subject !== undefined) this.#runningBySubject.add(turn.subject);
     return { turn, role, slot, fence };

@@ -1,7 +1,4 @@
-import { lstatSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
 
 /** Where a session's things lie in its home. */
 export interface SessionPaths {
@@ -22,22 +19,4 @@ export function sessionPaths(home: string, session_id: string): SessionPaths {
     output: join(home, "logs", session_id, "output"),
     work: (subject) => join(folder, "work", subject ?? "_session"),
   };
-}
-
-/** Makes sure of a directory in which agents put files, whatever an agent has put in its place. `environment` if that cannot be done. */
-export function makeWorkDirectory(path: string): Result<void, Failure> {
-  try {
-    if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-      rmSync(path, { force: true });
-      mkdirSync(path, { recursive: true });
-    }
-    return ok(undefined);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    return err(
-      failure("environment", `The directory for artifacts cannot be made: ${reason}`, {
-        hint: `See what stands at ${path}, and move it away.`,
-      }),
-    );
-  }
 }

@@ -16,6 +16,7 @@ export class SessionRecords implements Lookup {
   readonly #kept = new Map<number, Recorded>();
   readonly #read: (sequence: number) => string | undefined;
   readonly #folder: string;
+  readonly #written = new Set<string>();
 
   constructor(read: (sequence: number) => string | undefined, folder: string) {
     this.#read = read;
@@ -53,6 +54,8 @@ export class SessionRecords implements Lookup {
   file(sequence: number, pointer: string): string {
     const payload_type = this.record(sequence).payload_type;
     const path = join(this.#folder, `${String(sequence).padStart(6, "0")}-${payload_type}.json`);
+    if (this.#written.has(path)) return path;
+    this.#written.add(path);
     if (existsSync(path)) return path;
     mkdirSync(this.#folder, { recursive: true });
     writeFileSync(`${path}.tmp`, `${canonicalJson(resolve({ $from: [sequence, pointer] }, this) ?? null)}\n`);

@@ -307,8 +307,9 @@ export class Session<S> {
   #admit(): void {
     const { figures } = this.ledger;
     if (!this.#begun || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
+    const now = this.#parts.clock.now();
     for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
-      const limit = this.#turns.limitReached();
+      const limit = this.#turns.limitReached(now);
       if (limit) {
         this.#dispatcher.end(admission.turn.turn_id);
         this.#dispatcher.offer(admission.turn);

@@ -17,7 +17,7 @@ import { inlineField, keepArtifact } from "./artifacts.ts";
 import type { Bus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
-import { makeWorkDirectory, type SessionPaths } from "./paths.ts";
+import type { SessionPaths } from "./paths.ts";
 import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
@@ -84,7 +84,7 @@ export class Turns {
   }
 
   /** The limit that forbids another turn now, if there is one. */
-  limitReached(): { readonly message: string; readonly details: JsonObject } | undefined {
+  limitReached(now: Instant): { readonly message: string; readonly details: JsonObject } | undefined {
     const { figures } = this.#parts.engine.ledger;
     const { turns, wall_s } = this.#limits();
     if (turns !== undefined && figures.turns >= turns) {
@@ -93,7 +93,7 @@ export class Turns {
         details: { limit: "turns", used: figures.turns, max: turns },
       };
     }
-    const elapsed_s = (milliseconds(this.#parts.clock.now()) - milliseconds(this.#parts.opened_at)) / 1000;
+    const elapsed_s = (milliseconds(now) - milliseconds(this.#parts.opened_at)) / 1000;
     if (wall_s !== undefined && elapsed_s >= wall_s) {
       return {
         message: `the limit of ${wall_s} s is reached`,
@@ -151,7 +151,6 @@ export class Turns {
     const payload = resolve(recorded, records) as unknown as PayloadByType["turn_request"];
     const said = new Sequence();
     let process = false;
-    const made = makeWorkDirectory(payload.artifacts_dir);
     const request: TurnRequest = {
       session_id,
       at,
@@ -163,8 +162,7 @@ export class Turns {
       slot,
       output_directory: paths.output,
     };
-    const agent = made.ok ? agentFor(role) : unable(made.error);
-    const result = await agent.turn(request, {
+    const result = await agentFor(role).turn(request, {
       signal,
       started: async (identity) => {
         process = true;
@@ -294,11 +292,6 @@ export class Turns {
   #refused(turn: TurnStamp, payload: JsonObject): void {
     this.#door.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
   }
-}
-
-/** Takes the turn in the place of an agent that cannot be given one. */
-function unable(why: Failure): Agent {
-  return { turn: async () => ({ failure: why, refused: [] }) };
 }
 
 /** Runs what it is given one after the other. */

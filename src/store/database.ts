@@ -26,6 +26,8 @@ export function openForWriting(home: string): Result<Database, Failure> {
     return prepared(new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
       database.pragma("journal_mode = WAL");
       database.pragma("synchronous = FULL");
+      // KiB, negative: state is updated here and there, and the default of 2 MiB holds few of its pages.
+      database.pragma("cache_size = -16384");
       database.pragma("foreign_keys = ON");
     });
   });

@@ -59,7 +59,14 @@ function queriesOn(database: Database) {
 function readerOn(home: string, database: Database, queries: Queries): StoreReader {
   const { sessions, records, state, inbox, artifacts } = queries;
   // No session has the key 0, so whatever is asked of an unknown one is empty.
-  const keyOf = (session_id: string): number => sessions.key(session_id) ?? 0;
+  const keys = new Map<string, number>();
+  const keyOf = (session_id: string): number => {
+    const known = keys.get(session_id);
+    if (known !== undefined) return known;
+    const key = sessions.key(session_id) ?? 0;
+    if (key !== 0) keys.set(session_id, key);
+    return key;
+  };
   return {
     async load(session_id) {
       return guarded<StoredSession>(database.name, () => {

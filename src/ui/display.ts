@@ -1,9 +1,18 @@
+const ESC = "\u001B";
+const BELL = "\u0007";
+
 /**
  * Whole escape sequences: those that end with a letter, those that carry a text, and the short ones. Each part stops at the next
  * control character, so that text made to be slow takes no longer than its length; Node's own `stripVTControlCharacters` does.
  */
-const SEQUENCES =
-  /(?:\u001B\[|\u009B)[0-?]*[ -/]*[@-~]|(?:\u001B[\]PX^_]|[\u0090\u0098\u009D-\u009F])[^\p{Cc}]*(?:\u0007|\u001B\\|\u009C)|\u001B[ -/]*[0-OQ-WYZ\\`-~]/gu;
+const SEQUENCES = new RegExp(
+  [
+    `(?:${ESC}\\[|\\u009B)[0-?]*[ -/]*[@-~]`,
+    `(?:${ESC}[\\]PX^_]|[\\u0090\\u0098\\u009D-\\u009F])[^\\p{Cc}]*(?:${BELL}|${ESC}\\\\|\\u009C)`,
+    `${ESC}[ -/]*[0-OQ-WYZ\\\\\\x60-~]`,
+  ].join("|"),
+  "gu",
+);
 
 /**
  * What must never reach a terminal as it is: control characters, and everything that is invisible or turns the reading direction

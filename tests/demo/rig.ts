@@ -6,7 +6,7 @@ import { dirname, join, resolve } from "node:path";
 import type { DemoEvent } from "../../src/commands/demo/events.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-const PROGRAM = join(import.meta.dirname, "program.ts");
+const PROGRAM = join(ROOT, "src/cli.ts");
 
 /** A place for one test: a home, folders for temporary files, and a person's own set-up that must have no part in the demo. */
 export interface Place {

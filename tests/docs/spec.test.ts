@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
@@ -253,6 +253,7 @@ function agent() {
     const [expected, answer] = scripts[request.role.type as "manager" | "worker"].shift() ?? [];
     if (!answer || expected !== message.payload_type) throw new Error(`${message.payload_type} is not in the script`);
     if ("payload" in answer && answer.payload["outputs"] !== undefined) {
+      mkdirSync(artifacts_dir, { recursive: true });
       writeFileSync(join(artifacts_dir, "a.txt"), "a\n");
       context.emit({ kind: "envelope", payload_type: "artifact_ref", payload: { label: "a", uri: "a.txt" } });
     }

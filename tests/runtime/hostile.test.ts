@@ -30,6 +30,18 @@ describe("a hostile worker", () => {
     expect(statSync(join(rig.home, "sessions", session.session_id, "work", "a")).isDirectory()).toBe(true);
   });
 
+  it("that puts a file where kept artifacts go takes nothing down, and its artifact is kept all the same", async () => {
+    const rig = newRig();
+    const script = `cd "$BOSUN_ARTIFACTS_DIR"; : >../../artifacts; echo made >made.txt
+say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
+    const session = await begin(rig, {
+      roles: roles(script),
+      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(rig.store.artifacts(session.session_id)).toMatchObject([{ label: "made", size_bytes: 5 }]);
+  });
+
   it.each([0, 1, 2, 3])(
     "whose broken line is cut in the middle of a character (%i) is quoted, and takes nothing down",
     async (shift) => {

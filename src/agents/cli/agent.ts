@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { Launcher } from "../launcher.ts";
+import { makeWorkDirectory } from "../work-directory.ts";
 import { ConsoleLog } from "./console-log.ts";
 import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";
 import { agentEnvironment } from "./environment.ts";
@@ -41,6 +42,8 @@ async function takeTurn(
   context: TurnContext,
 ): Promise<TurnResult> {
   if (context.signal.aborted) return cancelledTurn(request);
+  const made = makeWorkDirectory(request.payload.artifacts_dir);
+  if (!made.ok) return { failure: made.error, refused: [] };
   const launched = await launcher.launch({
     command: request.role.cli_command ?? [],
     directory: request.payload.workspace,

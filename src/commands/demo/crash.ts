@@ -1,5 +1,6 @@
 import { findProcess } from "../../agents/processes.ts";
 import type { ProcessIdentity } from "../../kernel/agent.ts";
+import type { LedgerChecks, LedgerTurn } from "../../kernel/ledger.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
@@ -17,31 +18,32 @@ export interface Wreck {
   readonly lines: readonly string[];
 }
 
-/** The programs of agents that the session knows of and that still run. */
-export async function livingAgents(
-  reader: StoreReader,
-  session_id: string,
-): Promise<{ turn_id: string; identity: ProcessIdentity }[]> {
+/** A program that a session has started and that still runs; `id` is that of its turn or of its check. */
+interface Living {
+  readonly id: string;
+  readonly identity: ProcessIdentity;
+}
+
+/** The programs that the session knows of and that still run. */
+export async function livingPrograms(reader: StoreReader, session_id: string): Promise<Living[]> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return [];
   return [...stored.value.rows("process")]
-    .map(({ id, value }) => ({ turn_id: id, identity: value as unknown as ProcessIdentity }))
+    .map(({ id, value }) => ({ id, identity: value as unknown as ProcessIdentity }))
     .filter(({ identity }) => findProcess(identity) === "alive");
 }
 
 /** Looks at what a killed scheduler left. */
 export async function lookAtWreck(reader: StoreReader, session_id: string, pid: number): Promise<Wreck> {
-  const living = await livingAgents(reader, session_id);
+  const living = await livingPrograms(reader, session_id);
   const lines = [...reader.records(session_id, 1)];
-  const records = recordsOf(lines);
-  const left = living.map(({ turn_id, identity }) => {
-    const asked = records.findLast(
-      (record) => record.payload_type === "turn_request" && record.record.turn_id === turn_id,
-    );
-    return { role_id: asked?.target ?? "?", ticket_id: asked?.record.ticket_id ?? null, pid: identity.pid };
+  const left = living.map(({ id, identity }) => {
+    const turn = reader.value(session_id, "turn", id) as LedgerTurn | undefined;
+    const check = reader.value(session_id, "check", id) as LedgerChecks | undefined;
+    return { who: turn?.role_id ?? "a check", ticket_id: (turn ?? check)?.subject ?? null, pid: identity.pid };
   });
   return {
-    told: { pid, records: lines.length, done: finished(records), left },
+    told: { pid, records: lines.length, done: finished(recordsOf(lines)), left },
     processes: living.map(({ identity }) => identity),
     lines,
   };

@@ -9,7 +9,7 @@ import type { UnsealedRecord } from "../../protocol/record.ts";
 import { openReader } from "../../store/sqlite-store.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Waiting } from "../../ui/waiting.ts";
-import { livingAgents } from "./crash.ts";
+import { livingPrograms } from "./crash.ts";
 import { type Scheduler, type SchedulerEnd, schedulerEnvironment, startScheduler } from "./scheduler.ts";
 import type { Stage } from "./stage.ts";
 
@@ -107,7 +107,7 @@ export class CrewSession {
     await this.#stop();
     const reader = this.#reader;
     if (reader === undefined) return;
-    const living = await livingAgents(reader, this.#session_id);
+    const living = await livingPrograms(reader, this.#session_id);
     await endLeftovers(
       living.map(({ identity }) => identity),
       AGENT_GRACE_MS,

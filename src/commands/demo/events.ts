@@ -50,8 +50,8 @@ export interface Crash {
   /** How many records were committed. */
   readonly records: number;
   readonly done: readonly string[];
-  /** Agents whose turns were open, and whose programs outlived the scheduler. */
-  readonly left: readonly { readonly role_id: string; readonly ticket_id: string | null; readonly pid: number }[];
+  /** Programs that outlived it, each by the role whose turn was open, or as a check of the scheduler's own. */
+  readonly left: readonly { readonly who: string; readonly ticket_id: string | null; readonly pid: number }[];
 }
 
 /** What the next scheduler made of it. */

@@ -210,13 +210,13 @@ function planRows(tasks: readonly PlannedTask[]): [string, string][] {
 }
 
 function crashRows({ pid, records, done, left }: Crash): [string, string][] {
-  const agents = left.map(
-    ({ role_id, ticket_id, pid: agent }) => `${role_id} on ${ticket_id ?? "the plan"} (pid ${agent})`,
+  const programs = left.map(
+    ({ who, ticket_id, pid: program }) => `${who} on ${ticket_id ?? "the plan"} (pid ${program})`,
   );
   return [
     ["killed", `pid ${pid}, after ${counted(records, "record")}`],
     ["done so far", done.join(", ")],
-    ["left alone", agents.length === 0 ? "no agent" : agents.join(", ")],
+    ["left alone", programs.length === 0 ? "no program" : programs.join(", ")],
   ];
 }
 

@@ -283,6 +283,13 @@ export class Draft {
 
 function merge<T extends object>(value: T, patch: object): T {
   const next = { ...value, ...patch } as Record<string, unknown>;
-  for (const key of Object.keys(patch)) if (next[key] === undefined) delete next[key];
+  for (const key in patch) if (next[key] === undefined) return withoutUndefined(next) as unknown as T;
   return next as unknown as T;
+}
+
+/** Copied and not deleted from: an object that lost a member costs several times the memory and the time. */
+function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const next: Record<string, unknown> = {};
+  for (const key in value) if (value[key] !== undefined) next[key] = value[key];
+  return next;
 }
