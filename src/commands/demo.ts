@@ -92,10 +92,9 @@ async function demo(
     signals.restore();
   }
   if (!conducted.ok) {
-    const interrupted = signals.exitCode();
-    const exit_code = interrupted ?? EXIT_CODE_OF[conducted.error.code];
+    const exit_code = signals.exitCode() ?? EXIT_CODE_OF[conducted.error.code];
     show({ type: "failed", exit_code, error: conducted.error });
-    if (interrupted === undefined) return conducted;
+    if (!interruption.signal.aborted) return conducted;
     const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
     context.terminal.err.line(`Interrupted: nothing runs any more.${record} To see it whole: bosun demo`);
     return ok(exit_code);

@@ -143,7 +143,7 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
 }
 
 /** What an agent says on the way does not end its turn. */
-export function endsTurn(fact: Fact): boolean {
+function endsTurn(fact: Fact): boolean {
   return fact.turn !== undefined && fact.payload_type !== "turn_request" && !isNotice(fact);
 }
 

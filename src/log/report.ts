@@ -19,7 +19,7 @@ function replace(path: string, text: string): void {
 }
 
 /** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
-export function reportMarkdown(report: Report): string {
+function reportMarkdown(report: Report): string {
   const lines = [
     `# ${oneLine(report.requirement) || report.session_id}`,
     "",

@@ -80,7 +80,7 @@ function beginReplay(
 }
 
 /** A session lived again from its records, each decision held against what was recorded. */
-export class Replay {
+class Replay {
   readonly engine: Engine<unknown>;
   readonly #opened: LogRecord;
   readonly #records: SessionRecords;
@@ -182,7 +182,7 @@ export class Replay {
 }
 
 /** A record as the fact it was. */
-export function factOf(sequence: number, record: LogRecord): Fact {
+function factOf(sequence: number, record: LogRecord): Fact {
   const { received_at, turn_id, ticket_id, attempt, run, usage } = record.record;
   const subject = ticket_id === undefined ? {} : { subject: ticket_id };
   const turn: TurnStamp | undefined =

@@ -237,6 +237,7 @@ describe("a plan that brings its tasks as a file", () => {
   const planned = (bytes: string | Buffer) =>
     crew([], {
       requirement: ({ payload }) => {
+        mkdirSync(payload.artifacts_dir, { recursive: true });
         writeFileSync(join(payload.artifacts_dir, "tasks.json"), bytes);
         return { payload_type: "plan", payload: { summary: "Big", tasks_ref: { label: "tasks", uri: "tasks.json" } } };
       },

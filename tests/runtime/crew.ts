@@ -14,7 +14,7 @@ export function criterion(...command: string[]): JsonObject {
   return { text: command.join(" "), command };
 }
 
-export function plan(...tasks: readonly JsonObject[]): Answer {
+function plan(...tasks: readonly JsonObject[]): Answer {
   return { payload_type: "plan", payload: { summary: "The plan", tasks } };
 }
 

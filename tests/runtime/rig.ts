@@ -43,7 +43,7 @@ export function cli(settings: Partial<CliSettings> = {}): Agent {
   });
 }
 
-export function configuration(more: Partial<ResolvedConfiguration> = {}): ResolvedConfiguration {
+function configuration(more: Partial<ResolvedConfiguration> = {}): ResolvedConfiguration {
   const base = { ...CONFIGURATION_DEFAULTS, plan_approval: "never", retry_backoff_ms: 1, kill_grace_s: 1 };
   return { ...base, workspace: "", ...more } as ResolvedConfiguration;
 }
@@ -77,13 +77,13 @@ export function newRig(): Rig {
 }
 
 /** The store as another process would open it; the one before is closed. */
-export function reopen(rig: Rig): void {
+function reopen(rig: Rig): void {
   shut(rig);
   rig.store = value(openStore(rig.home));
   stores.add(rig.store);
 }
 
-export function shut(rig: Rig): void {
+function shut(rig: Rig): void {
   if (stores.delete(rig.store)) rig.store.close();
 }
 
@@ -166,7 +166,7 @@ export async function begin(rig: Rig, choices: Choices = {}): Promise<Session<Sc
   return value(await tryBegin(rig, choices));
 }
 
-export function tryBegin(rig: Rig, choices: Choices): Promise<Result<Session<ScheduleState>, Failure>> {
+function tryBegin(rig: Rig, choices: Choices): Promise<Result<Session<ScheduleState>, Failure>> {
   return createSession(surroundings(rig, choices), scheduleMode, {
     session_id: choices.session_id ?? sessionId(),
     requirement: "Do the thing",
@@ -249,7 +249,7 @@ export function reportOf(rig: Rig, session_id: string): JsonObject {
   return JSON.parse(readFileSync(join(rig.home, "sessions", session_id, "final_report.json"), "utf8")) as JsonObject;
 }
 
-export function proofOf(rig: Rig, session_id: string): Proof {
+function proofOf(rig: Rig, session_id: string): Proof {
   return value(verifySession(logFolder(rig, session_id), MODES));
 }
 

@@ -158,8 +158,8 @@ async function askAll(stage: Stage, { waiting }: Ran): Promise<AnsweredQuestion[
   const answers: AnsweredQuestion[] = [];
   stage.show({ type: "questions", count: questions.length });
   for (const [index, question] of questions.entries()) {
-    if (stage.interrupted.aborted) break;
     const answer = await askPerson(stage, question, { number: index + 1, of: questions.length });
+    if (stage.interrupted.aborted) break;
     stage.show({ type: "question", ...answer });
     answers.push(answer);
   }

@@ -151,7 +151,7 @@ describe("a report that does not answer an instruction", () => {
         payload_type: "report",
         code: "validation_failed",
         pointer: "/status",
-        message: '\"instruction\" is answered by a report that says completed, blocked, error, not \"proposal\"',
+        message: '"instruction" is answered by a report that says completed, blocked, error, not "proposal"',
       },
     ]);
     expect(scene.last.envelopes).toMatchObject([
