@@ -3,9 +3,10 @@ import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { Json } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
-import { listFolder, readFolder } from "../log/reader.ts";
+import { type Listing, listFolder, readFolder } from "../log/reader.ts";
 import type { Problem } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { type Proof, verifySession } from "../runtime/replay.ts";
@@ -53,10 +54,27 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
   if (!listing.ok) return [];
   const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
   for (const { sequence, bytes } of readFolder(folder, { files: reports, foreign: [] })) {
-    if (bytes !== null && same(readFileSync(file, "utf8"), bytes.toString("utf8"))) return [];
-    return [{ sequence, what: `The report ${file} is not the one in this record.` }];
+    const report = readFileSync(file, "utf8");
+    if (bytes === null || !same(report, bytes.toString("utf8"))) {
+      return [{ sequence, what: `The report ${file} is not the one in this record.` }];
+    }
+    return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
   return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];
+}
+
+/** The report names the record before it: so it holds the log to its end, whatever became of the database. */
+function headProblems(
+  folder: string,
+  listing: Listing,
+  { records, head }: PayloadByType["final_report"]["log"],
+): Problem[] {
+  const files = listing.files.filter((record) => record.sequence === records);
+  const [before] = readFolder(folder, { files, foreign: [] });
+  const hash = before?.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
+  return hash === head
+    ? []
+    : [{ sequence: records, what: `The final report says that this record's hash is ${head}.` }];
 }
 
 function same(report: string, record: string): boolean {

@@ -8,9 +8,6 @@ import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./pay
 import { quote, type Refusal, refusal, refusalOf } from "./refusal.ts";
 import { instant, parseInstant } from "./timestamp.ts";
 
-/** The version of the wire that this program speaks. */
-export const WIRE_VERSION = "1.0";
-
 /** An envelope whose header was checked and whose payload was not. */
 export type Header = Omit<DocumentByName["envelope"], "payload_type"> & { readonly payload_type: PayloadType };
 

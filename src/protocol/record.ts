@@ -2,6 +2,9 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Usage } from "./payload.ts";
 import type { Instant } from "./timestamp.ts";
 
+/** The `version` of every envelope that this program writes. */
+export const WIRE_VERSION = "1.0";
+
 /** How a recorded envelope was taken: it moved the mode, came too late, repeated another, or was refused. */
 export type Disposition = "applied" | "late" | "duplicate" | "refused";
 

@@ -1,7 +1,14 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType, Usage } from "./payload.ts";
-import { WIRE_VERSION } from "./envelope.ts";
-import type { Actor, Disposition, Exit, RecordedEffect, RecordMeta, UnsealedRecord } from "./record.ts";
+import {
+  type Actor,
+  type Disposition,
+  type Exit,
+  type RecordedEffect,
+  type RecordMeta,
+  type UnsealedRecord,
+  WIRE_VERSION,
+} from "./record.ts";
 import type { Instant } from "./timestamp.ts";
 
 /** Everything that the scheduler knows of an envelope when it records it. On the wire a subject is called `ticket_id`. */

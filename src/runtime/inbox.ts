@@ -1,5 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
-import { isPayloadType } from "../protocol/payload.ts";
+import type { PayloadType } from "../protocol/payload.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { FactInput } from "./facts.ts";
@@ -48,9 +48,10 @@ export class InboxWatch {
     for (const row of this.#store.inbox.pending(this.#session_id)) {
       if (row.id <= this.#last) continue;
       this.#last = row.id;
-      const { payload_type, payload } = row.body as { payload_type?: string; payload?: JsonObject };
-      if (payload_type === undefined || !isPayloadType(payload_type) || payload === undefined) continue;
-      this.#submit({ source: "user", payload_type, payload, actor: row.actor, taken: row.id });
+      // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
+      const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
+      const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
+      this.#submit({ ...word, source: "user", actor: row.actor, taken: row.id });
     }
   }
 }

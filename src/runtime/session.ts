@@ -67,7 +67,7 @@ export class Session<S> {
   #flushing = false;
   #scheduled = false;
   /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
-  #begun = false;
+  #begun: Instant | undefined;
   #over = false;
   /** How the session will be left, from the moment that is settled. */
   #leaving: SessionEnd | undefined;
@@ -116,7 +116,7 @@ export class Session<S> {
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
     if (this.#over) return this.#ended.promise;
-    this.#begun = true;
+    this.#begun = this.#parts.clock.now();
     this.#inbox.start();
     for (const checks of this.ledger.checks.values()) this.#checks.start(checks);
     this.#timers.arm();
@@ -309,7 +309,7 @@ export class Session<S> {
     if (!this.#begun || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
     const now = this.#parts.clock.now();
     for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
-      const limit = this.#turns.limitReached(now);
+      const limit = this.#turns.limitReached(now, this.#begun);
       if (limit) {
         this.#dispatcher.end(admission.turn.turn_id);
         this.#dispatcher.offer(admission.turn);

@@ -31,7 +31,6 @@ export interface TurnsParts {
   readonly paths: SessionPaths;
   readonly config: ResolvedConfiguration;
   readonly workspace: string;
-  readonly opened_at: Instant;
   readonly agentFor: (role: Role) => Agent;
 }
 
@@ -83,8 +82,8 @@ export class Turns {
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
   }
 
-  /** The limit that forbids another turn now, if there is one. */
-  limitReached(now: Instant): { readonly message: string; readonly details: JsonObject } | undefined {
+  /** The limit that forbids another turn now, if there is one. Wall time counts from when the scheduler began its present run. */
+  limitReached(now: Instant, begun: Instant): { readonly message: string; readonly details: JsonObject } | undefined {
     const { figures } = this.#parts.engine.ledger;
     const { turns, wall_s } = this.#limits();
     if (turns !== undefined && figures.turns >= turns) {
@@ -93,7 +92,7 @@ export class Turns {
         details: { limit: "turns", used: figures.turns, max: turns },
       };
     }
-    const elapsed_s = (milliseconds(now) - milliseconds(this.#parts.opened_at)) / 1000;
+    const elapsed_s = (milliseconds(now) - milliseconds(begun)) / 1000;
     if (wall_s !== undefined && elapsed_s >= wall_s) {
       return {
         message: `the limit of ${wall_s} s is reached`,

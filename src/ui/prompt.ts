@@ -21,7 +21,7 @@ export function promptLine({ input, err }: Terminal, label: string, signal: Abor
   return new Promise<Typed>((resolve) => {
     const take = () => lines.close();
     signal.addEventListener("abort", take);
-    lines.on("SIGINT", () => process.emit("SIGINT"));
+    lines.on("SIGINT", () => process.emit("SIGINT", "SIGINT"));
     lines.on("close", () => {
       signal.removeEventListener("abort", take);
       resolve({ kind: "left" });

@@ -11,7 +11,7 @@ export interface Left {
 }
 
 /** A terminal that nobody sits at, and what was written to it. */
-export function paperTerminal(): Terminal & { readonly written: { out: string; err: string } } {
+function paperTerminal(): Terminal & { readonly written: { out: string; err: string } } {
   const written = { out: "", err: "" };
   const paper = (name: "out" | "err"): Output => {
     const stream = new PassThrough() as unknown as NodeJS.WriteStream;

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
+import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { built } from "../built.ts";
 
 const sockets: string[] = [];
 
@@ -25,7 +26,7 @@ function open(here: Rig, args: readonly string[], env: Record<string, string> = 
   const socket = `bosun-${process.pid}-${sockets.length}-${performance.now().toFixed(0)}`;
   sockets.push(socket);
   const left = join(here.workspace, "exit-code");
-  const words = [process.execPath, join(ROOT, "src", "cli.ts"), "--home", here.home, ...args].map(
+  const words = [process.execPath, built("cli.js"), "--home", here.home, ...args].map(
     (word) => `'${word.replaceAll("'", `'\\''`)}'`,
   );
   const tmux = (...more: string[]) =>

@@ -2,8 +2,11 @@ import { spawn } from "node:child_process";
 import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { GENESIS, seal } from "../../src/log/chain.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, foreignCrew, type Rig, rig, ROOT, tinyPlan } from "./rig.ts";
+import { ASKING, foreignCrew, type Rig, rig, tinyPlan } from "./rig.ts";
+import { built } from "../built.ts";
 
 const TWO = tinyPlan([
   {
@@ -79,7 +82,7 @@ describe("what programs read", () => {
   it("stays in order when its reader leaves early", async () => {
     const here = rig();
     const plan = here.write("plan.json", TWO);
-    const command = `"${process.execPath}" "${join(ROOT, "src", "cli.ts")}" --home "${here.home}" run --plan "${plan}" --json | head -n 1; exit \${PIPESTATUS[0]}`;
+    const command = `"${process.execPath}" "${built("cli.js")}" --home "${here.home}" run --plan "${plan}" --json | head -n 1; exit \${PIPESTATUS[0]}`;
     const shell = spawn("bash", ["-c", command], {
       cwd: here.workspace,
       env: { ...here.environment },
@@ -242,6 +245,28 @@ describe("bosun replay", () => {
     // Going on with a closed session writes what is missing, and nothing else.
     expect((await typed(here, ["resume", session_id])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("holds a log that was forged as a whole against the report and the database", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const log = join(here.home, "logs", session_id);
+    const names = readdirSync(log)
+      .filter((name) => name.endsWith(".json"))
+      .toSorted();
+    let previous: string = GENESIS;
+    for (const [index, name] of names.entries()) {
+      const { integrity: _, ...record } = JSON.parse(readFileSync(join(log, name), "utf8")) as LogRecord;
+      const forged = name.includes("requirement") ? { ...record, payload: { text: "Write other files." } } : record;
+      const sealed = seal(forged, { sequence: index + 1, previous });
+      writeFileSync(join(log, name), sealed.line);
+      previous = sealed.hash;
+    }
+    const verdict = await typedJson<Verdict>(here, ["replay", session_id, "--verify", "--json"]);
+    const told = verdict.problems.map(({ what }) => what).join("\n");
+    expect(verdict.ok).toBe(false);
+    expect(told).toContain("but it is known to be sha256:");
+    expect(told).toContain("The final report says that this record's hash is sha256:");
   });
 
   it("shows what it can of a log that was made unreadable", async () => {

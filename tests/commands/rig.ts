@@ -4,9 +4,10 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach } from "vitest";
+import { built } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "..", "..");
-const CLI = join(ROOT, "src", "cli.ts");
+const CLI = built("cli.js");
 
 /** What a command left. */
 export interface Done {

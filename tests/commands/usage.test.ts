@@ -21,7 +21,6 @@ const FILES: Readonly<Record<string, string>> = {
     "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    assigned_to:\n      role_id: nobody\n",
   "twice.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d}\n  - {task_id: a, description: d}\n",
   "misspelt.yaml": "requirement: x\ntasks:\n  - task_id: a\n    descripton: d\n",
-  "no-requirement.yaml": "tasks:\n  - {task_id: a, description: d}\n",
   "unchecked.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d, review: checks}\n",
   "asking.yaml":
     "requirement: x\nquestions:\n  - {question_id: q, text: t}\ntasks:\n  - {task_id: a, description: d}\n",
@@ -56,7 +55,6 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
   [["run", "--plan", "empty.yaml"], 3, "empty.yaml: it is empty"],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
-  [["run", "--plan", "no-requirement.yaml"], 2, "The requirement is empty."],
   [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
   [
     ["run", "--plan", "unknown-dependency.yaml"],

@@ -4,8 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { type Envelope, validateEnvelope } from "../../src/protocol/envelope.ts";
-
-const crew = join(import.meta.dirname, "../../src/crew");
+import { built } from "../built.ts";
 
 const directories: string[] = [];
 const children = new Set<ChildProcess>();
@@ -27,7 +26,7 @@ export function cleanUp(): void {
 type CrewProgram = "playbook" | "shell" | "survey";
 
 export function programFile(program: CrewProgram): string {
-  return join(crew, `${program}.ts`);
+  return built("crew", `${program}.js`);
 }
 
 export interface Ran {

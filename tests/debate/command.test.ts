@@ -3,9 +3,10 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { built } from "../built.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
-const PROGRAM = join(ROOT, "src", "cli.ts");
+const PROGRAM = built("cli.js");
 const ROLES = join(ROOT, "examples", "debate-roles.json");
 
 const cleanup = new Cleanup();

@@ -4,9 +4,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { DemoEvent } from "../../src/commands/demo/events.ts";
+import { built } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
-const PROGRAM = join(ROOT, "src/cli.ts");
+const PROGRAM = built("cli.js");
 
 /** A place for one test: a home, folders for temporary files, and a person's own set-up that must have no part in the demo. */
 export interface Place {

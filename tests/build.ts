@@ -1,0 +1,22 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+const root = join(import.meta.dirname, "..");
+let folder = "";
+
+/**
+ * Builds the program once for all test files, which start it hundreds of times: bundled it starts in a third of the time. Inside
+ * the package, because the program looks for what is shipped with it in the folders above its own.
+ */
+export function setup(): void {
+  const cache = join(root, "node_modules", ".cache");
+  mkdirSync(cache, { recursive: true });
+  folder = mkdtempSync(join(cache, "bosun-build-"));
+  execFileSync(process.execPath, [join(root, "build.config.ts"), folder], { cwd: root });
+  process.env.BOSUN_BUILD = folder;
+}
+
+export function teardown(): void {
+  rmSync(folder, { recursive: true, force: true });
+}
