@@ -5,15 +5,17 @@ import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
-/** Parsed records kept in memory; older ones are read again from the store when a reference leads there. */
-const KEPT = 8192;
+/** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
+const GENERATION = 4096;
 
 /** Records that no reference ever leads to. */
 const UNREFERENCED: ReadonlySet<string> = new Set(["turn_request", "timer_fired", "final_report"]);
 
 /** Where references lead while a session runs: records by sequence, the latest used ones in memory. */
 export class SessionRecords implements Lookup {
-  readonly #kept = new Map<number, Recorded>();
+  // Two generations and no deleting: keeping a map in the order of use costs more than what it saves.
+  #young = new Map<number, Recorded>();
+  #old = new Map<number, Recorded>();
   readonly #read: (sequence: number) => string | undefined;
   readonly #folder: string;
   readonly #written = new Set<string>();
@@ -25,29 +27,28 @@ export class SessionRecords implements Lookup {
 
   /** A new record, known before it is stored. */
   add(sequence: number, record: UnsealedRecord): void {
-    if (!UNREFERENCED.has(record.payload_type)) this.#kept.set(sequence, record);
+    if (!UNREFERENCED.has(record.payload_type)) this.#young.set(sequence, record);
   }
 
-  /** Lets go of what was used longest ago; only safe for records that are stored, so it is called after a commit. */
+  /** Lets go of what has long not been used; only safe for records that are stored, so it is called after a commit. */
   trim(): void {
-    for (const sequence of this.#kept.keys()) {
-      if (this.#kept.size <= KEPT) return;
-      this.#kept.delete(sequence);
-    }
+    if (this.#young.size <= GENERATION) return;
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 
   record(sequence: number): Recorded {
-    const kept = this.#kept.get(sequence);
-    if (kept) {
-      this.#kept.delete(sequence);
-      this.#kept.set(sequence, kept);
-      return kept;
-    }
+    const young = this.#young.get(sequence);
+    if (young) return young;
+    const found = this.#old.get(sequence) ?? this.#stored(sequence);
+    this.#young.set(sequence, found);
+    return found;
+  }
+
+  #stored(sequence: number): Recorded {
     const line = this.#read(sequence);
     if (line === undefined) throw new Error(`record ${sequence} is referred to, but is not in the store`);
-    const parsed = JSON.parse(line) as Recorded;
-    this.#kept.set(sequence, parsed);
-    return parsed;
+    return JSON.parse(line) as Recorded;
   }
 
   /** Writes the value once, as a whole or not at all, and gives the path: for programs that want the plan as a file. */
