@@ -64,7 +64,7 @@ export async function createSession<S>(
     created_at: clock.now(),
     ...(requirement === undefined ? {} : { requirement }),
   });
-  if (!created.ok) return created;
+  if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
   const lease = await acquire(around, session_id);
   if (!lease.ok) return lease;
   const opened_at = clock.now();
@@ -100,6 +100,14 @@ export async function createSession<S>(
   });
   for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });
   return opened;
+}
+
+/** A scheduler that died before its first commit leaves a name and nothing under it: whoever comes with the same may have it. */
+function wasNeverBegun(store: Store, mode: string, { session_id, workspace }: NewSessionInput): boolean {
+  const found = store.session(session_id);
+  if (!found.ok) return false;
+  const { value: row } = found;
+  return row.session_id === session_id && row.last_sequence === 0 && row.mode === mode && row.workspace === workspace;
 }
 
 /**
