@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../lib/canonical.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
+import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 
 /** What stands as `previous` in a session's first record. */
 export const GENESIS = `sha256:${"0".repeat(64)}`;
@@ -12,17 +12,6 @@ const DOMAIN = "bosun-log-v1\0";
 // text, and the hash can be put in and taken out of the text without serialising the record again.
 const OPENING = '{"integrity":{';
 const HASH_MEMBER = /^\{"integrity":\{"hash":"(sha256:[0-9a-f]{64})",/;
-
-/** A record as it is stored and published: its bytes are final. */
-export interface SealedRecord {
-  readonly sequence: number;
-  readonly payload_type: string;
-  readonly subject?: string;
-  /** Canonical JSON and a line feed. */
-  readonly line: string;
-  /** `sha256:` and 64 hexadecimal digits. */
-  readonly hash: string;
-}
 
 /** Where a record goes in its session's chain: its number, and the hash of the record before it. */
 export interface Link {

@@ -15,8 +15,7 @@ import {
 import { join } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
-import type { LogRecord } from "../protocol/record.ts";
-import type { SealedRecord } from "./chain.ts";
+import type { LogRecord, SealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { EVENTS_FILE, PUBLISHING_FILE, recordName } from "./reader.ts";
 

@@ -71,3 +71,14 @@ export interface UnsealedRecord {
 export interface LogRecord extends UnsealedRecord {
   readonly integrity: Integrity;
 }
+
+/** A record as it is stored and published: its bytes are final. */
+export interface SealedRecord {
+  readonly sequence: number;
+  readonly payload_type: string;
+  readonly subject?: string;
+  /** Canonical JSON and a line feed. */
+  readonly line: string;
+  /** `sha256:` and 64 hexadecimal digits. */
+  readonly hash: string;
+}

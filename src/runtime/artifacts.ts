@@ -46,17 +46,10 @@ export async function keepArtifact(
       row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
     });
   }
-  const read = readBelow(uri, request);
+  const read = readReferenced(reference, request);
   if (!read.ok) return read;
-  const { bytes, name } = read.value;
-  const hex = createHash("sha256").update(bytes).digest("hex");
+  const { bytes, name, hex } = read.value;
   const digest = `sha256:${hex}`;
-  if (reference.digest !== undefined && reference.digest !== digest) {
-    return wrong(uri, `its digest is ${digest}, not ${reference.digest}`);
-  }
-  if (reference.size_bytes !== undefined && reference.size_bytes !== bytes.length) {
-    return wrong(uri, `it has ${bytes.length} bytes, not ${reference.size_bytes}`);
-  }
   const made = makeWorkDirectory(paths.artifacts);
   if (!made.ok) return made;
   const path = join(paths.artifacts, `${hex.slice(0, 16)}-${name}`);
@@ -87,9 +80,9 @@ export function inlineField(
   request: Request,
 ): Result<JsonObject, Failure> {
   if (!attached) return ok(answer.payload);
-  const reference = answer.payload[attached.reference] as { readonly uri?: string } | undefined;
-  if (reference?.uri === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
-  const read = readBelow(reference.uri, request);
+  const reference = answer.payload[attached.reference] as Referenced | undefined;
+  if (reference === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
+  const read = readReferenced(reference, request);
   if (!read.ok) return read;
   // A file is as little to be trusted as a line, so it passes the same gate, as the one member of an object.
   const member = Buffer.concat([Buffer.from('{"content":'), read.value.bytes, Buffer.from("}")]);
@@ -101,6 +94,25 @@ export function inlineField(
   const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });
   if (!checked.ok) return wrong(reference.uri, checked.error.message);
   return ok(checked.value as unknown as JsonObject);
+}
+
+type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
+
+/** The file that a reference names, if it is what the reference says of it. */
+function readReferenced(
+  { uri, digest, size_bytes }: Referenced,
+  request: Request,
+): Result<{ bytes: Buffer; name: string; hex: string }, Failure> {
+  const read = readBelow(uri, request);
+  if (!read.ok) return read;
+  const { bytes } = read.value;
+  const hex = createHash("sha256").update(bytes).digest("hex");
+  if (digest !== undefined && digest !== `sha256:${hex}`)
+    return wrong(uri, `its digest is sha256:${hex}, not ${digest}`);
+  if (size_bytes !== undefined && size_bytes !== bytes.length) {
+    return wrong(uri, `it has ${bytes.length} bytes, not ${size_bytes}`);
+  }
+  return ok({ ...read.value, hex });
 }
 
 function readBelow(uri: string, request: Request): Result<{ bytes: Buffer; name: string }, Failure> {

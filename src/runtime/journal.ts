@@ -3,8 +3,8 @@ import type { Result } from "../lib/result.ts";
 import { seal } from "../log/chain.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
-import type { ArtifactRow, Lease, SealedRecord, SessionChanges, Store } from "../store/store.ts";
+import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
+import type { ArtifactRow, Lease, SessionChanges, Store } from "../store/store.ts";
 import type { Bus } from "./bus.ts";
 import type { SessionRecords } from "./records.ts";
 

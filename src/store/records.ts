@@ -1,5 +1,5 @@
 import type { Database } from "./database.ts";
-import type { SealedRecord } from "./store.ts";
+import type { SealedRecord } from "../protocol/record.ts";
 
 type Row = Omit<SealedRecord, "subject"> & { readonly subject: string | null };
 

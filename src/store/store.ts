@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import type { Change, Outcome } from "../kernel/mode.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Actor } from "../protocol/record.ts";
+import type { Actor, SealedRecord } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 
 /**
@@ -82,17 +82,6 @@ export interface Owner {
   readonly pid: number;
   readonly host: string;
   readonly started_at: Instant;
-}
-
-/** A record as it is stored and published: its bytes are final. */
-export interface SealedRecord {
-  readonly sequence: number;
-  readonly payload_type: string;
-  readonly subject?: string;
-  /** Canonical JSON and a line feed. */
-  readonly line: string;
-  /** `sha256:` and 64 hexadecimal digits. */
-  readonly hash: string;
 }
 
 /** One or many steps of one session, applied together. */

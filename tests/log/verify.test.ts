@@ -16,7 +16,7 @@ import { listFolder, readFolder } from "../../src/log/reader.ts";
 import { PROBLEMS_TOLD, verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import type { SealedRecord } from "../../src/store/store.ts";
+import type { SealedRecord } from "../../src/protocol/record.ts";
 import { chain, cleanUp, closeLater, failureOf, temporaryDirectory, unsealed, value } from "../store/rig.ts";
 
 const LENGTH = 8;

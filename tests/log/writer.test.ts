@@ -13,7 +13,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
-import type { SealedRecord } from "../../src/store/store.ts";
+import type { SealedRecord } from "../../src/protocol/record.ts";
 import { chain, cleanUp, closeLater, failureOf, temporaryDirectory, unsealed, value } from "../store/rig.ts";
 
 afterEach(cleanUp);

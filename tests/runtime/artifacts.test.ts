@@ -234,12 +234,15 @@ ${REPORT}`;
 });
 
 describe("a plan that brings its tasks as a file", () => {
-  const planned = (bytes: string | Buffer) =>
+  const planned = (bytes: string | Buffer, told: JsonObject = {}) =>
     crew([], {
       requirement: ({ payload }) => {
         mkdirSync(payload.artifacts_dir, { recursive: true });
         writeFileSync(join(payload.artifacts_dir, "tasks.json"), bytes);
-        return { payload_type: "plan", payload: { summary: "Big", tasks_ref: { label: "tasks", uri: "tasks.json" } } };
+        return {
+          payload_type: "plan",
+          payload: { summary: "Big", tasks_ref: { label: "tasks", uri: "tasks.json", ...told } },
+        };
       },
       instruction: () => report(),
     });
@@ -252,6 +255,15 @@ describe("a plan that brings its tasks as a file", () => {
     const [recorded] = logOf(rig, session.session_id, "plan");
     expect(recorded?.payload).toMatchObject({ summary: "Big", tasks });
     expect(recorded?.payload).not.toHaveProperty("tasks_ref");
+  });
+
+  it("is held to the digest and size that were told with it", async () => {
+    for (const told of [{ digest: `sha256:${"0".repeat(64)}` }, { size_bytes: 1 }]) {
+      const rig = newRig();
+      const agentFor = planned(JSON.stringify([task("a")]), told);
+      const session = await begin(rig, { agentFor, config: { max_retries: 0 } });
+      expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
+    }
   });
 
   it.each<readonly [string, string | Buffer]>([

@@ -8,7 +8,8 @@ import { GENESIS, seal } from "../../src/log/chain.ts";
 import type { Result } from "../../src/lib/result.ts";
 import type { Failure } from "../../src/protocol/failure.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
-import type { Owner, SealedRecord } from "../../src/store/store.ts";
+import type { SealedRecord } from "../../src/protocol/record.ts";
+import type { Owner } from "../../src/store/store.ts";
 
 const directories: string[] = [];
 const children = new Set<Child>();

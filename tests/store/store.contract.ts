@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Change } from "../../src/kernel/mode.ts";
 import type { Json } from "../../src/lib/json.ts";
-import type { Lease, SealedRecord, Store } from "../../src/store/store.ts";
+import type { SealedRecord } from "../../src/protocol/record.ts";
+import type { Lease, Store } from "../../src/store/store.ts";
 import { chain, failureOf, OWNER, value } from "./rig.ts";
 
 /** What a store needs to be tested: several ways in to the same sessions, as separate processes would have. */

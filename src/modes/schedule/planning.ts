@@ -4,6 +4,7 @@ import type { Fact } from "../../kernel/mode.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import { executables, isExecutable } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
@@ -285,16 +286,6 @@ function executablesOf(draft: Draft, task: Task, place: Place): Place[] {
     `${place[1]}/instruction/acceptance_criteria`,
   );
   return [...draft.session.settings.checks, ...own, ...instructed];
-}
-
-export function executables(criteria: readonly unknown[] | undefined, sequence: number, pointer: string): Place[] {
-  return (criteria ?? []).flatMap((criterion, index): Place[] =>
-    isExecutable(criterion) ? [[sequence, `${pointer}/${index}`]] : [],
-  );
-}
-
-function isExecutable(criterion: unknown): boolean {
-  return typeof criterion === "object" && criterion !== null && "command" in criterion;
 }
 
 function assignment(task: Task): { role_id?: string; capability?: string } {

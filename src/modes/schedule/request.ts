@@ -1,6 +1,7 @@
 import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
 import { from, historyOf } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
+import { WIRE_CODES } from "../../protocol/failure.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import { isForWorker } from "./draft.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
@@ -81,22 +82,8 @@ function sessionMessage(state: ReadonlyState<ScheduleState>, session: SessionVal
   return session.requirement ? place(session.requirement) : { text: "" };
 }
 
-const WIRE_ERRORS = new Set([
-  "timeout",
-  "idle_timeout",
-  "agent_failed",
-  "no_answer",
-  "malformed_output",
-  "output_limit",
-  "checks_failed",
-  "conflict",
-  "budget_exhausted",
-  "validation_failed",
-  "internal",
-]);
-
 function errorCode(ticket: Ticket): string {
-  return ticket.reason !== undefined && WIRE_ERRORS.has(ticket.reason) ? ticket.reason : "agent_failed";
+  return WIRE_CODES.find((code) => code === ticket.reason) ?? "agent_failed";
 }
 
 /** Of a failure's details what the wire lets an `error` say; the rest is in the history. */

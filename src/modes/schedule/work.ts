@@ -1,9 +1,9 @@
 import type { Fact } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { failure } from "../../protocol/failure.ts";
+import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
-import { executables } from "./planning.ts";
 import type { MessageType, Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopWork } from "./trouble.ts";
 
