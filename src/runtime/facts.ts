@@ -26,8 +26,11 @@ export interface FactInput {
   readonly taken?: number | undefined;
 }
 
+/** An `error` payload, as far as it is told to a person. */
+type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
+
 /** Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, or it is malformed. */
-export function personRefused({ payload_type, payload }: FactInput, rights: Rights): JsonObject | undefined {
+export function personRefused({ payload_type, payload }: FactInput, rights: Rights): PersonRefused | undefined {
   if (rights.user[payload_type] === undefined) {
     return { code: "not_permitted", message: `a person may not send "${payload_type}"` };
   }

@@ -21,7 +21,7 @@ import { Dispatcher } from "./dispatcher.ts";
 import type { Head } from "./journal.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
-import type { FactInput } from "./facts.ts";
+import { type FactInput, personRefused } from "./facts.ts";
 import { Session } from "./session.ts";
 
 /** What every session of this process works with. */
@@ -49,7 +49,7 @@ export interface NewSessionInput {
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
 }
 
-/** Begins a session. `busy` if the id is taken. Nothing is left of one that could not be begun. */
+/** Begins a session. `busy` if the id is taken, `usage` for facts that cannot stand. Nothing is left of one that could not be begun. */
 export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,
@@ -57,6 +57,10 @@ export async function createSession<S>(
 ): Promise<Result<Session<S>, Failure>> {
   const { store, clock } = around;
   const { session_id, requirement, workspace } = input;
+  for (const fact of input.facts) {
+    const refused = personRefused({ ...fact, source: "user" }, mode.rights);
+    if (refused) return err(failure("usage", refused.message, { details: refused.details ?? {} }));
+  }
   const created = await store.create({
     session_id,
     mode: mode.name,
