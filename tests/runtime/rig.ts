@@ -166,7 +166,7 @@ export async function begin(rig: Rig, choices: Choices = {}): Promise<Session<Sc
   return value(await tryBegin(rig, choices));
 }
 
-function tryBegin(rig: Rig, choices: Choices): Promise<Result<Session<ScheduleState>, Failure>> {
+export function tryBegin(rig: Rig, choices: Choices): Promise<Result<Session<ScheduleState>, Failure>> {
   return createSession(surroundings(rig, choices), scheduleMode, {
     session_id: choices.session_id ?? sessionId(),
     requirement: "Do the thing",
