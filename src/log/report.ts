@@ -2,12 +2,19 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import { attempt } from "./attempt.ts";
 
 type Report = PayloadByType["final_report"];
 
-/** Writes `final_report.json` and `final_report.md`, each as a whole or not at all; what the last close said counts. */
-export function writeReport(folder: string, payload: JsonObject): void {
+/** Writes `final_report.json` and `final_report.md`, each as a whole or not at all; what the last close said counts. `storage`, `storage_full`. */
+export function writeReport(folder: string, payload: JsonObject): Result<void, Failure> {
+  return attempt(folder, () => ok(writeBoth(folder, payload)), "The final report");
+}
+
+function writeBoth(folder: string, payload: JsonObject): void {
   mkdirSync(folder, { recursive: true });
   replace(join(folder, "final_report.json"), `${JSON.stringify(JSON.parse(canonicalJson(payload)), null, 2)}\n`);
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));

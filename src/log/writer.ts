@@ -17,6 +17,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { LogRecord, SealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
+import { attempt } from "./attempt.ts";
 import { EVENTS_FILE, PUBLISHING_FILE, recordName } from "./reader.ts";
 
 /** `events.log` is appended to in pieces of about this many characters, so that a long catching up stays in small memory. */
@@ -158,26 +159,4 @@ function conflict(path: string): Failure {
   return failure("conflict", `The file ${path} is there already and is not the record that the database has.`, {
     hint: "Somebody changed the log. Move the file away to have it written again, and compare the two.",
   });
-}
-
-function attempt<T>(directory: string, work: () => Result<T, Failure>): Result<T, Failure> {
-  try {
-    return work();
-  } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    const where = path ?? directory;
-    if (code === "ENOSPC" || code === "EDQUOT") {
-      return err(
-        failure("storage_full", `There is no space left to write the log in ${directory}.`, {
-          hint: "Make space and resume the session: what is missing is written from the database.",
-        }),
-      );
-    }
-    return err(
-      failure("storage", `The log cannot be written: ${where} (${code}).`, {
-        hint: "Check that the directory exists and that you may write to it, then resume the session.",
-      }),
-    );
-  }
 }

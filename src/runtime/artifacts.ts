@@ -11,6 +11,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { MAX_DEPTH, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
+import { attempt } from "../log/attempt.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import type { SessionPaths } from "./paths.ts";
 
@@ -53,8 +54,16 @@ export async function keepArtifact(
   const made = makeWorkDirectory(paths.artifacts);
   if (!made.ok) return made;
   const path = join(paths.artifacts, `${hex.slice(0, 16)}-${name}`);
-  writeFileSync(`${path}.tmp`, bytes);
-  renameSync(`${path}.tmp`, path);
+  const written = attempt(
+    paths.artifacts,
+    () => {
+      writeFileSync(`${path}.tmp`, bytes);
+      renameSync(`${path}.tmp`, path);
+      return ok(undefined);
+    },
+    "The artifact",
+  );
+  if (!written.ok) return written;
   return ok({
     payload: {
       ...(reference as unknown as JsonObject),
@@ -150,19 +159,19 @@ function openBelow(root: string, path: string, root_flags: number): number | und
   if (path.length > 1024 || path.includes("\0") || parts.some((part) => part === "" || part === "..")) return undefined;
   const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
   if (process.platform !== "linux")
-    return attempt(() => openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  let current = attempt(() => openSync(root, O_RDONLY | O_DIRECTORY | root_flags));
+    return openedBy(() => openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  let current = openedBy(() => openSync(root, O_RDONLY | O_DIRECTORY | root_flags));
   for (const [index, part] of parts.entries()) {
     if (current === undefined) return undefined;
     const parent: number = current;
     const flags = index < parts.length - 1 ? O_RDONLY | O_NOFOLLOW | O_DIRECTORY : O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-    current = attempt(() => openSync(`/proc/self/fd/${parent}/${part}`, flags));
+    current = openedBy(() => openSync(`/proc/self/fd/${parent}/${part}`, flags));
     closeSync(parent);
   }
   return current;
 }
 
-function attempt(open: () => number): number | undefined {
+function openedBy(open: () => number): number | undefined {
   try {
     return open();
   } catch {

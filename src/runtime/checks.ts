@@ -37,7 +37,7 @@ export interface ChecksDoor {
 export class Checks {
   readonly #parts: ChecksParts;
   readonly #door: ChecksDoor;
-  readonly #running = new Map<string, AbortController>();
+  readonly #running = new Map<string, { readonly controller: AbortController; readonly over: Promise<void> }>();
 
   constructor(parts: ChecksParts, door: ChecksDoor) {
     this.#parts = parts;
@@ -49,20 +49,23 @@ export class Checks {
   }
 
   abort(check_id: string): void {
-    this.#running.get(check_id)?.abort();
+    this.#running.get(check_id)?.controller.abort();
   }
 
   abortAll(): void {
-    for (const controller of this.#running.values()) controller.abort();
+    for (const { controller } of this.#running.values()) controller.abort();
+  }
+
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ over }) => over));
   }
 
   /** Runs them one after the other and brings the result back as one fact; aborted checks bring nothing. */
   start({ check_id, subject, criteria }: LedgerChecks): void {
     if (this.#running.has(check_id)) return;
     const controller = new AbortController();
-    this.#running.set(check_id, controller);
     const references = criteria as unknown as Json[];
-    void this.#run(check_id, references, subject, controller.signal).then((results) => {
+    const over = this.#run(check_id, references, subject, controller.signal).then((results) => {
       this.#running.delete(check_id);
       if (results !== undefined) {
         this.#door.submit({
@@ -75,6 +78,7 @@ export class Checks {
       void this.#door.keep({ drop: "process", id: check_id });
       this.#door.over(check_id);
     });
+    this.#running.set(check_id, { controller, over });
   }
 
   async #run(

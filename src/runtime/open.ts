@@ -174,7 +174,10 @@ export async function resumeSession<S>(
   });
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
-  if (ledger.figures.closed) writeReport(sessionPaths(around.home, row.session_id).folder, lastReport(store, current));
+  if (ledger.figures.closed) {
+    const written = writeReport(sessionPaths(around.home, row.session_id).folder, lastReport(store, current));
+    if (!written.ok) return written;
+  }
   recover(session.value, ledger, payload.config, lease.value.epoch, change);
   return session;
 }

@@ -117,6 +117,8 @@ export class Session<S> {
     this.#waitForPeople = options.waitForPeople;
     if (this.#over) return this.#ended.promise;
     this.#begun = this.#parts.clock.now();
+    const { closed } = this.ledger.figures;
+    if (closed) [this.#leaving, this.#parted] = [{ kind: "closed", ...closed }, true];
     this.#inbox.start();
     for (const checks of this.ledger.checks.values()) this.#checks.start(checks);
     this.#timers.arm();
@@ -229,11 +231,9 @@ export class Session<S> {
           this.#journal.afterwards(() => this.#turns.abort(command.turn_id, command.reason));
         else this.#dispatcher.end(command.turn_id);
         return;
-      case "ask": {
-        const { do: _, ...ask } = command;
-        this.#journal.afterwards(() => this.bus.emit({ kind: "ask", ask }));
+      case "ask":
+        this.#journal.afterwards(() => this.bus.emit({ kind: "ask", ask: command }));
         return;
-      }
       case "set_timer":
         this.#journal.afterwards(() => this.#timers.at(command.due_at));
         return;
@@ -267,7 +267,10 @@ export class Session<S> {
       resolve: (value) => this.resolve(value),
     });
     for (const record of records) this.#journal.record(record);
-    this.#journal.afterwards(() => writeReport(this.#parts.paths.folder, records[0].payload));
+    this.#journal.afterwards(() => {
+      const written = writeReport(this.#parts.paths.folder, records[0].payload);
+      if (!written.ok) this.#fail(written.error);
+    });
     const { outcome, reason } = command;
     this.#leaving = { kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) };
     this.#parted = true;
@@ -382,7 +385,7 @@ export class Session<S> {
     this.#abortAll();
     this.#over = true;
     for (const never of this.#unkept) never(false);
-    void this.#turns.idle().then(() => this.#end({ ok: false, error: failure }));
+    void Promise.all([this.#turns.idle(), this.#checks.idle()]).then(() => this.#end({ ok: false, error: failure }));
   }
 
   async #end(end: Result<SessionEnd, Failure>): Promise<void> {

@@ -3,6 +3,8 @@ import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode, TurnDraft, TurnStamp } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { ok } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/failure.ts";
 import {
   isNotice,
@@ -147,7 +149,19 @@ export class Turns {
     signal: AbortSignal,
   ): Promise<void> {
     const { session_id, records, paths, config, agentFor } = this.#parts;
-    const payload = resolve(recorded, records) as unknown as PayloadByType["turn_request"];
+    const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
+    if (!resolved.ok) {
+      const failed = failedPayload({ refused: [] }, stamp, resolved.error);
+      this.#door.submit({
+        source: "scheduler",
+        payload_type: "turn_failed",
+        payload: failed,
+        ...aboutOf(stamp),
+        turn: stamp,
+      });
+      return;
+    }
+    const payload = resolved.value as unknown as PayloadByType["turn_request"];
     const said = new Sequence();
     let process = false;
     const request: TurnRequest = {
@@ -198,7 +212,7 @@ export class Turns {
         ...(usage ? { usage } : {}),
         source: "scheduler",
         payload_type: "turn_failed",
-        payload: failedPayload(result, request, wrong),
+        payload: failedPayload(result, stamp, wrong),
       };
     }
     const inlined = inlineField(answer, this.#parts.engine.mode.attached?.[answer.payload_type], payload);
@@ -207,7 +221,7 @@ export class Turns {
         ...base,
         source: "scheduler",
         payload_type: "turn_failed",
-        payload: failedPayload(result, request, inlined.error),
+        payload: failedPayload(result, stamp, inlined.error),
       };
     }
     return {
@@ -322,7 +336,7 @@ function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Fail
   );
 }
 
-function failedPayload(result: TurnResult, { stamp }: TurnRequest, wrong: Failure | undefined): JsonObject {
+function failedPayload(result: TurnResult, stamp: TurnStamp, wrong: Failure | undefined): JsonObject {
   const code: WireCode = WIRE_CODES.find((known) => known === wrong?.code) ?? "agent_failed";
   const retry_at =
     result.answer?.payload_type === "error"
