@@ -1,4 +1,6 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import type { Role } from "../../src/protocol/roles.ts";
@@ -55,6 +57,27 @@ const PROGRAMS: Role[] = CREW.map((role) =>
 );
 
 describe("a commit that fails", () => {
+  it("while a check runs waits for the check to be gone", async () => {
+    const rig = newRig();
+    let isFull = false;
+    const store: Store = {
+      ...rig.store,
+      commit: async (lease, commit) => (isFull ? err(NO_ROOM) : rig.store.commit(lease, commit)),
+    };
+    const stubborn = {
+      text: "takes its time",
+      command: ["sh", "-c", "trap '' TERM; : > checking; sleep 60 & wait; wait"],
+    };
+    const tasks = [task("a", [], { instruction: { summary: "Do it." }, acceptance_criteria: [stubborn] })];
+    const session = await begin(rig, { store, agentFor: crew(tasks) });
+    const ended = session.run({ waitForPeople: false });
+    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checking"))).toBe(true), { timeout: 10_000 });
+    isFull = true;
+    session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "x" } });
+    expect(failureOf(await ended)).toEqual(NO_ROOM);
+    expect(living(session.session_id)).toEqual([]);
+  });
+
   it.each([2, 3, 4, 5, 6, 7, 8])(
     "as the %i. ends the session here, its agents with it; what was written stays, and it can be resumed",
     async (n) => {
