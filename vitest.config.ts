@@ -1,12 +1,18 @@
 import { defineConfig } from "vitest/config";
 
+/** What takes minutes: kills at every boundary, simulated sessions by the thousand, every call of storage failing once. */
+const SURVIVAL = ["tests/{crash,simulation,failures}/**/*.test.ts"];
+
 export default defineConfig({
   test: {
-    include: ["tests/**/*.test.ts"],
     globalSetup: "tests/build.ts",
     testTimeout: 30_000,
     hookTimeout: 30_000,
     pool: "forks",
     maxWorkers: 2,
+    projects: [
+      { extends: true, test: { name: "main", include: ["tests/**/*.test.ts"], exclude: SURVIVAL } },
+      { extends: true, test: { name: "survival", include: SURVIVAL } },
+    ],
   },
 });

@@ -55,11 +55,16 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "runtime/replay.ts": ["ticket_id"],
 };
 
+/** Ends the process for tests: the one file of the lowest folder that touches the world, and who may use it. */
+const CRASH_POINTS = "lib/crash-point.ts";
+const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
+
 /** The only files that read the wall clock, chance or the environment; everybody else is given what they say. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "commands/debate.ts": ["random"],
   "commands/run.ts": ["random"],
   "commands/status.ts": ["Date.now"],
+  "lib/crash-point.ts": ["process.env"],
   "runtime/checks.ts": ["process.env"],
   "runtime/clock.ts": ["Date.now"],
   "runtime/open.ts": ["process.env"],
@@ -209,7 +214,8 @@ describe("the engine", () => {
   });
 
   it("is not imported by the modes, which are pure like all below them", () => {
-    const impure = inFolders(...PURE).flatMap(({ name, code }) => [
+    const sources = inFolders(...PURE).filter(({ name }) => name !== CRASH_POINTS);
+    const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)
         .filter((specifier) => specifier.startsWith("node:") && !PURE_MAY_IMPORT.includes(specifier))
         .map((specifier) => `${name}: ${specifier}`),
@@ -218,6 +224,13 @@ describe("the engine", () => {
       ),
     ]);
     expect(impure).toEqual([]);
+  });
+
+  it("keeps its crash points where it touches the world", () => {
+    const having = SOURCES.filter(({ code }) =>
+      importsOf(code).some((specifier) => specifier.endsWith("crash-point.ts")),
+    );
+    expect(having.map(({ name }) => partOf(name)).filter((part) => !AT_THE_WORLD.includes(part))).toEqual([]);
   });
 });
 

@@ -1,37 +1,33 @@
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProcessIdentity } from "../kernel/agent.ts";
+import { belongsTo, type SessionMark } from "./mark.ts";
+import { allPids, descendantsOf, entryOf, type ProcessEntry, processTable, startOf } from "./process-table.ts";
 
 const LONGEST_POLL_MS = 50;
 const AFTER_KILL_MS = 1_000;
-/** Every process that an agent starts inherits this variable, unless it clears its environment. */
-const MARK = "BOSUN_SESSION_ID=";
-
-interface ProcessEntry {
-  readonly living: boolean;
-  readonly group: number;
-  readonly started: string;
-}
 
 /**
  * The identity of a child that was just started and not yet waited for, so that its process entry still exists. Where the
  * platform has no `/proc` it costs one call of `ps`; `started` is empty where neither answers.
  */
 export function identify(pid: number): ProcessIdentity {
-  return { pid, started: entryOf(pid)?.started ?? "" };
+  return { pid, started: startOf(pid) };
 }
 
 /** Whether that very process still runs: the same pid and the same start time, and not a zombie that nobody reaped yet. */
-export function findProcess(identity: ProcessIdentity): "alive" | "gone" {
-  const entry = identity.pid > 1 ? entryOf(identity.pid) : undefined;
-  return entry?.living === true && entry.started === identity.started ? "alive" : "gone";
+export function findProcess({ pid, started }: ProcessIdentity): "alive" | "gone" {
+  return pid > 1 && entryOf(pid)?.started === started ? "alive" : "gone";
 }
 
 /** Whether anything that could still work is in the group. A zombie counts for nothing: under an init that never reaps it stays. */
 export function groupLives(group: number): boolean {
   if (!signalGroup(group, 0)) return false;
-  return process.platform !== "linux" || membersOf(group).length > 0;
+  return entryOf(group)?.group === group || membersOf(group).length > 0;
+}
+
+/** Those of a group that could still work. */
+export function membersOf(group: number): ProcessEntry[] {
+  return [...processTable().entries.values()].filter((entry) => entry.group === group);
 }
 
 /** Sends to every process of a group; `0` only asks. False if there was nobody whom it could reach, zombies included. */
@@ -43,92 +39,75 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
+/** Sends to that very process, if it still is there. */
+export function signalProcess(identity: ProcessIdentity, signal: NodeJS.Signals): void {
+  if (findProcess(identity) === "gone") return;
+  try {
+    process.kill(identity.pid, signal);
+  } catch {
+    // It went in this moment, or is not ours to signal any more.
+  }
+}
+
 /**
- * Ends what a dead scheduler's agents left: SIGTERM to each group, `grace_ms`, then SIGKILL. A group is only touched when its
- * leader is the very process that was recorded or, with the leader gone, when members carry an agent's environment (Linux
- * only); so a pid that has been used again is safe. Returns the identities of which something survived SIGKILL.
+ * Ends what a dead scheduler's agents left: SIGTERM, `grace_ms`, then SIGKILL. That is each recorded process that still is the one
+ * that was recorded, its group and everything below it, and wherever it has gone everything that carries this session's mark in its
+ * environment (Linux only). A pid or a group that has been used again by others is not touched, nor is this process or any above it.
+ * Returns what survived SIGKILL.
  */
 export async function endLeftovers(
   identities: readonly ProcessIdentity[],
   grace_ms: number,
+  session?: SessionMark,
 ): Promise<readonly ProcessIdentity[]> {
-  const left = identities.filter(isLeftover);
-  for (const { pid } of left) {
-    signalGroup(pid, "SIGTERM");
+  const leaders = identities.filter(isItself);
+  const known = familyOf(leaders, new Set(leaders.map(({ pid }) => pid)), session);
+  for (const identity of known) {
+    signalProcess(identity, "SIGTERM");
     // A stopped process does not see SIGTERM until it goes on.
-    signalGroup(pid, "SIGCONT");
+    signalProcess(identity, "SIGCONT");
   }
-  const stubborn = await remaining(left, grace_ms);
-  for (const { pid } of stubborn) signalGroup(pid, "SIGKILL");
-  return remaining(stubborn, AFTER_KILL_MS);
+  await gone(known, grace_ms);
+  // Looked for again, since it may have started others meanwhile. A group stays its own as long as one of the old ones is in it.
+  const stubborn = known.filter(isAlive);
+  const groups = new Set(stubborn.flatMap(({ pid }) => entryOf(pid)?.group ?? []));
+  const left = familyOf(stubborn, new Set(leaders.map(({ pid }) => pid).filter((pid) => groups.has(pid))), session);
+  for (const identity of left) signalProcess(identity, "SIGKILL");
+  await gone(left, AFTER_KILL_MS);
+  return left.filter(isAlive);
 }
 
-function isLeftover(identity: ProcessIdentity): boolean {
-  const { pid, started } = identity;
-  if (pid <= 1 || pid === process.pid) return false;
-  const leader = entryOf(pid);
-  if (leader?.living === true) return leader.started === started && leader.group === pid;
-  return membersOf(pid).some(carriesMark);
+/** Whether it is the process that was recorded, still leading its group as the launcher made it. */
+function isItself({ pid, started }: ProcessIdentity): boolean {
+  const entry = pid > 1 && pid !== process.pid ? entryOf(pid) : undefined;
+  return entry !== undefined && entry.started === started && entry.group === pid;
 }
 
-async function remaining(identities: readonly ProcessIdentity[], within_ms: number): Promise<ProcessIdentity[]> {
+/** These processes, these groups, everything that bears the session's mark, and everything below any of them. */
+function familyOf(
+  members: readonly ProcessIdentity[],
+  groups: ReadonlySet<number>,
+  session: SessionMark | undefined,
+): ProcessIdentity[] {
+  const table = processTable();
+  const inGroups = [...table.entries.values()].filter(({ group }) => groups.has(group));
+  const marked = session === undefined ? [] : allPids().filter((pid) => belongsTo(pid, session));
+  const roots = [...members, ...inGroups, ...marked.map(identify)];
+  const family = new Map(roots.map(({ pid, started }) => [pid, started]));
+  for (const { pid, started } of descendantsOf(family.keys(), table)) family.set(pid, started);
+  for (let pid = process.pid; pid > 0; pid = table.entries.get(pid)?.parent ?? 0) family.delete(pid);
+  return [...family].map(([pid, started]) => ({ pid, started }));
+}
+
+function isAlive(identity: ProcessIdentity): boolean {
+  return findProcess(identity) === "alive";
+}
+
+async function gone(identities: readonly ProcessIdentity[], within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
   for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
-    const left = identities.filter(({ pid }) => groupLives(pid));
-    if (left.length === 0 || performance.now() >= deadline) return left;
+    if (!identities.some(isAlive)) return true;
+    if (performance.now() >= deadline) return false;
     await delay(pause);
-  }
-}
-
-function entryOf(pid: number): ProcessEntry | undefined {
-  return process.platform === "linux" ? entryFromProc(pid) : entryFromPs(pid);
-}
-
-/** proc_pid_stat(5). The second field is the program's name, which may hold spaces and parentheses: fields count from the last `)`. */
-function entryFromProc(pid: number): ProcessEntry | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  } catch {
-    return undefined;
-  }
-  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  const [state, , group] = fields;
-  return { living: state !== "Z" && state !== "X", group: Number(group), started: fields[19] ?? "" };
-}
-
-function entryFromPs(pid: number): ProcessEntry | undefined {
-  let line: string;
-  try {
-    line = execFileSync("ps", ["-o", "stat=", "-o", "pgid=", "-o", "lstart=", "-p", String(pid)], {
-      encoding: "latin1",
-      env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
-      stdio: ["ignore", "pipe", "ignore"],
-    });
-  } catch {
-    return undefined;
-  }
-  const [state = "Z", group, ...started] = line.trim().split(/\s+/);
-  return { living: !state.startsWith("Z"), group: Number(group), started: started.join(" ") };
-}
-
-function membersOf(group: number): number[] {
-  if (process.platform !== "linux") return [];
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .map(Number)
-    .filter((pid) => {
-      const entry = entryFromProc(pid);
-      return entry?.living === true && entry.group === group;
-    });
-}
-
-function carriesMark(pid: number): boolean {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, "latin1")
-      .split("\0")
-      .some((variable) => variable.startsWith(MARK));
-  } catch {
-    return false;
   }
 }

@@ -2,7 +2,19 @@ import { lstatSync, mkdirSync, rmSync } from "node:fs";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
-/** Makes sure of a directory in which agents put files, whatever an agent has put in its place. `environment` if that cannot be done. */
+/** What the disk itself says, whatever stands on it. */
+const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
+  ENOSPC: "storage_full",
+  EDQUOT: "storage_full",
+  EFBIG: "storage_full",
+  EIO: "storage",
+  EROFS: "storage",
+};
+
+/**
+ * Makes sure of a directory in which agents put files, whatever an agent has put in its place. Fails with `storage` or
+ * `storage_full` if the disk refuses it, with `environment` if what stands there does.
+ */
 export function makeWorkDirectory(path: string): Result<void, Failure> {
   try {
     if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) {
@@ -12,6 +24,14 @@ export function makeWorkDirectory(path: string): Result<void, Failure> {
     return ok(undefined);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
+    const code = DISK[(error as NodeJS.ErrnoException).code ?? ""];
+    if (code !== undefined) {
+      return err(
+        failure(code, `The directory ${path} cannot be made: ${reason}`, {
+          hint: "Make space on this disk, or see that it can be written, then resume the session.",
+        }),
+      );
+    }
     return err(
       failure("environment", `The directory for artifacts cannot be made: ${reason}`, {
         hint: `See what stands at ${path}, and move it away.`,

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
+import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
+import { EXIT_DONE, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { promptQuestion } from "../ui/prompt.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
@@ -65,13 +65,24 @@ async function answer(
     if (!answers.ok) return answers;
     if (answers.value.length === 0 && options.noMore !== true) return ok(listOpen(context, row, questions));
     const status = options.noMore === true ? "complete" : "answered";
-    return await putToOwner(context, store, row, {
-      payload_type: "clarification_response",
-      payload: { answers: answers.value.map((one) => ({ ...one })), status },
-    });
+    for (const group of byAsk(questions, answers.value)) {
+      const put = await putToOwner(context, store, row, {
+        payload_type: "clarification_response",
+        payload: { answers: group.map((one) => ({ ...one })), status },
+      });
+      if (!put.ok) return put;
+    }
+    return ok(EXIT_DONE);
   } finally {
     store.close();
   }
+}
+
+/** Answers to different things asked are different words: the engine asks some of them, the mode others. */
+function byAsk(questions: readonly Question[], answers: readonly Answer[]): readonly (readonly Answer[])[] {
+  if (answers.length === 0) return [answers];
+  const askOf = new Map(questions.map(({ question_id, ask_id }) => [question_id, ask_id]));
+  return [...Map.groupBy(answers, ({ question_id }) => askOf.get(question_id)).values()];
 }
 
 /** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
@@ -82,6 +93,7 @@ function sessionAmong(
   const [first, ...rest] = words;
   const named = first === undefined ? undefined : store.session(first);
   if (named?.ok === true) return ok({ row: named.value, rest });
+  if (named !== undefined && isOfStorage(named.error)) return named;
   const usual = chooseSession(store, undefined);
   if (!usual.ok) return named ?? usual;
   // A session's name that is misspelt must not become an answer.

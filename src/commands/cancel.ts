@@ -23,6 +23,7 @@ const AT_ONCE: Manner = {
   unanswered: "stop",
   approve_plans: false,
   plan_only: false,
+  scheduler: "here",
   kill_grace_s: 0,
 };
 

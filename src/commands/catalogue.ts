@@ -50,10 +50,23 @@ export const CATALOGUE: readonly CommandEntry[] = [
     load: () => import("./review.ts"),
   },
   {
+    group: WORK,
+    name: "scheduler",
+    summary: "runs one session without a terminal; run and resume start it",
+    hidden: true,
+    load: () => import("./scheduler.ts"),
+  },
+  {
     group: LOOK,
     name: "status",
     summary: "how a session stands, or which there are",
     load: () => import("./status.ts"),
+  },
+  {
+    group: LOOK,
+    name: "attach",
+    summary: "watch a session that is at work, and answer it",
+    load: () => import("./attach.ts"),
   },
   { group: LOOK, name: "inbox", summary: "everything that waits for a person", load: () => import("./inbox.ts") },
   { group: LOOK, name: "log", summary: "what happened, and what agents printed", load: () => import("./log.ts") },

@@ -13,7 +13,7 @@ const CLOSED = "closed";
  */
 export function chooseSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
   if (named !== undefined) return reader.session(named);
-  const open = reader.sessions({ parent: null }).filter((row) => row.state !== CLOSED);
+  const open = reader.sessions({ parent: null }).filter((row) => row.state !== CLOSED && isBegun(row));
   const live = open.filter((row) => reader.holder(row.session_id) !== undefined);
   const [only] = live.length === 1 ? live : open;
   if (only !== undefined) return ok(only);
@@ -24,11 +24,16 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
   );
 }
 
+/** One whose beginning failed is a name with nothing under it, which nobody can mean. */
+function isBegun({ last_sequence }: SessionRow): boolean {
+  return last_sequence > 0;
+}
+
 /** As `chooseSession`, but of closed ones too where nothing is open: for looking. */
 export function chooseAnySession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
   const chosen = chooseSession(reader, named);
   if (chosen.ok || named !== undefined) return chosen;
-  const [newest] = reader.sessions({ parent: null, limit: 1 });
+  const newest = reader.sessions({ parent: null }).find(isBegun);
   return newest === undefined ? chosen : ok(newest);
 }
 
@@ -60,7 +65,7 @@ export function chooseTarget(
   if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
   if (named.ok) return ok({ row: named.value });
-  if (named.error.code === "usage" || !usual.ok) return named;
+  if (named.error.code !== "not_found" || !usual.ok) return named;
   return withTicket(reader, usual.value, first);
 }
 

@@ -20,6 +20,7 @@ import { actorHere } from "./program.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { openHome } from "./home.ts";
+import { withSandboxes } from "./sandboxes.ts";
 import { placeOf, unreachable } from "./surroundings.ts";
 
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
@@ -48,7 +49,7 @@ export function register(command: Command, run: Run): void {
     .option("--cwd <directory>", "the workspace (default: here)")
     .option("--max-workers <n>", "how many debaters may answer at once")
     .option("--budget-turns <n>", "stop after so many turns")
-    .option("--deadline <duration>", "stop after so long: 90s, 15m, 4h")
+    .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
     .option("--session <id>", "the session's id")
     .option("--reporter <name>", "plain, json or silent")
     .option("--json", "one JSON object a line on stdout, and nothing else")
@@ -140,7 +141,8 @@ async function prepare(
     const wrong = unreachable(role) ?? missingProgram(role, config.workspace, context.environment.PATH);
     if (wrong) return err(wrong);
   }
-  return ok({ input: input.value, roles, config });
+  const sandboxed = await withSandboxes(roles, context.environment.PATH);
+  return sandboxed.ok ? ok({ input: input.value, roles: sandboxed.value, config }) : sandboxed;
 }
 
 interface Seated {

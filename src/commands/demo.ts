@@ -1,5 +1,6 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
+import { programFile } from "../agents/program-file.ts";
 import { resolveHome } from "../config/home.ts";
 import { shipped } from "../config/installation.ts";
 import { ok, type Result } from "../lib/result.ts";
@@ -18,7 +19,6 @@ import { findSource, type Source } from "./demo/source.ts";
 import { homeOf } from "./home.ts";
 import { mannerOf } from "./manner.ts";
 import { programVersion } from "./program.ts";
-import { programFile } from "./reach.ts";
 import { watchSignals } from "./signals.ts";
 
 interface DemoOptions {

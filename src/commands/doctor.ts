@@ -1,24 +1,35 @@
-import { accessSync, constants, existsSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import os from "node:os";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
+import { programFile } from "../agents/program-file.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
+import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
+import { fileSystemOf } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
-import { missingProgram, programFile } from "./reach.ts";
+import { missingProgram } from "./reach.ts";
 import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { homeOf } from "./home.ts";
+import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;
 }
+
+/** What a sandbox keeps an agent from. */
+const KEPT_FROM: Readonly<Record<Sandbox, string>> = {
+  none: "nothing",
+  processes: "nothing that it starts outlives it",
+  files: "besides, it changes nothing outside of its places",
+  offline: "besides, it has no network",
+};
 
 /** One thing that was looked at. `missing` is needed and not there, `poor` works with less, `off` is not there and not needed. */
 interface Finding {
@@ -30,15 +41,6 @@ interface Finding {
 
 /** The oldest Node that its libraries run on. */
 const OLDEST_NODE = [22, 14] as const;
-
-/** File systems on which the locks and the journal of a database cannot be relied on, by the number `statfs` gives. */
-const SHARED_FILE_SYSTEMS = new Map([
-  [0x6969, "NFS"],
-  [0xff534d42, "CIFS"],
-  [0xfe534d42, "SMB"],
-  [0x65735546, "FUSE"],
-  [0x01021997, "9P"],
-]);
 
 /** `bosun doctor`: whether everything that a run with these flags needs is there. */
 export function register(command: Command, run: Run): void {
@@ -55,7 +57,8 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     homeFinding(context),
     await git(context),
     ...(await roleFindings(context, options)),
-    isolation(),
+    ...(await sandboxFindings(context)),
+    workspace(),
     timers(),
   ];
   const missing = findings.filter((finding) => finding.state === "missing");
@@ -98,8 +101,8 @@ function homeFinding(context: CommandContext): Finding {
       hint: home.error.hint ?? "Name another with --home.",
     };
   const there = existing(home.value);
-  const fileSystem = SHARED_FILE_SYSTEMS.get(statfsSync(there).type);
-  const what = `${home.value}${there === home.value ? "" : " (made by the first run)"}`;
+  const { name: file_system, standing } = fileSystemOf(there);
+  const what = `${home.value}${there === home.value ? "" : " (made by the first run)"}, on ${file_system}`;
   try {
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch {
@@ -110,11 +113,11 @@ function homeFinding(context: CommandContext): Finding {
       hint: "Name another with --home or BOSUN_HOME.",
     };
   }
-  if (fileSystem === undefined) return { name: "home", state: "ok", what };
+  if (standing === "good") return { name: "home", state: "ok", what };
   return {
     name: "home",
-    state: "poor",
-    what: `${what}, on ${fileSystem}`,
+    state: standing === "refused" ? "missing" : "poor",
+    what,
     hint: "Locks are not reliable there: put the home on a disk of this machine with --home or BOSUN_HOME.",
   };
 }
@@ -145,23 +148,37 @@ async function roleFindings(context: CommandContext, options: DoctorOptions): Pr
         ...(roles.error.hint === undefined ? {} : { hint: roles.error.hint }),
       },
     ];
-  return roles.value.map((role) => roleFinding(context, role));
+  return Promise.all(roles.value.map((role) => roleFinding(context, role)));
 }
 
-function roleFinding({ directory, environment }: CommandContext, role: Role): Finding {
+async function roleFinding({ directory, environment }: CommandContext, role: Role): Promise<Finding> {
   const name = `role ${role.role_id}`;
-  const wrong = missingProgram(role, directory, environment.PATH) ?? unreachable(role);
+  const { PATH } = environment;
+  const wrong = missingProgram(role, directory, PATH) ?? unreachable(role) ?? (await missingSandbox(role, PATH));
   if (wrong)
     return { name, state: "missing", what: wrong.message, ...(wrong.hint === undefined ? {} : { hint: wrong.hint }) };
   const [file = ""] = role.cli_command ?? [];
-  return { name, state: "ok", what: `${role.type}, ${programFile(file, directory, environment.PATH) ?? file}` };
+  const sandbox = await sandboxOf(role, PATH);
+  const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
+  return { name, state: "ok", what: `${role.type}, ${programFile(file, directory, PATH) ?? file}${kept}` };
 }
 
-function isolation(): Finding {
+async function sandboxFindings({ environment }: CommandContext): Promise<Finding[]> {
+  const levels = await sandboxesHere(environment.PATH);
+  return levels.map(({ level, way, why }) => {
+    const name = `sandbox ${level}`;
+    if (why === undefined) return { name, state: "ok", what: `${KEPT_FROM[level]}, by ${way}` };
+    // The first is what every agent gets that does not ask for something else; the others are for those who ask.
+    const state = level === "processes" ? "poor" : "off";
+    return { name, state, what: why.message, ...(why.hint === undefined ? {} : { hint: why.hint }) };
+  });
+}
+
+function workspace(): Finding {
   return {
-    name: "isolation",
+    name: "workspace",
     state: "poor",
-    what: "level L0: agents work in the workspace itself, with your rights",
+    what: "agents work in the workspace itself, with your rights",
     hint: "Let them work in a clone (--cwd) if nothing of yours may be touched, and as another user or in a container if you do not trust them.",
   };
 }

@@ -1,31 +1,28 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
-import type { Json, JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
-import { usageOf } from "../runtime/closing.ts";
 import { exitCodeOf } from "../runtime/exit.ts";
-import { sessionPaths } from "../runtime/paths.ts";
 import type { Session } from "../runtime/session.ts";
+import { formatDuration } from "../lib/durations.ts";
 import { jsonReporter } from "../ui/json.ts";
 import { plainReporter } from "../ui/plain.ts";
-import type { Ending, Reporter } from "../ui/reporter.ts";
+import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
 import type { Terminal } from "../ui/terminal.ts";
-import type { Waiting } from "../ui/waiting.ts";
+import { catchStorage } from "../store/storage-error.ts";
 import type { CommandContext } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
+import { endingOf, lastStandOf } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
-import { nextSteps } from "./next.ts";
 import { People } from "./people.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
-import { finalReport, ticketLines } from "./tickets.ts";
+import { watchPatience, type Watchers } from "./watchers.ts";
 
 /**
  * Runs a session in this process to its end or stop, with its reporter, the people who answer and the signals that stop it, and
- * closes the store. Must be called in the same turn of the event loop in which the session was made, so that nothing it says is missed.
+ * closes the store. With `watchers` it waits for people who are at other terminals. Must be called in the same turn of the event
+ * loop in which the session was made, so that nothing it says is missed.
  */
 export async function driveSession<S>(
   context: CommandContext,
@@ -33,6 +30,7 @@ export async function driveSession<S>(
   session: Session<S>,
   manner: Manner,
   resumed: boolean,
+  watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
   const { store } = place;
   const { session_id } = session;
@@ -46,6 +44,7 @@ export async function driveSession<S>(
     session,
     store,
     manner,
+    attended: () => manner.ask || watchers?.attended() === true,
     tell: (waiting) => reporter.asked(waiting),
   });
   reporter.begin({
@@ -68,27 +67,46 @@ export async function driveSession<S>(
     { stop: (signal) => session.stop("signal", `stopped by ${signal}`), kill: place.killAll },
     context.leave,
   );
-  const running = session.run({ waitForPeople: manner.ask });
+  const forget = watchers && heed(watchers, place, session, people);
+  const running = session.run({ waitForPeople: manner.ask || watchers !== undefined });
   // What waited in the inbox is in by now, so nobody is asked what they have answered.
   people.begin();
   const end = await running;
+  forget?.();
   signals.restore();
-  people.end();
+  await people.end();
   const exit_code = end.ok
     ? (signalled(end.value, signals.exitCode()) ?? exitCodeOf(end.value))
     : EXIT_CODE_OF[end.error.code];
-  const waiting = end.ok && end.value.kind === "closed" ? [] : people.waiting();
-  reporter.end(endingOf(place, session, { end, exit_code, waiting, elapsed_ms: performance.now() - began }));
+  const elapsed_ms = performance.now() - began;
+  const shown = catchStorage(() => {
+    const waiting = end.ok && end.value.kind === "closed" ? [] : people.waiting();
+    return ok(endingOf(place.home, lastStandOf(store, session), { end, exit_code, waiting, elapsed_ms }));
+  });
   store.close();
+  // What failed first is the reason; that it cannot be read any more what came of it only follows.
+  if (!shown.ok) return end.ok ? shown : end;
+  reporter.end(shown.value);
   return ok(exit_code);
 }
 
-/** How `run` left the session, and with what this process exits. */
-export interface End {
-  readonly end: Result<SessionEnd, Failure>;
-  readonly exit_code: number;
-  readonly waiting: readonly Waiting[];
-  readonly elapsed_ms: number | undefined;
+/** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */
+function heed<S>(watchers: Watchers, { clock }: Place, session: Session<S>, people: People<S>): () => void {
+  const deaf = session.bus.subscribe(({ kind }) => {
+    if (kind !== "record") return;
+    deaf();
+    watchers.begun();
+  });
+  watchers.onLeft(() => session.stop("waiting", "a person left a question open"));
+  return watchPatience(
+    session,
+    watchers,
+    () => clock.now(),
+    () => {
+      if (people.answerAlone()) return;
+      session.stop("waiting", `nobody has come to a terminal for ${formatDuration(watchers.patience_ms)}`);
+    },
+  );
 }
 
 /** Only a session that a signal really stopped exits with the signal's code; one that closed first has its own. */
@@ -96,51 +114,9 @@ function signalled(end: SessionEnd, exit_code: number | undefined): number | und
   return end.kind === "stopped" && end.reason === "signal" ? exit_code : undefined;
 }
 
-/** What the last lines tell, from how the session was left. */
-export function endingOf<S>(
-  { home, store }: Place,
-  session: Session<S>,
-  { end, exit_code, waiting, elapsed_ms }: End,
-): Ending {
-  const { session_id } = session;
-  const view = session.view();
-  const report = finalReport(store, session_id, session.sequence);
-  const paths = sessionPaths(home, session_id);
-  const file = join(paths.folder, "final_report.md");
-  const textOf = (title: Json) => session.resolve({ title }).title ?? "";
-  return {
-    session_id,
-    exit_code,
-    state: view.state,
-    message: messageOf(end),
-    failure: end.ok ? undefined : end.error,
-    outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
-    tickets: ticketLines(view, textOf, report),
-    usage: usageOf(session.ledger.figures),
-    elapsed_ms,
-    result: report?.result as JsonObject | undefined,
-    waiting,
-    report: existsSync(file) ? file : undefined,
-    log: paths.log,
-    next: nextSteps(session_id, {
-      exit_code,
-      waiting,
-      figures: session.ledger.figures,
-      holds: session.ledger.holds.values(),
-      report,
-    }),
-  };
-}
-
-function messageOf(end: Result<SessionEnd, Failure>): string | undefined {
-  if (!end.ok) return end.error.hint;
-  if (end.value.kind === "closed") return end.value.reason;
-  return end.value.reason === "waiting" ? undefined : end.value.message;
-}
-
 /** The reporter that was asked for. */
-export function reporterFor(manner: Manner, terminal: Terminal): Reporter {
-  switch (manner.reporter) {
+export function reporterFor({ reporter }: Pick<Manner, "reporter">, terminal: Terminal): Reporter {
+  switch (reporter) {
     case "json":
       return jsonReporter(terminal.out);
     case "silent":

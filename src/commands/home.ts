@@ -1,8 +1,11 @@
 import { resolveHome } from "../config/home.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { ACCEPT_SHARED_HOME } from "../store/failures.ts";
+import { fileSystemOf } from "../store/file-system.ts";
 import { openReader, openStore } from "../store/sqlite-store.ts";
 import type { Store, StoreReader } from "../store/store.ts";
+import { safeLine } from "../ui/display.ts";
 import type { CommandContext } from "./command.ts";
 
 /** A home with its store open; whoever opens one closes the store. */
@@ -21,8 +24,15 @@ export function homeOf(context: CommandContext): Result<string, Failure> {
 export function openHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
-  const store = openStore(home.value);
+  const { environment, terminal } = context;
+  const store = openStore(home.value, { accept: environment[ACCEPT_SHARED_HOME] === "accept" });
+  const { name, standing } = fileSystemOf(home.value);
+  if (store.ok && standing === "doubted") terminal.err.line(`Warning: ${safeLine(doubt(home.value, name))}`);
   return store.ok ? ok({ home: home.value, store: store.value }) : store;
+}
+
+function doubt(home: string, file_system: string): string {
+  return `${home} is on ${file_system}: whether a database is safe there depends on what is behind it. A disk of this machine always is.`;
 }
 
 /** The home for looking; fails with `not_found` if there is none, and never makes one. */

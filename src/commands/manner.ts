@@ -14,11 +14,19 @@ export interface Manner extends GivenWord {
   readonly ask: boolean;
   /** Stop as soon as there is a plan. */
   readonly plan_only: boolean;
+  /** Where its scheduler lives, as far as the command leaves that open. */
+  readonly scheduler: SchedulerPlace;
   /** What the session's agents get to end, in seconds; for the message only. */
   readonly kill_grace_s: number;
 }
 
 export type ReporterName = "plain" | "json" | "silent";
+
+/**
+ * In this process; or in one of its own that lives on when this one goes, which this terminal stays `attached` to, or lets go of
+ * at once.
+ */
+export type SchedulerPlace = "here" | "attached" | "detached";
 
 /** The options of every command that runs a session. */
 export interface MannerOptions {
@@ -30,6 +38,8 @@ export interface MannerOptions {
   readonly reporter?: string;
   readonly json?: boolean;
   readonly input?: boolean;
+  readonly detach?: boolean;
+  readonly foreground?: boolean;
 }
 
 const REPORTERS = ["plain", "json", "silent", "tui"] as const;
@@ -44,7 +54,9 @@ export function addMannerOptions(command: Command): void {
     .option("-y, --yes", "approve plans without asking")
     .option("--reporter <name>", "plain, json or silent")
     .option("--json", "one JSON object a line on stdout, and nothing else")
-    .option("--no-input", "never ask at this terminal");
+    .option("--no-input", "never ask at this terminal")
+    .option("--detach", "leave the session at work and return at once")
+    .option("--foreground", "run it in this process, which ends with this terminal");
 }
 
 /** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
@@ -63,16 +75,25 @@ export async function mannerOf(
       }),
     );
   }
+  if (options.detach === true && options.foreground === true) {
+    return err(
+      failure("usage", "--detach and --foreground contradict each other.", { hint: "Leave one of them out." }),
+    );
+  }
   if (reporter.value === "tui") terminal.err.line("The dashboard is not there yet; this is the plain reporter.");
   const answers = await givenAnswers(options);
   if (!answers.ok) return answers;
+  const shown = reporter.value === "tui" ? "plain" : reporter.value;
+  const ask = terminal.hasPerson && options.input !== false;
+  const attachable = ask && terminal.out.stream.isTTY && shown === "plain" && options.foreground !== true;
   return ok({
-    reporter: reporter.value === "tui" ? "plain" : reporter.value,
+    reporter: shown,
     answers: answers.value,
     unanswered: unanswered.value,
     approve_plans: options.yes === true,
-    ask: terminal.hasPerson && options.input !== false,
+    ask,
     plan_only: options.planOnly === true,
+    scheduler: options.detach === true ? "detached" : attachable ? "attached" : "here",
   });
 }
 

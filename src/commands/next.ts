@@ -27,8 +27,12 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
   }
   const resume = `bosun resume ${session_id}`;
-  if (exit_code === EXIT_LIMIT) return [`${resume} ${raised(figures)}`];
-  const released = [...holds].map((hold) => `${resume} --release ${hold.role_id}`);
+  const isHeld = figures.stopped?.message.includes("max_hold_s") === true;
+  if (exit_code === EXIT_LIMIT && !isHeld) return [`${resume} ${raised(figures)}`];
+  const accounts = new Set<string>();
+  const released = [...holds]
+    .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
+    .map((hold) => `${resume} --release ${hold.role_id}`);
   const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
   if (waiting.length > ANSWERS_SHOWN) answers.push("bosun inbox");
   return [...answers, ...(released.length > 0 ? released : [resume])];

@@ -19,17 +19,18 @@ const TAKEN_WITHIN_MS = 5_000;
 /** How often the store is asked whether anything has changed, in ms. */
 const LOOK_EVERY_MS = 20;
 
+/** What became of a word: its owner took it, nobody runs the session, or its owner takes long. */
+export interface Put {
+  readonly took: "taken" | "waits" | "late";
+  /** The record it has become, if it was taken. */
+  readonly record: UnsealedRecord | undefined;
+}
+
 /**
- * Puts a person's word into a session's inbox. Where somebody runs the session, waits until they took it and says what came of
- * it; else says that it waits, and how the session goes on. Failures: `usage` for a word that cannot stand, `stale` or the
- * session's own reason where its owner refuses it.
+ * Puts a person's word into a session's inbox and, where somebody runs the session, waits until they took it. Failures: `usage`
+ * for a word that cannot stand, `stale` or the session's own reason where its owner refuses it.
  */
-export async function putToOwner(
-  context: CommandContext,
-  store: Store,
-  row: SessionRow,
-  word: Word,
-): Promise<Result<number, Failure>> {
+export async function putWord(store: Store, row: SessionRow, word: Word): Promise<Result<Put, Failure>> {
   const { session_id } = row;
   const checked = validatePayload(word.payload_type, word.payload);
   if (!checked.ok)
@@ -37,8 +38,24 @@ export async function putToOwner(
   const before = row.last_sequence;
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
-  const { out } = context.terminal;
   const took = await taken(store, session_id, id.value);
+  const record = took === "taken" ? recordOfWord(store, session_id, before, word) : undefined;
+  if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
+  return ok({ took, record });
+}
+
+/** The same, and says what came of it: what it did, or that it waits, and how the session goes on. */
+export async function putToOwner(
+  context: CommandContext,
+  store: Store,
+  row: SessionRow,
+  word: Word,
+): Promise<Result<number, Failure>> {
+  const { session_id } = row;
+  const put = await putWord(store, row, word);
+  if (!put.ok) return put;
+  const { out } = context.terminal;
+  const { took, record } = put.value;
   if (took === "waits") {
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
     out.line(`  bosun resume ${session_id}`);
@@ -49,8 +66,6 @@ export async function putToOwner(
     out.line(`  bosun status ${session_id}`);
     return ok(EXIT_DONE);
   }
-  const record = recordOfWord(store, session_id, before, word);
-  if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
   out.line(`${session_id} took it.`);
   for (const line of record ? recordLines(record) : []) {
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
@@ -60,7 +75,7 @@ export async function putToOwner(
 }
 
 /** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
-async function taken(store: Store, session_id: string, id: number): Promise<"taken" | "waits" | "late"> {
+async function taken(store: Store, session_id: string, id: number): Promise<Put["took"]> {
   const until = performance.now() + TAKEN_WITHIN_MS;
   let version: number | undefined;
   for (;;) {

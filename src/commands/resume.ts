@@ -4,7 +4,6 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
-import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { resumeSession } from "../runtime/open.ts";
 import type { SessionRow } from "../store/store.ts";
@@ -15,25 +14,21 @@ import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { loadMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
+import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome } from "./home.ts";
+import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
+import { endHolder } from "./take-over.ts";
+import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
 interface ResumeOptions extends MannerOptions {
   readonly budgetTurns?: string;
   readonly deadline?: string;
   readonly release?: string;
-}
-
-/** What is changed of a session that is taken up. */
-export interface TakeUp {
-  readonly limits?: JsonObject;
-  /** Why a closed session is opened again. */
-  readonly reopen?: string;
-  /** What is put to it before it goes on. */
-  readonly facts?: readonly Word[];
+  readonly takeOver?: boolean;
 }
 
 /** `bosun resume`: a session goes on where it was left. */
@@ -44,8 +39,9 @@ export function register(command: Command, run: Run): void {
       "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
     )
     .option("--budget-turns <n>", "raise the limit to so many turns in all")
-    .option("--deadline <duration>", "stop so long from now: 15m, 4h")
-    .option("--release <role>", "let a role take turns again that is held");
+    .option("--deadline <duration>", "stop so long from now, sleep of the machine not counted: 15m, 4h")
+    .option("--release <role>", "let a role take turns again that is held")
+    .option("--take-over", "end the process that holds it, be it frozen, and go on with it here");
   addMannerOptions(command);
   command.action((named: string | undefined, options: ResumeOptions) =>
     run((context) => resume(context, named, options)),
@@ -69,7 +65,16 @@ async function resume(
     store.close();
     return chosen;
   }
-  const row = chosen.value;
+  if (options.takeOver === true) {
+    const { kill_grace_s } = configOf(opened.value, chosen.value);
+    const ended = await endHolder(opened.value, chosen.value.session_id, kill_grace_s);
+    if (!ended.ok) {
+      store.close();
+      return ended;
+    }
+  }
+  const stood = store.session(chosen.value.session_id);
+  const row = stood.ok ? stood.value : chosen.value;
   if (store.holder(row.session_id) !== undefined && row.state !== "closed") {
     const told = await tellOwner(context, store, row, options);
     store.close();
@@ -80,7 +85,7 @@ async function resume(
     options.release === undefined
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
-  const limits = limitsFor(place, row, wanted.value);
+  const limits = limitsFor(wanted.value);
   return takeUp(
     context,
     place,
@@ -90,13 +95,17 @@ async function resume(
   );
 }
 
-/** Takes a session up in this process and runs it; one that is closed is only shown, unless it is reopened. Closes the store. */
+/**
+ * Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened.
+ * Closes the store.
+ */
 export async function takeUp(
   context: CommandContext,
   place: Place,
   row: SessionRow,
   manner: Manner,
   change: TakeUp,
+  watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
   const mode = await loadMode(row.mode);
   if (mode === undefined) {
@@ -106,6 +115,19 @@ export async function takeUp(
         hint: "Use the version that began it, or a newer one.",
       }),
     );
+  }
+  if (row.state !== "closed" || change.reopen !== undefined) {
+    const missing = await missingSandboxes(context, place, row);
+    if (missing) {
+      place.store.close();
+      return err(missing);
+    }
+  }
+  const { kill_grace_s } = configOf(place, row);
+  if (manner.scheduler !== "here" && (row.state !== "closed" || change.reopen !== undefined)) {
+    const { handOver } = await import("./hand-over.ts");
+    const { session_id } = row;
+    return handOver(context, place, { do: "take_up", session_id, change, manner: { ...manner, kill_grace_s } });
   }
   const { facts = [], ...rest } = change;
   const session = await resumeSession(place, mode, row, rest);
@@ -120,8 +142,7 @@ export async function takeUp(
   }
   if (session.value.ledger.figures.paused) say({ payload_type: "user_command", payload: { command: "resume" } });
   for (const fact of facts) say(fact);
-  const { kill_grace_s } = configOf(place, row);
-  return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true);
+  return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true, watchers);
 
   function say(fact: Word): void {
     if (session.ok) session.value.submit({ ...fact, source: "user", actor: actorHere() });
@@ -148,14 +169,14 @@ async function tellOwner(
   const owner = store.holder(session_id);
   return err(
     failure("busy", `The session ${session_id} is held by process ${owner?.pid ?? "?"} on ${owner?.host ?? "?"}.`, {
-      hint: `It goes on there. Look at it with bosun status ${session_id}, or follow it with bosun log ${session_id} --follow.`,
+      hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
     }),
   );
 }
 
 interface WantedLimits {
   readonly turns?: number;
-  /** From now, in ms. */
+  /** Of the scheduler's time from when it takes the session up, in ms. */
   readonly deadline_ms?: number;
 }
 
@@ -179,22 +200,29 @@ function readLimits({ budgetTurns, deadline }: ResumeOptions): Result<WantedLimi
   return ok(limits);
 }
 
-/** The session counts from when it was opened, a person from now. */
-function limitsFor(
-  { store, clock }: Place,
-  row: SessionRow,
-  { turns, deadline_ms }: WantedLimits,
-): JsonObject | undefined {
+function limitsFor({ turns, deadline_ms }: WantedLimits): JsonObject | undefined {
   if (turns === undefined && deadline_ms === undefined) return undefined;
-  const opened = recordAt(store, row.session_id, 1)?.timestamp ?? row.created_at;
-  const elapsed_ms = milliseconds(clock.now()) - milliseconds(opened);
   return {
     ...(turns === undefined ? {} : { turns }),
-    ...(deadline_ms === undefined ? {} : { wall_s: Math.ceil((elapsed_ms + deadline_ms) / 1000) }),
+    ...(deadline_ms === undefined ? {} : { wall_s: Math.ceil(deadline_ms / 1000) }),
   };
 }
 
-function configOf({ store }: Place, row: SessionRow): Pick<ResolvedConfiguration, "kill_grace_s"> {
+/** The machine may not be the one where it was begun. */
+async function missingSandboxes(
+  { environment }: CommandContext,
+  { store }: Place,
+  row: SessionRow,
+): Promise<Failure | undefined> {
+  const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  for (const role of opened?.roles ?? []) {
+    const missing = await missingSandbox(role, environment.PATH);
+    if (missing) return missing;
+  }
+  return undefined;
+}
+
+function configOf({ store }: Pick<Place, "store">, row: SessionRow): Pick<ResolvedConfiguration, "kill_grace_s"> {
   const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
   return opened?.config ?? CONFIGURATION_DEFAULTS;
 }

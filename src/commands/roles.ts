@@ -7,6 +7,7 @@ import { safeJson } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./command.ts";
+import { sandboxOf } from "./sandboxes.ts";
 import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 
 interface RolesOptions extends RegistryOptions {
@@ -27,14 +28,18 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   const roles = await loadRegistry(options, found.value);
   if (!roles.ok) return roles;
   const { out } = context.terminal;
+  const seated = await Promise.all(
+    roles.value.map(async (role) => ({ ...role, sandbox: await sandboxOf(role, context.environment.PATH) })),
+  );
   if (options.json === true) {
-    out.line(safeJson({ roles: roles.value.map(withoutValues) }));
+    out.line(safeJson({ roles: seated.map(withoutValues) }));
     return ok(EXIT_DONE);
   }
-  const rows = roles.value.map((role) => [
+  const rows = seated.map((role) => [
     role.role_id,
     role.type,
     dialectOf(role) ?? role.backend ?? "cli",
+    role.sandbox,
     (role.capabilities ?? []).join(", ") || "-",
     (role.cli_command ?? [role.model ?? ""]).join(" "),
   ]);
@@ -42,6 +47,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     { heading: "ROLE", widest: 24 },
     { heading: "TYPE" },
     { heading: "SPEAKS" },
+    { heading: "SANDBOX" },
     { heading: "CAN", widest: 40 },
     { heading: "RUNS" },
   ];

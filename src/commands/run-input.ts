@@ -20,6 +20,7 @@ import { isPlaybook } from "./playbook.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { rehearse } from "./rehearse.ts";
+import { withSandboxes } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
 
 /** The options that say what is to be done, by whom, where and within which limits. */
@@ -73,9 +74,12 @@ export async function readRunInput(
   });
   if (!settings.ok) return settings;
   const config = settings.value.values;
-  const crew = roles.value.map((role) => completeRole(role, config));
-  const wrong = notYet(config) ?? cannotStart(crew, config.workspace, context);
+  const complete = roles.value.map((role) => completeRole(role, config));
+  const wrong = notYet(config) ?? cannotStart(complete, config.workspace, context);
   if (wrong) return err(wrong);
+  const sandboxed = await withSandboxes(complete, context.environment.PATH);
+  if (!sandboxed.ok) return sandboxed;
+  const crew = sandboxed.value;
   const manager = crew.find(isPlaybook);
   if (manager && plan.value === undefined) return err(noPlan(manager));
   return inputOf(requirement.value, config, crew, plan.value, options);

@@ -2,7 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { scheduleMode } from "../modes/schedule/mode.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { createSession } from "../runtime/open.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { checkSessionId } from "../store/sessions.ts";
@@ -16,11 +16,10 @@ import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.t
 import { goOn } from "./same-inputs.ts";
 import { openHome } from "./home.ts";
 import { type Place, placeOf } from "./surroundings.ts";
+import type { Watchers } from "./watchers.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
   readonly session?: string;
-  readonly detach?: boolean;
-  readonly foreground?: boolean;
 }
 
 /** `bosun run`: a new session, from a requirement to its end. */
@@ -39,10 +38,8 @@ export function register(command: Command, run: Run): void {
     .option("--budget-turns <n>", "stop after so many turns")
     .option("--budget-tokens <n>", "stop after so many tokens")
     .option("--budget-usd <n>", "stop after so much money")
-    .option("--deadline <duration>", "stop after so long: 90s, 15m, 4h")
-    .option("--session <id>", "the session's id; one that is there goes on, if it is the same")
-    .option("--detach", "leave the terminal and work on")
-    .option("--foreground", "stay in this process (as it is now)");
+    .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
+    .option("--session <id>", "the session's id; one that is there goes on, if it is the same");
   addRegistryOptions(command);
   addMannerOptions(command);
   command.addHelpText(
@@ -79,19 +76,31 @@ async function runSession(
   const { session } = input.value;
   const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s };
   const there = options.session === undefined ? undefined : place.store.session(options.session);
-  if (there?.ok === true && there.value.session_id === options.session) {
+  if (there?.ok === false && isOfStorage(there.error)) {
+    place.store.close();
+    return there;
+  }
+  // Of one whose beginning failed there is a name and nothing under it.
+  const isBegun = there?.ok === true && there.value.last_sequence > 0;
+  if (isBegun && there.value.session_id === options.session) {
     return goOn(context, place, there.value, input.value, full);
   }
   return begin(context, place, options.session ?? newSessionId(), input.value, full);
 }
 
-async function begin(
+/** Begins a session and runs it, here or in a process of its own. Closes the store. */
+export async function begin(
   context: CommandContext,
   place: Place,
   session_id: string,
   input: RunInput,
   manner: Manner,
+  watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
+  if (manner.scheduler !== "here") {
+    const { handOver } = await import("./hand-over.ts");
+    return handOver(context, place, { do: "begin", session_id, input, manner });
+  }
   const { folder } = sessionPaths(place.home, session_id);
   const roles = input.session.roles.map((role) => withPlaybook(role, playbookIn(folder, input.playbook)));
   const opened = await createSession(place, scheduleMode, {
@@ -105,7 +114,7 @@ async function begin(
     return opened;
   }
   if (input.playbook !== undefined) keepPlaybook(folder, input.playbook);
-  return driveSession(context, place, opened.value, manner, false);
+  return driveSession(context, place, opened.value, manner, false, watchers);
 }
 
 /** Without characters that look like others. */
@@ -116,11 +125,6 @@ function newSessionId(): string {
 }
 
 function notYet(options: RunOptions): Failure | undefined {
-  if (options.detach === true) {
-    return failure("usage", "--detach is not there yet: a session runs in the process that began it.", {
-      hint: "Leave it out, and use the shell's own means: setsid bosun run … > run.log 2>&1 &, tmux, or a service.",
-    });
-  }
   if (options.base !== undefined) {
     return failure("usage", "--base goes with worktrees, which are not there yet.", {
       hint: "Leave it out; --cwd names the directory to work in.",

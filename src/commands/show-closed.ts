@@ -2,7 +2,8 @@ import type { Session } from "../runtime/session.ts";
 import type { Outcome } from "../kernel/mode.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import type { CommandContext } from "./command.ts";
-import { endingOf, reporterFor } from "./drive.ts";
+import { reporterFor } from "./drive.ts";
+import { endingOf, lastStandOf } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import type { Place } from "./surroundings.ts";
 
@@ -27,6 +28,7 @@ export function showClosed<S>(
     kill_grace_s: 0,
     now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0 }),
   });
-  reporter.end(endingOf(place, session, { end, exit_code, waiting: [], elapsed_ms: undefined }));
+  const stand = lastStandOf(place.store, session);
+  reporter.end(endingOf(place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
   return closed;
 }

@@ -3,7 +3,7 @@ import { EXIT_INTERRUPTED, EXIT_TERMINATED } from "../runtime/exit.ts";
 /** What stops a program from outside, and what it then exits with; a hang-up counts as the order to end. */
 const EXIT_ON = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
 
-type StopSignal = keyof typeof EXIT_ON;
+export type StopSignal = keyof typeof EXIT_ON;
 
 /** What to do with the first signal, and with any after it. */
 export interface SignalPlan {
@@ -21,9 +21,13 @@ export interface SignalWatch {
 
 /**
  * The first signal asks, the second kills and leaves: nobody has to wait for a worker that does not end. `leave` is called with
- * the exit code and does not come back.
+ * the exit code and does not come back. Signals that are not among `names` do what they do to any program.
  */
-export function watchSignals(plan: SignalPlan, leave: (exit_code: number) => void): SignalWatch {
+export function watchSignals(
+  plan: SignalPlan,
+  leave: (exit_code: number) => void,
+  names: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"],
+): SignalWatch {
   let first: StopSignal | undefined;
   const heard = (signal: StopSignal) => {
     if (first === undefined) {
@@ -34,7 +38,6 @@ export function watchSignals(plan: SignalPlan, leave: (exit_code: number) => voi
     plan.kill();
     leave(EXIT_ON[signal]);
   };
-  const names = Object.keys(EXIT_ON) as StopSignal[];
   for (const name of names) process.on(name, heard);
   return {
     exitCode: () => (first === undefined ? undefined : EXIT_ON[first]),

@@ -10,7 +10,7 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
-import { loadMode } from "./modes.ts";
+import { loadReading } from "./modes.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
 
 /** A session as anybody can see it from its stored state, whoever runs it. */
@@ -28,7 +28,7 @@ export async function readSession(
   row: SessionRow,
 ): Promise<Result<StoredView, Failure>> {
   const { session_id } = row;
-  const mode = await loadMode(row.mode);
+  const mode = await loadReading(row.mode);
   if (mode === undefined) {
     return err(
       failure("environment", `The session ${session_id} is a ${row.mode}, which this version does not know.`, {

@@ -1,4 +1,6 @@
+import { dirname } from "node:path";
 import { cliAgent } from "../agents/cli/agent.ts";
+import type { Places } from "../agents/isolation/way.ts";
 import { embeddedLauncher, type Launched, type Launcher } from "../agents/launcher.ts";
 import { dialectOf } from "../config/role-defaults.ts";
 import type { Agent } from "../kernel/agent.ts";
@@ -7,6 +9,8 @@ import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Surroundings } from "../runtime/open.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import { databasePath } from "../store/database.ts";
 import type { Store } from "../store/store.ts";
 import type { CommandContext } from "./command.ts";
 import type { OpenHome } from "./home.ts";
@@ -21,7 +25,7 @@ export interface Place extends Surroundings {
 
 /** Puts together what a session needs to run in this process. */
 export function placeOf({ home, store }: OpenHome<Store>, context: CommandContext): Place {
-  const { launcher, killAll } = watchedLauncher(embeddedLauncher());
+  const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
   return {
     home,
     store,
@@ -30,7 +34,7 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
     killAll,
     version: programVersion(),
     files: true,
-    agentFor: (_role, config) => agentFor(launcher, config, context),
+    agentFor: (_role, config) => agentFor(launcher, home, config, context),
   };
 }
 
@@ -45,7 +49,12 @@ export function unreachable(role: Role): Failure | undefined {
   });
 }
 
-function agentFor(launcher: Launcher, config: ResolvedConfiguration, { environment }: CommandContext): Agent {
+function agentFor(
+  launcher: Launcher,
+  home: string,
+  config: ResolvedConfiguration,
+  { environment }: CommandContext,
+): Agent {
   return cliAgent({
     launcher,
     settings: {
@@ -55,14 +64,23 @@ function agentFor(launcher: Launcher, config: ResolvedConfiguration, { environme
       max_output_bytes: config.max_output_bytes,
       environment,
       redact: (text) => text,
+      home: (session_id) => homePlaces(home, session_id),
     },
   });
+}
+
+/** The record is nothing for agents; what its own session hands them, the plan and what others made, lies in the session's folder. */
+function homePlaces(home: string, session_id: string): Pick<Places, "hidden" | "shown"> {
+  const database = databasePath(home);
+  const { log, folder } = sessionPaths(home, session_id);
+  return { hidden: [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)], shown: [folder] };
 }
 
 function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => void } {
   const running = new Set<Launched>();
   return {
     launcher: {
+      ...inner,
       async launch(spec) {
         const launched = await inner.launch(spec);
         if (!launched.ok) return launched;

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
-import type { Dialect, Role } from "../protocol/roles.ts";
+import type { Dialect, Role, Sandbox } from "../protocol/roles.ts";
 
 /** The agent programs that have a dialect of their own; each is the name of both. */
 export const AGENT_PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const satisfies readonly Dialect[];
@@ -43,6 +43,14 @@ export function dialectOf(role: Role): Dialect | undefined {
   if ((role.backend ?? "cli") !== "cli") return undefined;
   const program = basename(role.cli_command?.[0] ?? "");
   return role.dialect ?? (isAgentProgram(program) ? program : "envelope");
+}
+
+/**
+ * What a role's program is kept from if its registry does not say, where the machine can: nothing it starts outlives it. The big
+ * agent programs keep conversations and locks by pid, so they are kept from nothing until somebody has seen that they bear it.
+ */
+export function defaultSandbox(role: Role): Sandbox {
+  return dialectOf(role) === "envelope" ? "processes" : "none";
 }
 
 /** Whether a turn of this role costs money as far as anyone can tell beforehand. */

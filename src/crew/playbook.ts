@@ -1,3 +1,4 @@
+import "./no-inspector.ts";
 import { answer } from "./playbook/answer.ts";
 import { loadPlanFile } from "./playbook/plan-file.ts";
 import { errorReply, readTurn, say } from "./turn.ts";

@@ -1,3 +1,4 @@
+import "./no-inspector.ts";
 import { access, constants } from "node:fs/promises";
 import { Work } from "./shell/work.ts";
 import type { Reply, Turn } from "./turn.ts";

@@ -1,3 +1,4 @@
+import "./no-inspector.ts";
 import { parseArgs } from "node:util";
 import type { Finding, Survey } from "./survey/finding.ts";
 import { keep, readFinding, SEVERITIES, section } from "./survey/finding.ts";

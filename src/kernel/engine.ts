@@ -1,6 +1,8 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Disposition } from "../protocol/record.ts";
-import { account, applyToLedger, isHold, isLate, type Ledger } from "./ledger.ts";
+import { account, isLate, ownStep } from "./accounting.ts";
+import { doubts } from "./doubts.ts";
+import { applyToLedger, type Ledger } from "./ledger.ts";
 import type { Change, EnvelopeDraft, Fact, Mode, Step } from "./mode.ts";
 
 /** A mode at work: its rules, its state, and the engine's own account of the session. */
@@ -23,12 +25,16 @@ const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
 
 /**
  * The one way in which anything moves: live and in a replay alike, so that a replay of the same facts arrives at the same state.
- * A late fact moves nothing, a hold only the engine's account.
+ * A late fact moves nothing; what is the engine's own business (a hold, a turn in doubt) moves only the engine's account.
  */
 export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   const { mode, state, ledger } = engine;
   if (isLate(ledger, fact)) return { disposition: "late", step: NOTHING, changes: [], envelopes: [] };
-  const step = isHold(fact) ? NOTHING : mode.decide(state, fact);
+  const decided = ownStep(ledger, fact) ?? mode.decide(state, fact);
+  const written = decided.refused ? [refusal(fact, decided), ...decided.envelopes] : decided.envelopes;
+  const asked =
+    fact.payload_type === "session_recovered" ? doubts(ledger, fact, fact.sequence + 1 + written.length) : undefined;
+  const step = asked ? { ...decided, commands: [...decided.commands, ...asked.commands] } : decided;
   for (const change of step.changes) mode.apply(state, change);
   const own = account(ledger, fact, step.commands);
   for (const change of own) applyToLedger(ledger, change);
@@ -36,7 +42,7 @@ export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
     disposition: step.refused ? "refused" : "applied",
     step,
     changes: own.length === 0 ? step.changes : [...step.changes, ...own],
-    envelopes: step.refused ? [refusal(fact, step), ...step.envelopes] : step.envelopes,
+    envelopes: asked ? [...written, ...asked.envelopes] : written,
   };
 }
 

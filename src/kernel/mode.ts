@@ -12,21 +12,25 @@ export type TurnId = string;
  * The rules of one kind of session. Everything here is pure: no clock, no randomness, no I/O, no environment. Time is the
  * fact's `received_at`, ids come from sequences; so a session's files alone, fed through `decide`, give every decision again.
  */
-export interface Mode<S> {
-  readonly name: string;
+export interface Mode<S> extends ModeReading<S> {
   /** Raised when `decide` would decide differently for the same facts; a log made under other rules is not comparable. */
   readonly rules: number;
   readonly rights: Rights;
   /** Answers that may bring one of their fields as a file. */
   readonly attached?: { readonly [K in PayloadType]?: AttachedField };
-  empty(): S;
   decide(state: S, fact: Fact): Step;
-  /** The only writer of a mode's state: live, loading and replaying. */
-  apply(state: S, change: Change): void;
   /** What the role is asked in a turn, with texts as references to records, so that the turn can be rebuilt from the log. */
   request(state: S, turn: TurnStamp): TurnDraft;
   /** The session's state in a word; asked with every commit, so it costs nothing. */
   phase(state: S): string;
+}
+
+/** As much of a mode as it takes to load a session's state and to look at it. */
+export interface ModeReading<S> {
+  readonly name: string;
+  empty(): S;
+  /** The only writer of a mode's state: live, loading and replaying. */
+  apply(state: S, change: Change): void;
   view(state: S): SessionView;
 }
 
@@ -118,7 +122,10 @@ export interface Seat {
  * - `set_timer` / `clear_timer`: a stored alarm, fired as a `timer_fired` fact; setting an id again replaces it. A `passive` one only
  *   watches, and keeps no session waiting.
  * - `run_checks`: run the executable criteria and come back with one `check_result` fact.
- * - `stop_session`: end resumably, without a final report. `finish`: close with an outcome.
+ * - `stop_session`: end resumably, without a final report, for a reason and, if it was one, with the limit that was reached.
+ *   `finish`: close with an outcome.
+ * - `repeat_turn` / `fail_turn`: what a person said about a turn in doubt: it runs again, or a `turn_failed` fact comes back. The
+ *   engine's own, like timers whose id begins with `hold:` and asks that have a turn's id; a mode leaves these alone.
  */
 export type Command =
   | {
@@ -148,7 +155,14 @@ export type Command =
       readonly criteria: readonly CriterionReference[];
     }
   | { readonly do: "drop_checks"; readonly check_id: string }
-  | { readonly do: "stop_session"; readonly reason: string; readonly message: string }
+  | {
+      readonly do: "stop_session";
+      readonly reason: "manager_failed" | "limit" | "waiting";
+      readonly message: string;
+      readonly limit?: { readonly limit: string; readonly used: number; readonly max: number };
+    }
+  | { readonly do: "repeat_turn"; readonly turn_id: TurnId }
+  | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string }
   | { readonly do: "finish"; readonly outcome: Outcome; readonly reason?: string; readonly report: JsonObject };
 
 export type Outcome = "done" | "failed" | "cancelled";

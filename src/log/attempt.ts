@@ -9,20 +9,37 @@ export function attempt<T>(directory: string, work: () => Result<T, Failure>, wh
   try {
     return work();
   } catch (error) {
-    const { code, path } = error as NodeJS.ErrnoException;
-    if (code === undefined) throw error;
-    const where = path ?? directory;
-    if (code === "ENOSPC" || code === "EDQUOT") {
-      return err(
-        failure("storage_full", `There is no space left: ${what} cannot be written in ${directory}.`, {
-          hint: "Make space and resume the session: what is missing is written from the database.",
-        }),
-      );
-    }
-    return err(
-      failure("storage", `${what} cannot be written: ${where} (${code}).`, {
-        hint: "Check that the directory exists and that you may write to it, then resume the session.",
-      }),
-    );
+    return err(refusedBySystem(error, directory, what));
   }
+}
+
+/** The same for work that takes its time. */
+export async function attemptLong<T>(
+  directory: string,
+  work: () => Promise<Result<T, Failure>>,
+  what: string,
+): Promise<Result<T, Failure>> {
+  try {
+    return await work();
+  } catch (error) {
+    return err(refusedBySystem(error, directory, what));
+  }
+}
+
+function refusedBySystem(error: unknown, directory: string, what: string): Failure {
+  const { code, path } = error as NodeJS.ErrnoException;
+  if (code === undefined) throw error;
+  if (code === "EFBIG") {
+    return failure("storage_full", `${what} cannot be written: a file may not grow so far in ${directory}.`, {
+      hint: "Lift the limit with `ulimit -f unlimited`, and resume the session: what is missing is written from the database.",
+    });
+  }
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return failure("storage_full", `There is no space left: ${what} cannot be written in ${directory}.`, {
+      hint: "Make space and resume the session: what is missing is written from the database.",
+    });
+  }
+  return failure("storage", `${what} cannot be written: ${path ?? directory} (${code}).`, {
+    hint: "Check that the directory exists and that you may write to it, then resume the session.",
+  });
 }

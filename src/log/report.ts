@@ -1,6 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -17,6 +18,7 @@ export function writeReport(folder: string, payload: JsonObject): Result<void, F
 function writeBoth(folder: string, payload: JsonObject): void {
   mkdirSync(folder, { recursive: true });
   replace(join(folder, "final_report.json"), `${JSON.stringify(JSON.parse(canonicalJson(payload)), null, 2)}\n`);
+  crashPoint("report_begun");
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));
 }
 

@@ -10,9 +10,11 @@ import {
   readSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { crashPoint } from "../lib/crash-point.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { LogRecord, SealedRecord } from "../protocol/record.ts";
@@ -42,12 +44,18 @@ type Placed = "written" | "there" | "mended";
 export class LogFolder {
   readonly directory: string;
   readonly #events: number;
+  /** How long `events.log` is, as far as its one writer knows, in bytes. */
+  #size: number;
+  readonly #inode: number;
   /** The last record whose lines stand in `events.log`. */
   #told: number;
 
   private constructor(directory: string, events: number) {
     this.directory = directory;
     this.#events = events;
+    const { size, ino } = fstatSync(events);
+    this.#size = size;
+    this.#inode = ino;
     this.#told = standOf(events).sequence;
   }
 
@@ -61,8 +69,13 @@ export class LogFolder {
 
   /** Writes committed records, in order, each under its name at once or not at all, then their lines. Blocks meanwhile. */
   publish(records: Iterable<SealedRecord>): Result<void, Failure> {
-    const published = this.#publish(records, 1);
-    return published.ok ? ok(undefined) : published;
+    return attempt(this.directory, () => {
+      // Whatever is written into a folder that was deleted or moved is written for nobody, and made anew it would lack what came before.
+      const path = join(this.directory, EVENTS_FILE);
+      if (statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode) return err(gone(this.directory));
+      const published = this.#publish(records, 1);
+      return published.ok ? ok(undefined) : published;
+    });
   }
 
   /**
@@ -74,9 +87,14 @@ export class LogFolder {
       rmSync(join(this.directory, PUBLISHING_FILE), { force: true });
       // The lines of the last record told may be only some of its lines: they are written again with what is missing.
       const stand = standOf(this.#events);
+      const [known] = stand.sequence === 0 ? [true] : records(stand.sequence);
+      if (!known) return err(ahead(this.directory, stand.sequence));
       ftruncateSync(this.#events, stand.offset);
+      this.#size = stand.offset;
       this.#told = Math.max(0, stand.sequence - 1);
-      return this.#publish(records(Math.min(from, this.#told + 1)), from);
+      // Where the lines are gone, the files may be, too: somebody has deleted the folder.
+      const filesFrom = stand.sequence === 0 ? 1 : from;
+      return this.#publish(records(Math.min(filesFrom, this.#told + 1)), filesFrom);
     });
   }
 
@@ -101,17 +119,24 @@ export class LogFolder {
         lines += eventLines(JSON.parse(record.line) as LogRecord);
         told = record.sequence;
         if (lines.length < PIECE) continue;
-        this.#tell(lines, told);
+        const saidSoFar = this.#tell(lines, told);
+        if (!saidSoFar.ok) return saidSoFar;
         lines = "";
       }
-      this.#tell(lines, told);
-      return ok({ missing, torn });
+      const said = this.#tell(lines, told);
+      return said.ok ? ok({ missing, torn }) : said;
     });
   }
 
-  #tell(lines: string, through: number): void {
-    if (lines !== "") appendFileSync(this.#events, lines);
+  #tell(lines: string, through: number): Result<void, Failure> {
+    const bytes = Buffer.from(lines);
+    // Who was frozen while another took over must not tell again what that one has told.
+    if (fstatSync(this.#events).size !== this.#size) return err(conflict(join(this.directory, EVENTS_FILE)));
+    if (bytes.length > 0) appendFileSync(this.#events, bytes);
+    this.#size += bytes.length;
+    crashPoint("events_appended");
     this.#told = through;
+    return ok(undefined);
   }
 
   #place(record: SealedRecord): Result<Placed, Failure> {
@@ -124,7 +149,9 @@ export class LogFolder {
     }
     const publishing = join(this.directory, PUBLISHING_FILE);
     writeFileSync(publishing, record.line);
+    crashPoint("record_written");
     renameSync(publishing, path);
+    crashPoint("record_renamed");
     return ok(before === null ? "written" : "mended");
   }
 }
@@ -153,6 +180,22 @@ function standOf(events: number): { readonly sequence: number; readonly offset: 
     end = start;
   }
   return size <= TAIL_BYTES && sequence !== 0 && end === 0 ? { sequence, offset: 0 } : { sequence: 0, offset: 0 };
+}
+
+function gone(directory: string): Failure {
+  return failure("storage", `The log folder was deleted or moved while it was written: ${directory}.`, {
+    hint: "Resume the session: the folder is written again from the database.",
+  });
+}
+
+function ahead(directory: string, sequence: number): Failure {
+  return failure(
+    "conflict",
+    `The database is of an earlier moment than the log: ${directory} tells of record ${sequence}, which the database does not have.`,
+    {
+      hint: "Put the newer database back. To go on from the earlier moment, move that folder away: it is written again from the database.",
+    },
+  );
 }
 
 function conflict(path: string): Failure {

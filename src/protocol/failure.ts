@@ -13,12 +13,16 @@ export const WIRE_CODES = [
   "output_limit",
   "rate_limited",
   "authentication",
+  "trust",
   "budget_exhausted",
   "checks_failed",
   "conflict",
   "cancelled",
   "internal",
 ] as const;
+
+/** Failures that another try would only repeat: a spent budget stays spent, and what a person gave up is not begun again by itself. */
+export const NOT_RETRIED: ReadonlySet<string> = new Set<WireCode>(["budget_exhausted", "cancelled"]);
 
 export type WireCode = (typeof WIRE_CODES)[number];
 
@@ -27,7 +31,6 @@ export type ProductCode =
   | "usage"
   | "configuration"
   | "environment"
-  | "trust"
   | "storage"
   | "storage_full"
   | "stale_lease"
@@ -48,6 +51,11 @@ export interface Failure {
   readonly message: string;
   readonly hint?: string;
   readonly details?: JsonObject;
+}
+
+/** Whether the disk or the database refused something: then nothing was wrong with what was to be stored, nor with who brought it. */
+export function isOfStorage({ code }: Pick<Failure, "code">): boolean {
+  return code === "storage" || code === "storage_full";
 }
 
 /** Makes a failure; leaves out what is not given, so that failures compare and serialise the same. */

@@ -1,1 +1,1 @@
-export type { Backend, Dialect, RecoveryPolicy, Role, RoleRegistry, RoleType } from "./generated/types.ts";
+export type { Backend, Dialect, RecoveryPolicy, Role, RoleRegistry, RoleType, Sandbox } from "./generated/types.ts";

@@ -1,19 +1,31 @@
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readFileSync, renameSync, writeFileSync } from "node:fs";
-import { basename, isAbsolute, join, relative } from "node:path";
-import { fileURLToPath, pathToFileURL } from "node:url";
+import {
+  closeSync,
+  createReadStream,
+  createWriteStream,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+} from "node:fs";
+import { basename, join } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { pathToFileURL } from "node:url";
 import type { Answer } from "../kernel/agent.ts";
 import type { AttachedField } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import type { Failure } from "../protocol/failure.ts";
 import { MAX_DEPTH, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
-import { attempt } from "../log/attempt.ts";
+import { attempt, attemptLong } from "../log/attempt.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import type { SessionPaths } from "./paths.ts";
+import { type Opened, openReferenced, wrong } from "./referenced-file.ts";
 
 /** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
 const MAX_ATTACHED_BYTES = 64 * 1024 * 1024;
@@ -21,7 +33,11 @@ const MAX_ATTACHED_BYTES = 64 * 1024 * 1024;
 /** The largest file that is kept, in bytes. */
 const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
 
-type Request = PayloadByType["turn_request"];
+/** How much of a file is copied at once, in bytes. */
+const PIECE_BYTES = 1024 * 1024;
+
+/** How the name of a copy ends that is not whole yet. */
+const PARTIAL = ".partial";
 
 /** A kept file: what is recorded of it, and its row. */
 export interface KeptArtifact {
@@ -36,7 +52,7 @@ export interface KeptArtifact {
  */
 export async function keepArtifact(
   payload: JsonObject,
-  request: Request,
+  request: PayloadByType["turn_request"],
   paths: SessionPaths,
 ): Promise<Result<KeptArtifact, Failure>> {
   const { turn_id: _turn, ticket_id: _subject, ...reference } = payload as unknown as PayloadByType["artifact_ref"];
@@ -47,36 +63,35 @@ export async function keepArtifact(
       row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
     });
   }
-  const read = readReferenced(reference, request);
-  if (!read.ok) return read;
-  const { bytes, name, hex } = read.value;
+  const opened = openReferenced(uri, request, MAX_ARTIFACT_BYTES);
+  if (!opened.ok) return opened;
+  const copied = await copyIn(opened.value, paths.artifacts, request.turn_id);
+  if (!copied.ok) return copied;
+  const { hex, size_bytes } = copied.value;
+  const grown = size_bytes > MAX_ARTIFACT_BYTES ? "it grew while it was copied" : undefined;
+  const disagrees = grown ?? disagreement(reference, hex, size_bytes);
+  if (disagrees) {
+    rmSync(copied.value.path, { force: true });
+    return wrong(uri, disagrees);
+  }
   const digest = `sha256:${hex}`;
-  const made = makeWorkDirectory(paths.artifacts);
-  if (!made.ok) return made;
-  const path = join(paths.artifacts, `${hex.slice(0, 16)}-${name}`);
-  const written = attempt(
-    paths.artifacts,
-    () => {
-      writeFileSync(`${path}.tmp`, bytes);
-      renameSync(`${path}.tmp`, path);
-      return ok(undefined);
-    },
-    "The artifact",
-  );
-  if (!written.ok) return written;
+  const path = join(paths.artifacts, `${hex.slice(0, 16)}-${opened.value.name}`);
+  const placed = attempt(paths.artifacts, () => ok(renameSync(copied.value.path, path)), "The artifact");
+  if (!placed.ok) return placed;
+  crashPoint("artifact_kept");
   return ok({
     payload: {
       ...(reference as unknown as JsonObject),
       uri: pathToFileURL(path).href,
       digest,
-      size_bytes: bytes.length,
+      size_bytes,
     },
     row: {
       label,
       uri,
       path: join("sessions", basename(paths.folder), "artifacts", basename(path)),
       digest,
-      size_bytes: bytes.length,
+      size_bytes,
       ...(content_type === undefined ? {} : { content_type }),
     },
   });
@@ -86,7 +101,7 @@ export async function keepArtifact(
 export function inlineField(
   answer: Answer,
   attached: AttachedField | undefined,
-  request: Request,
+  request: PayloadByType["turn_request"],
 ): Result<JsonObject, Failure> {
   if (!attached) return ok(answer.payload);
   const reference = answer.payload[attached.reference] as Referenced | undefined;
@@ -94,7 +109,7 @@ export function inlineField(
   const read = readReferenced(reference, request);
   if (!read.ok) return read;
   // A file is as little to be trusted as a line, so it passes the same gate, as the one member of an object.
-  const member = Buffer.concat([Buffer.from('{"content":'), read.value.bytes, Buffer.from("}")]);
+  const member = Buffer.concat([Buffer.from('{"content":'), read.value, Buffer.from("}")]);
   const parsed = parseLine(member, { bytes: MAX_ATTACHED_BYTES, depth: MAX_DEPTH });
   if (!parsed.ok) return wrong(reference.uri, parsed.error.message);
   const { content } = parsed.value;
@@ -108,83 +123,78 @@ export function inlineField(
 type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
 
 /** The file that a reference names, if it is what the reference says of it. */
-function readReferenced(
-  { uri, digest, size_bytes }: Referenced,
-  request: Request,
-): Result<{ bytes: Buffer; name: string; hex: string }, Failure> {
-  const read = readBelow(uri, request);
-  if (!read.ok) return read;
-  const { bytes } = read.value;
-  const hex = createHash("sha256").update(bytes).digest("hex");
-  if (digest !== undefined && digest !== `sha256:${hex}`)
-    return wrong(uri, `its digest is sha256:${hex}, not ${digest}`);
-  if (size_bytes !== undefined && size_bytes !== bytes.length) {
-    return wrong(uri, `it has ${bytes.length} bytes, not ${size_bytes}`);
+function readReferenced(reference: Referenced, request: PayloadByType["turn_request"]): Result<Buffer, Failure> {
+  const opened = openReferenced(reference.uri, request, MAX_ATTACHED_BYTES);
+  if (!opened.ok) return opened;
+  let bytes: Buffer;
+  try {
+    bytes = readFileSync(opened.value.descriptor);
+  } finally {
+    closeSync(opened.value.descriptor);
   }
-  return ok({ ...read.value, hex });
+  const hex = createHash("sha256").update(bytes).digest("hex");
+  const disagrees = disagreement(reference, hex, bytes.length);
+  return disagrees ? wrong(reference.uri, disagrees) : ok(bytes);
 }
 
-function readBelow(uri: string, request: Request): Result<{ bytes: Buffer; name: string }, Failure> {
-  let path: string;
-  try {
-    path = uri.startsWith("file:") ? fileURLToPath(uri) : uri;
-  } catch {
-    return wrong(uri, "it is not a file address");
-  }
-  for (const root of [request.artifacts_dir, request.workspace]) {
-    const inside = isAbsolute(path) ? relative(root, path) : path;
-    // The person may name a link as the workspace; the artifacts directory is ours, and a link in its place is an agent's.
-    const opened = openBelow(root, inside, root === request.workspace ? 0 : constants.O_NOFOLLOW);
-    if (opened === undefined) continue;
-    try {
-      const stat = fstatSync(opened);
-      if (!stat.isFile()) return wrong(uri, "it is not a plain file");
-      if (stat.nlink > 1) return wrong(uri, "it is a hard link");
-      if (stat.size > MAX_ARTIFACT_BYTES) return wrong(uri, `it has more than ${MAX_ARTIFACT_BYTES} bytes`);
-      return ok({ bytes: readFileSync(opened), name: safeName(path) });
-    } finally {
-      closeSync(opened);
-    }
-  }
-  return wrong(uri, "there is no such plain file in the artifacts directory or the workspace");
+function disagreement({ digest, size_bytes }: Referenced, hex: string, size: number): string | undefined {
+  if (digest !== undefined && digest !== `sha256:${hex}`) return `its digest is sha256:${hex}, not ${digest}`;
+  if (size_bytes !== undefined && size_bytes !== size) return `it has ${size} bytes, not ${size_bytes}`;
+  return undefined;
+}
+
+interface Copied {
+  readonly path: string;
+  readonly hex: string;
+  readonly size_bytes: number;
 }
 
 /**
- * Opens a path below a trusted directory, one component after the other, each relative to the descriptor of the one before and
- * none through a symbolic link: checking a path and opening it afterwards can be raced. Without /proc (macOS) the whole path is
- * opened at once, which a link in the middle can lead astray; `doctor` names that.
+ * Copies an open file under a name that says it is not whole yet, in pieces between which everything else goes on; digest and
+ * size are the copy's, whatever becomes of the original meanwhile.
  */
-function openBelow(root: string, path: string, root_flags: number): number | undefined {
-  const parts = path.split("/").filter((part) => part !== ".");
-  if (path.length > 1024 || path.includes("\0") || parts.some((part) => part === "" || part === "..")) return undefined;
-  const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  if (process.platform !== "linux")
-    return openedBy(() => openSync(join(root, path), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  let current = openedBy(() => openSync(root, O_RDONLY | O_DIRECTORY | root_flags));
-  for (const [index, part] of parts.entries()) {
-    if (current === undefined) return undefined;
-    const parent: number = current;
-    const flags = index < parts.length - 1 ? O_RDONLY | O_NOFOLLOW | O_DIRECTORY : O_RDONLY | O_NOFOLLOW | O_NONBLOCK;
-    current = openedBy(() => openSync(`/proc/self/fd/${parent}/${part}`, flags));
-    closeSync(parent);
-  }
-  return current;
+async function copyIn({ descriptor }: Opened, directory: string, turn_id: string): Promise<Result<Copied, Failure>> {
+  const hash = createHash("sha256");
+  const path = join(directory, `${turn_id}${PARTIAL}`);
+  let size_bytes = 0;
+  const source = createReadStream("", { fd: descriptor, highWaterMark: PIECE_BYTES });
+  const copied = await attemptLong(
+    directory,
+    async () => {
+      const made = makeWorkDirectory(directory);
+      if (!made.ok) return made;
+      rmSync(path, { force: true });
+      await pipeline(
+        source,
+        async function* (pieces: AsyncIterable<Buffer>) {
+          for await (const piece of pieces) {
+            hash.update(piece);
+            size_bytes += piece.length;
+            if (size_bytes > MAX_ARTIFACT_BYTES) return;
+            yield piece;
+          }
+        },
+        createWriteStream(path, { flags: "wx" }),
+      );
+      return ok(undefined);
+    },
+    "The artifact",
+  );
+  source.destroy();
+  if (!copied.ok) return copied;
+  crashPoint("artifact_copied");
+  return ok({ path, hex: hash.digest("hex"), size_bytes });
 }
 
-function openedBy(open: () => number): number | undefined {
-  try {
-    return open();
-  } catch {
-    return undefined;
-  }
-}
-
-function safeName(path: string): string {
-  return basename(path)
-    .replaceAll(/[^A-Za-z0-9._-]/g, "_")
-    .slice(-100);
-}
-
-function wrong(uri: string, why: string): Result<never, Failure> {
-  return err(failure("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`));
+/** Removes what a scheduler that died while it copied has left. */
+export function removePartialCopies(directory: string): Result<void, Failure> {
+  return attempt(
+    directory,
+    () => {
+      const names = existsSync(directory) ? readdirSync(directory) : [];
+      for (const name of names) if (name.endsWith(PARTIAL)) rmSync(join(directory, name), { force: true });
+      return ok(undefined);
+    },
+    "The artifacts",
+  );
 }

@@ -2,6 +2,7 @@ import type { TurnEvent } from "../kernel/agent.ts";
 import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
+import { StorageError } from "../store/storage-error.ts";
 
 /** Everything a viewer can see of a running session, told after it was committed; a viewer's trouble is its own. */
 export type SessionEvent =
@@ -45,12 +46,16 @@ export class Bus {
     return () => this.#listeners.delete(listener);
   }
 
-  /** A listener that throws is dropped: no viewer can break or slow the engine. */
+  /**
+   * A listener that throws is dropped: no viewer can break or slow the engine. What the store could not read for one is no viewer's
+   * trouble, and thrown on.
+   */
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {
         listener(event);
-      } catch {
+      } catch (error) {
+        if (error instanceof StorageError) throw error;
         this.#listeners.delete(listener);
       }
     }

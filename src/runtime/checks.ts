@@ -4,9 +4,12 @@ import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import type { Change } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
+import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
+import type { Clock } from "./clock.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
@@ -21,6 +24,7 @@ export interface ChecksParts {
   readonly config: ResolvedConfiguration;
   readonly workspace: string;
   readonly launcher: Launcher;
+  readonly clock: Clock;
 }
 
 /** Holds the command back until its process is on record: a scheduler that dies before that leaves nothing running. */
@@ -28,7 +32,10 @@ const GATE = ["sh", "-c", 'read -r go && exec "$@" </dev/null', "check"];
 
 export interface ChecksDoor {
   submit(input: FactInput): unknown;
+  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean>;
+  /** Storage refused what no work is to blame for: the session cannot go on. */
+  fail(failure: Failure): void;
   /** The checks have ended, whatever they brought. */
   over(check_id: string): void;
 }
@@ -106,13 +113,16 @@ export class Checks {
     subject: string | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject> {
-    const { launcher, workspace, config, session_id, paths } = this.#parts;
-    const began = performance.now();
+    const { launcher, clock, workspace, config, session_id, paths } = this.#parts;
+    const began = clock.monotonic();
     const artifacts_dir = paths.work(subject);
     const made = makeWorkDirectory(artifacts_dir);
+    if (!made.ok && isOfStorage(made.error)) this.#door.fail(made.error);
     const launched = !made.ok
       ? made
       : await launcher.launch({
+          // Nothing that a check starts outlives it, where the machine can see to that.
+          isolation: { level: "processes", required: false },
           command: [...GATE, ...(criterion.command ?? [])],
           directory: workspace,
           environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
@@ -136,17 +146,22 @@ export class Checks {
     };
     const output = new OutputEnd();
     const run = new SupervisedRun(launched.value, limits, output, signal);
+    crashPoint("check_spawned");
     const { pid, started } = launched.value.identity;
-    if (await this.#door.keep({ put: "process", id: check_id, value: { pid, started, run: 1 } })) run.give("go\n");
+    const recorded = await this.#door.keep({ put: "process", id: check_id, value: { pid, started, run: 1 } });
+    crashPoint("check_pid_committed");
+    if (recorded) run.give("go\n");
     else run.stop("not_recorded");
+    crashPoint("check_running");
     const { cause, exit } = await run.ended;
+    crashPoint("check_ended");
     const code = exit?.code ?? null;
     return {
       ...base,
       exit_code: code,
       passed: cause === "exited" && code === (criterion.expect_exit ?? 0),
       output: output.text(),
-      duration_ms: Math.round(performance.now() - began),
+      duration_ms: Math.round(clock.monotonic() - began),
       ...(exit?.signal ? { signal: exit.signal } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };

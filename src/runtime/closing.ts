@@ -1,6 +1,8 @@
 import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
+import { from } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { Role } from "../protocol/roles.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -33,6 +35,7 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
     finished_at: at,
     usage: usageOf(figures),
     recoveries: figures.recoveries,
+    ...sandboxesOf(closing),
     log: { records: closing.head.sequence, head: closing.head.hash },
   };
   const exit_code = command.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
@@ -53,6 +56,15 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
       payload: { outcome: command.outcome, ...why, exit_code },
     }),
   ];
+}
+
+/** What each role's program was kept from, as the first record says. */
+function sandboxesOf({ resolve }: Closing): JsonObject {
+  const { roles = [] } = resolve({ roles: { ...from(1, "/roles") } }) as {
+    roles?: Pick<Role, "role_id" | "sandbox">[];
+  };
+  const kept = roles.flatMap(({ role_id, sandbox = "none" }) => (sandbox === "none" ? [] : [[role_id, sandbox]]));
+  return kept.length === 0 ? {} : { sandboxes: Object.fromEntries(kept) as JsonObject };
 }
 
 /** Totals as reports show them; a cost is unknown as soon as one turn did not say it. */

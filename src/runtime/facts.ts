@@ -38,3 +38,8 @@ export function personRefused({ payload_type, payload }: FactInput, rights: Righ
   if (checked.ok) return undefined;
   return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
 }
+
+/** What a turn's records and events are about, as one property or none. */
+export function aboutOf(stamp: TurnStamp): { subject?: string } {
+  return stamp.subject === undefined ? {} : { subject: stamp.subject };
+}

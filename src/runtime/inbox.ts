@@ -1,5 +1,8 @@
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { failureIn } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { FactInput } from "./facts.ts";
@@ -7,27 +10,35 @@ import type { FactInput } from "./facts.ts";
 /** How often another process's words are looked for, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 150;
 
+interface InboxParts {
+  readonly store: Store;
+  readonly session_id: string;
+  readonly clock: Clock;
+}
+
+interface InboxDoor {
+  /** Gets each word once. */
+  take(input: FactInput): void;
+  /** The database could not be read; nothing is looked for any more. */
+  fail(failure: Failure): void;
+}
+
 /** Carries what people and other processes put to the session to its owner, which commits each as a fact. */
 export class InboxWatch {
-  readonly #store: Store;
-  readonly #session_id: string;
-  readonly #clock: Clock;
-  readonly #submit: (input: FactInput) => void;
+  readonly #parts: InboxParts;
+  readonly #door: InboxDoor;
   /** Submitted, but perhaps not yet committed as taken. */
   #last = 0;
   #version = -1;
   #cancel: (() => void) | undefined;
 
-  constructor(store: Store, session_id: string, clock: Clock, submit: (input: FactInput) => void) {
-    this.#store = store;
-    this.#session_id = session_id;
-    this.#clock = clock;
-    this.#submit = submit;
+  constructor(parts: InboxParts, door: InboxDoor) {
+    this.#parts = parts;
+    this.#door = door;
   }
 
   start(): void {
-    this.#take();
-    this.#arm();
+    this.#look(() => this.#take());
   }
 
   stop(): void {
@@ -36,22 +47,34 @@ export class InboxWatch {
   }
 
   #arm(): void {
-    this.#cancel = this.#clock.after(LOOK_EVERY_MS, () => {
-      const version = this.#store.version();
-      if (version !== this.#version) this.#take();
-      this.#version = version;
-      this.#arm();
+    this.#cancel = this.#parts.clock.after(LOOK_EVERY_MS, () => {
+      this.#look(() => {
+        const version = this.#parts.store.version();
+        if (version !== this.#version) this.#take();
+        this.#version = version;
+      });
     });
   }
 
+  #look(look: () => void): void {
+    try {
+      look();
+    } catch (error) {
+      this.#door.fail(failureIn(error));
+      return;
+    }
+    this.#arm();
+  }
+
   #take(): void {
-    for (const row of this.#store.inbox.pending(this.#session_id)) {
+    for (const row of this.#parts.store.inbox.pending(this.#parts.session_id)) {
       if (row.id <= this.#last) continue;
       this.#last = row.id;
+      crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
       const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
       const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
-      this.#submit({ ...word, source: "user", actor: row.actor, taken: row.id });
+      this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id });
     }
   }
 }

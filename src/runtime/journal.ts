@@ -1,4 +1,5 @@
 import type { Change } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { Result } from "../lib/result.ts";
 import { seal } from "../log/chain.ts";
 import type { LogFolder } from "../log/writer.ts";
@@ -86,7 +87,10 @@ export class Journal {
     this.#group.afterwards.push(effect);
   }
 
-  /** Commits what there is. Fails with `storage`, `storage_full` or `stale_lease`; then nothing of the group happened. */
+  /**
+   * Commits what there is, and does what waited for it. Fails with `storage`, `storage_full` or `stale_lease`; then nothing of the
+   * group touched the world.
+   */
   async flush(session: SessionChanges): Promise<Result<void, Failure>> {
     const { store, lease, records, log, bus } = this.#parts;
     const group = this.#group;
@@ -103,11 +107,18 @@ export class Journal {
     });
     if (!committed.ok) return committed;
     records.trim();
+    // Who was frozen here may wake up beside a successor, who has done all of the following already.
+    const beforeFiles = store.confirm(lease);
+    if (!beforeFiles.ok) return beforeFiles;
     if (log && group.records.length > 0) {
       const published = log.publish(group.records);
       if (!published.ok) return published;
     }
+    crashPoint("after_publish");
+    const beforeEffects = store.confirm(lease);
+    if (!beforeEffects.ok) return beforeEffects;
     for (const effect of group.afterwards) effect();
+    crashPoint("after_effects");
     for (const told of group.told) bus.emit({ kind: "record", ...told });
     return committed;
   }

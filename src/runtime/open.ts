@@ -1,9 +1,9 @@
 import os from "node:os";
-import { endLeftovers } from "../agents/processes.ts";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent, ProcessIdentity } from "../kernel/agent.ts";
-import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, stampOf } from "../kernel/ledger.ts";
+import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { GENESIS } from "../log/chain.ts";
@@ -15,14 +15,20 @@ import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.t
 import type { Actor, LogRecord } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import { embeddedQueue } from "../store/queue.ts";
+import { catchStorageLong } from "../store/storage-error.ts";
 import type { Lease, SessionRow, Store } from "../store/store.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import { removePartialCopies } from "./artifacts.ts";
 import type { Clock } from "./clock.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { Head } from "./journal.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
 import { type FactInput, personRefused } from "./facts.ts";
+import { lastReport, recover } from "./recovery.ts";
+import { withoutSecrets, withSecrets } from "./secrets.ts";
 import { Session } from "./session.ts";
+import { SteadyClock } from "./steady-clock.ts";
 
 /** What every session of this process works with. */
 export interface Surroundings {
@@ -69,10 +75,19 @@ export async function createSession<S>(
     ...(requirement === undefined ? {} : { requirement }),
   });
   if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
-  const lease = await acquire(around, session_id);
-  if (!lease.ok) return lease;
-  const opened_at = clock.now();
-  const opened = put(around, mode, lease.value, {
+  crashPoint("session_created");
+  return holding(around, session_id, async (lease) => begin(around, mode, input, lease));
+}
+
+function begin<S>(
+  around: Surroundings,
+  mode: Mode<S>,
+  input: NewSessionInput,
+  lease: Lease,
+): Result<Session<S>, Failure> {
+  const { session_id, requirement, workspace } = input;
+  const opened_at = around.clock.now();
+  const opened = put(around, mode, lease, {
     session_id,
     state: mode.empty(),
     ledger: emptyLedger(),
@@ -124,9 +139,17 @@ export async function resumeSession<S>(
   row: SessionRow,
   change: { readonly limits?: JsonObject; readonly reopen?: string } = {},
 ): Promise<Result<Session<S>, Failure>> {
+  return holding(around, row.session_id, (lease) => takeUp(around, mode, row, change, lease));
+}
+
+async function takeUp<S>(
+  around: Surroundings,
+  mode: Mode<S>,
+  row: SessionRow,
+  change: { readonly limits?: JsonObject; readonly reopen?: string },
+  lease: Lease,
+): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
-  const lease = await acquire(around, row.session_id);
-  if (!lease.ok) return lease;
   const loaded = await store.load(row.session_id);
   if (!loaded.ok) return loaded;
   const state = mode.empty();
@@ -138,19 +161,24 @@ export async function resumeSession<S>(
     else mode.apply(state, { put: collection, id, value });
   }
   const { session: current } = loaded.value;
-  const opened = store.record(row.session_id, 1);
-  if (opened === undefined) {
-    await store.release(lease.value);
+  if (current.last_sequence === 0) {
     return err(
       failure("not_found", `Session ${row.session_id} was never begun: it has no record.`, {
         hint: "Begin another: bosun run",
       }),
     );
   }
-  const { payload, timestamp } = JSON.parse(opened) as { payload: PayloadByType["session_opened"]; timestamp: string };
-  const survivors = await endLeftovers(processes, payload.config.kill_grace_s * 1000);
+  const opened = recordAt(store, row.session_id, 1);
+  const payload = opened.payload as unknown as PayloadByType["session_opened"];
+  const isOver = ledger.figures.closed !== undefined && change.reopen === undefined;
+  const roles = isOver ? ok(payload.roles) : withSecrets(row.session_id, payload.roles, process.env);
+  if (!roles.ok) return roles;
+  const survivors = await around.launcher.endLeftovers(processes, payload.config.kill_grace_s * 1000, {
+    session_id: row.session_id,
+    folder: sessionPaths(around.home, row.session_id).folder,
+  });
+  crashPoint("leftovers_ended");
   if (survivors.length > 0) {
-    await store.release(lease.value);
     return err(
       failure(
         "environment",
@@ -161,16 +189,19 @@ export async function resumeSession<S>(
       ),
     );
   }
-  const session = put(around, mode, lease.value, {
+  const cleaned = removePartialCopies(sessionPaths(around.home, row.session_id).artifacts);
+  if (!cleaned.ok) return cleaned;
+  const session = put(around, mode, lease, {
     session_id: row.session_id,
     state,
     ledger,
     head: { sequence: current.last_sequence, hash: current.head },
     published: current.published,
     config: payload.config,
-    roles: payload.roles.map(withSecrets),
+    roles: roles.value,
     workspace: payload.workspace,
-    opened_at: timestamp,
+    opened_at: opened.timestamp,
+    last_at: recordAt(store, row.session_id, current.last_sequence).record.received_at,
   });
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
@@ -178,62 +209,29 @@ export async function resumeSession<S>(
     const written = writeReport(sessionPaths(around.home, row.session_id).folder, lastReport(store, current));
     if (!written.ok) return written;
   }
-  recover(session.value, ledger, payload.config, lease.value.epoch, change);
+  recover(session.value, ledger, payload, lease.epoch, change);
+  crashPoint("recovery_decided");
   return session;
 }
 
-/** What the last close said: whoever died right after it may not have come to write it out. */
-function lastReport(store: Store, { session_id, last_sequence }: SessionRow): JsonObject {
-  for (let sequence = last_sequence; ; sequence -= 1) {
-    const record = JSON.parse(store.record(session_id, sequence) ?? "null") as LogRecord | null;
-    if (!record) throw new Error(`session ${session_id} is closed, but has no final report`);
-    if (record.payload_type === "final_report") return record.payload;
-  }
+function recordAt(store: Store, session_id: string, sequence: number): LogRecord {
+  const line = store.record(session_id, sequence);
+  if (line === undefined) throw new Error(`session ${session_id} has no record ${sequence}`);
+  return JSON.parse(line) as LogRecord;
 }
 
-/** What the log must say of the take-over: which turns are repeated under which run, and which have been repeated too often. */
-function recover<S>(
-  session: Session<S>,
-  ledger: Ledger,
-  config: ResolvedConfiguration,
-  epoch: number,
-  change: { readonly limits?: JsonObject; readonly reopen?: string },
-): void {
-  if (change.reopen !== undefined) {
-    session.submit({ source: "user", payload_type: "session_reopened", payload: { reason: change.reopen } });
-    return;
-  }
-  if (ledger.figures.closed) return;
-  const open = [...ledger.turns.values()].filter((turn) => turn.status === "open");
-  const graceful = ledger.figures.stopped !== undefined;
-  const spent = open.filter((turn) => !graceful && (turn.recoveries ?? 0) >= config.max_recoveries);
-  for (const turn of spent) {
-    session.submit({
-      source: "scheduler",
-      payload_type: "turn_failed",
-      subject: turn.subject,
-      turn: stampOf(turn),
-      payload: {
-        turn_id: turn.turn_id,
-        code: "agent_failed",
-        message: `The scheduler died ${config.max_recoveries + 1} times while this turn ran.`,
-        resolution_hint: "See whether this work brings the machine down.",
-        refused: [],
-      },
-    });
-  }
-  const turns = open
-    .filter((turn) => !spent.includes(turn))
-    .map((turn) => ({ turn_id: turn.turn_id, run: turn.run + 1 }));
-  session.submit({
-    source: "scheduler",
-    payload_type: "session_recovered",
-    payload: { graceful, epoch, turns, ...(change.limits ? { limits: change.limits } : {}) },
-  });
-}
-
-function acquire({ store, clock }: Surroundings, session_id: string): Promise<Result<Lease, Failure>> {
-  return store.acquire(session_id, { pid: process.pid, host: os.hostname(), started_at: clock.now() });
+/** Does the work with the session held; whoever fails holds it no longer. */
+async function holding<T>(
+  { store, clock }: Surroundings,
+  session_id: string,
+  work: (lease: Lease) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
+  const owner = { pid: process.pid, host: os.hostname(), started_at: clock.now() };
+  const lease = await store.acquire(session_id, owner);
+  if (!lease.ok) return lease;
+  const done = await catchStorageLong(() => work(lease.value));
+  if (!done.ok) await store.release(lease.value);
+  return done;
 }
 
 interface Assembled<S> {
@@ -247,16 +245,19 @@ interface Assembled<S> {
   readonly roles: readonly Role[];
   readonly workspace: string;
   readonly opened_at: string;
+  /** The time of the last record, if there is one. */
+  readonly last_at?: Instant;
 }
 
 function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembled<S>): Result<Session<S>, Failure> {
-  const { store, clock, launcher } = around;
+  const { store, launcher } = around;
   const { session_id, config, roles } = made;
   const paths = sessionPaths(around.home, session_id);
   const log = around.files ? LogFolder.open(paths.log) : undefined;
   if (log && !log.ok) return log;
   const caughtUp = log?.value.catchUp(made.published + 1, (from) => store.sealed(session_id, from));
   if (caughtUp && !caughtUp.ok) return caughtUp;
+  crashPoint("caught_up");
   const capacity = { worker: config.max_workers, participant: config.max_workers, manager: Number.POSITIVE_INFINITY };
   return ok(
     new Session<S>({
@@ -267,7 +268,7 @@ function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembl
       lease,
       records: new SessionRecords((sequence) => store.record(session_id, sequence), paths.folder),
       log: log?.value,
-      clock,
+      clock: new SteadyClock(around.clock, made.last_at),
       launcher,
       paths,
       config,
@@ -277,25 +278,4 @@ function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembl
       makeDispatcher: (isHeld) => new Dispatcher(roles, capacity, embeddedQueue(), isHeld),
     }),
   );
-}
-
-const SECRET_NAME = /key|token|secret|password|passwd|credential/i;
-const WITHHELD = "[withheld]";
-
-/** A role as it is recorded: values that look secret by their name stay out of the log. */
-function withoutSecrets(role: Role): Role {
-  if (!role.env) return role;
-  const env = Object.entries(role.env).map(([name, value]) => [name, SECRET_NAME.test(name) ? WITHHELD : value]);
-  return { ...role, env: Object.fromEntries(env) as Record<string, string> };
-}
-
-/** What the log withheld is looked up under the same name in the environment of whoever resumes. */
-function withSecrets(role: Role): Role {
-  if (!role.env) return role;
-  const env = Object.entries(role.env).flatMap(([name, value]) => {
-    if (value !== WITHHELD) return [[name, value]];
-    const own = process.env[name];
-    return own === undefined ? [] : [[name, own]];
-  });
-  return { ...role, env: Object.fromEntries(env) as Record<string, string> };
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Lookup, Recorded } from "../kernel/references.ts";
 import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
@@ -18,7 +19,6 @@ export class SessionRecords implements Lookup {
   #old = new Map<number, Recorded>();
   readonly #read: (sequence: number) => string | undefined;
   readonly #folder: string;
-  readonly #written = new Set<string>();
 
   constructor(read: (sequence: number) => string | undefined, folder: string) {
     this.#read = read;
@@ -55,11 +55,10 @@ export class SessionRecords implements Lookup {
   file(sequence: number, pointer: string): string {
     const payload_type = this.record(sequence).payload_type;
     const path = join(this.#folder, `${String(sequence).padStart(6, "0")}-${payload_type}.json`);
-    if (this.#written.has(path)) return path;
-    this.#written.add(path);
     if (existsSync(path)) return path;
     mkdirSync(this.#folder, { recursive: true });
     writeFileSync(`${path}.tmp`, `${canonicalJson(resolve({ $from: [sequence, pointer] }, this) ?? null)}\n`);
+    crashPoint("given_file_written");
     renameSync(`${path}.tmp`, path);
     return path;
   }

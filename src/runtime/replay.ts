@@ -15,7 +15,7 @@ import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
 import { decidedRecord } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
-import { INTERRUPTED } from "./turns.ts";
+import { INTERRUPTED } from "./turn-request.ts";
 
 /** What a log proves: that it is whole (the folder alone), and that its decisions follow from its facts. */
 export interface Proof extends Omit<Verification, "ok"> {
@@ -44,18 +44,12 @@ export function verifySession(
   const types = new Map(listing.value.files.map((file) => [file.sequence, file.payload_type]));
   const lineOf = (sequence: number) =>
     readFileSync(join(folder, recordName(sequence, types.get(sequence) ?? "")), "utf8");
-  const problems: { sequence: number | null; what: string }[] = [];
-  const sequences = [...types.keys()];
-  const replay = beginReplay(sequences.length > 0 ? lineOf(sequences[0] ?? 1) : undefined, modes, lineOf);
-  if (!replay) return ok({ ...chain, decisions: "not_comparable" });
-  for (const sequence of sequences) {
-    const wrong = replay.take(sequence, JSON.parse(lineOf(sequence)) as LogRecord);
-    if (wrong !== undefined) problems.push({ sequence, what: wrong });
-    if (problems.length >= DECISIONS_TOLD) break;
-  }
+  const decided = replayDecisions([...types.keys()], lineOf, modes);
+  if (!decided) return ok({ ...chain, decisions: "not_comparable" });
+  const problems = [...decided.problems];
   // A scheduler that died between commit and publishing leaves a folder that ends inside a step; a closed one may not.
-  if (problems.length === 0 && chain.completeness === "closed" && replay.awaited > 0) {
-    problems.push({ sequence: null, what: `${replay.awaited} decided records are missing at the end` });
+  if (problems.length === 0 && chain.completeness === "closed" && decided.awaited > 0) {
+    problems.push({ sequence: null, what: `${decided.awaited} decided records are missing at the end` });
   }
   return ok({
     ...chain,
@@ -63,6 +57,33 @@ export function verifySession(
     decisions: problems.length === 0 ? "ok" : "failed",
     problems: [...chain.problems, ...problems],
   });
+}
+
+/** What is wrong with the decisions in a log, and how many decided records ought to follow its last one. */
+export interface ReplayedDecisions {
+  readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
+  readonly awaited: number;
+}
+
+/**
+ * Makes every decision again from records wherever they are kept: a folder, a store, memory. At most 20 wrong ones are told; undefined
+ * where the rules cannot be compared. That the records are whole and in their places is for the caller to know.
+ */
+export function replayDecisions(
+  sequences: readonly number[],
+  lineOf: (sequence: number) => string,
+  modes: ReadonlyMap<string, Mode<unknown>>,
+): ReplayedDecisions | undefined {
+  const [first] = sequences;
+  const replay = beginReplay(first === undefined ? undefined : lineOf(first), modes, lineOf);
+  if (!replay) return undefined;
+  const problems: { sequence: number; what: string }[] = [];
+  for (const sequence of sequences) {
+    const wrong = replay.take(sequence, JSON.parse(lineOf(sequence)) as LogRecord);
+    if (wrong !== undefined) problems.push({ sequence, what: wrong });
+    if (problems.length >= DECISIONS_TOLD) break;
+  }
+  return { problems, awaited: replay.awaited };
 }
 
 /** Starts over from the first record; undefined where the rules cannot be compared. */

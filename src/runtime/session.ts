@@ -1,50 +1,39 @@
-import type { Launcher } from "../agents/launcher.ts";
-import type { Agent } from "../kernel/agent.ts";
 import { type Advance, advance, type Engine } from "../kernel/engine.ts";
-import { type Ledger, type LedgerTurn, stampOf } from "../kernel/ledger.ts";
+import { type Ledger, stampOf } from "../kernel/ledger.ts";
 import type { Change, Command, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import { subjectIn } from "../protocol/recording.ts";
-import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import { failureIn } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
 import { Bus, type SessionEnd } from "./bus.ts";
-import { Checks } from "./checks.ts";
-import type { Clock } from "./clock.ts";
 import { closingRecords } from "./closing.ts";
-import type { Admission, Dispatcher } from "./dispatcher.ts";
+import type { Admission } from "./dispatcher.ts";
 import { InboxWatch } from "./inbox.ts";
 import { type FactInput, personRefused } from "./facts.ts";
 import { type Head, Journal } from "./journal.ts";
-import type { SessionPaths } from "./paths.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
-import type { SessionRecords } from "./records.ts";
-import { Timers } from "./timers.ts";
-import { Turns } from "./turns.ts";
+import { restOf } from "./resting.ts";
+import { requestPayload } from "./turn-request.ts";
+import type { SteadyClock } from "./steady-clock.ts";
+import { TimeWatch } from "./time-watch.ts";
+import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
 /** Everything a session works with; put together by `open.ts`. */
-export interface SessionParts<S> {
-  readonly session_id: string;
+export interface SessionParts<S> extends UnderWayParts {
   readonly engine: Engine<S>;
   readonly head: Head;
   readonly store: Store;
   readonly lease: Lease;
-  readonly records: SessionRecords;
   /** Absent where nobody wants files: measurements. */
   readonly log?: LogFolder | undefined;
-  readonly clock: Clock;
-  readonly paths: SessionPaths;
-  readonly launcher: Launcher;
-  readonly config: ResolvedConfiguration;
-  readonly workspace: string;
-  readonly agentFor: (role: Role) => Agent;
-  readonly makeDispatcher: (isHeld: (role_id: string) => boolean) => Dispatcher;
+  readonly clock: SteadyClock;
   readonly opened_at: Instant;
 }
 
@@ -56,18 +45,18 @@ export interface SessionParts<S> {
 export class Session<S> {
   readonly bus = new Bus();
   readonly #parts: SessionParts<S>;
-  readonly #dispatcher: Dispatcher;
-  readonly #timers: Timers;
-  readonly #turns: Turns;
-  readonly #checks: Checks;
+  readonly #work: UnderWay;
   readonly #inbox: InboxWatch;
+  readonly #time: TimeWatch;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
   readonly #unkept = new Set<(durable: boolean) => void>();
   #flushing = false;
   #scheduled = false;
+  /** While a commit was under way something happened after which more may start, though it left nothing to write. */
+  #wanted = false;
   /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
-  #begun: Instant | undefined;
+  #begun: number | undefined;
   #over = false;
   /** How the session will be left, from the moment that is settled. */
   #leaving: SessionEnd | undefined;
@@ -79,12 +68,26 @@ export class Session<S> {
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
     this.#journal = new Journal({ ...parts, bus: this.bus });
-    this.#dispatcher = parts.makeDispatcher((role_id) => this.#timers.isHeld(role_id));
-    this.#timers = new Timers(this.ledger, parts.clock, () => this.#onTimer());
-    this.#turns = new Turns(parts, this);
-    this.#checks = new Checks(parts, this);
-    this.#inbox = new InboxWatch(parts.store, parts.session_id, parts.clock, (input) => this.submitFromPerson(input));
-    for (const turn of this.ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
+    const fail = (failure: Failure) => this.#fail(failure);
+    this.#work = new UnderWay(parts, {
+      bus: this.bus,
+      submit: (input) => this.submit(input),
+      note: (note) => this.note(note),
+      keep: (change) => this.keep(change),
+      afterwards: (effect) => this.#journal.afterwards(effect),
+      fail,
+      over: (id) => {
+        this.#work.over(id);
+        this.#schedule();
+      },
+      wake: () => this.#onTimer(),
+    });
+    this.#time = new TimeWatch(parts, {
+      submit: (input) => this.submit(input),
+      shifted: () => this.#work.timers.again(),
+      fail,
+    });
+    this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), fail });
   }
 
   get session_id(): string {
@@ -116,12 +119,12 @@ export class Session<S> {
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
     if (this.#over) return this.#ended.promise;
-    this.#begun = this.#parts.clock.now();
+    this.#begun = this.#parts.clock.monotonic();
     const { closed } = this.ledger.figures;
     if (closed) [this.#leaving, this.#parted] = [{ kind: "closed", ...closed }, true];
     this.#inbox.start();
-    for (const checks of this.ledger.checks.values()) this.#checks.start(checks);
-    this.#timers.arm();
+    if (!this.#over) this.#work.begin();
+    this.#time.start();
     this.#schedule();
     return this.#ended.promise;
   }
@@ -132,9 +135,10 @@ export class Session<S> {
     this.#leaving = { kind: "stopped", reason, message };
     // What is put to the session from now on is for whoever resumes it.
     this.#inbox.stop();
-    this.bus.emit({ kind: "stopping", reason, running: this.#turns.count });
-    this.#abortAll();
-    void this.#turns.idle().then(() => {
+    this.bus.emit({ kind: "stopping", reason, running: this.#work.turns.count });
+    this.#work.abortAll();
+    crashPoint("stopping");
+    void this.#work.turns.idle().then(() => {
       // An answer that came in meanwhile may have closed the session after all.
       if (this.#leaving?.kind !== "stopped") return;
       this.#parted = true;
@@ -149,7 +153,15 @@ export class Session<S> {
 
   /** Takes a fact in: decides, applies, and puts everything that follows into the next commit. */
   submit(input: FactInput): Advance | undefined {
-    if (this.#isOver) return undefined;
+    try {
+      return this.#isOver ? undefined : this.#take(input);
+    } catch (error) {
+      this.#fail(failureIn(error));
+      return undefined;
+    }
+  }
+
+  #take(input: FactInput): Advance {
     const { engine, clock } = this.#parts;
     const sequence = this.#journal.head.sequence + 1;
     const at = input.at ?? clock.now();
@@ -164,14 +176,17 @@ export class Session<S> {
       this.#journal.record(decidedRecord(this.session_id, envelope, at, this.resolve(envelope.payload)));
     }
     for (const command of done.step.commands) this.#carryOut(command, at);
-    this.#settleTurn(before, input.turn?.turn_id);
-    if (fact.payload_type === "session_recovered") for (const turn of fact.payload.turns) this.#offer(turn.turn_id);
+    this.#work.settle(before);
+    if (fact.payload_type === "session_recovered")
+      for (const turn of fact.payload.turns) this.#work.offer(turn.turn_id);
     this.#schedule();
     return done;
   }
 
   /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */
   submitFromPerson(input: FactInput): Advance | undefined {
+    // Nothing can be put on record any more, so an inbox row is left for whoever reopens the session.
+    if (this.#isOver) return undefined;
     const payload = personRefused(input, this.#parts.engine.mode.rights);
     if (!payload) return this.submit({ ...input, subject: subjectIn(input.payload) });
     this.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
@@ -200,51 +215,19 @@ export class Session<S> {
     return kept.promise;
   }
 
-  /** A turn's agent or a check is gone: if the turn was withdrawn, its seat is free only now. */
-  over(id: string): void {
-    // One that was held has been offered again by now, and waits.
-    if (this.#dispatcher.hasAdmitted(id) && this.ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
-    this.#schedule();
-  }
-
-  /** The turn's part in the dispatcher is over, whatever its result was. */
-  #settleTurn(before: LedgerTurn | undefined, turn_id: string | undefined): void {
-    if (!before || turn_id === undefined) return;
-    const after = this.ledger.turns.get(turn_id);
-    if (after?.status === "open") return;
-    this.#dispatcher.end(turn_id);
-    if (after) this.#dispatcher.offer(after);
-  }
-
-  #offer(turn_id: string): void {
-    const turn = this.ledger.turns.get(turn_id);
-    if (turn) this.#dispatcher.offer(turn);
-  }
-
   #carryOut(command: Command, at: Instant): void {
     switch (command.do) {
-      case "offer_turn":
-        this.#offer(command.turn_id);
-        return;
-      case "withdraw_turn":
-        if (this.#dispatcher.hasAdmitted(command.turn_id))
-          this.#journal.afterwards(() => this.#turns.abort(command.turn_id, command.reason));
-        else this.#dispatcher.end(command.turn_id);
-        return;
       case "ask":
         this.#journal.afterwards(() => this.bus.emit({ kind: "ask", ask: command }));
         return;
-      case "set_timer":
-        this.#journal.afterwards(() => this.#timers.at(command.due_at));
-        return;
-      case "run_checks":
-        this.#journal.afterwards(() => this.#checks.start(command));
-        return;
-      case "drop_checks":
-        this.#journal.afterwards(() => this.#checks.abort(command.check_id));
-        return;
       case "stop_session":
-        this.#journal.afterwards(() => this.stop("manager_failed", command.message));
+        this.#journal.afterwards(() => this.stop(command.reason, command.message, { ...command.limit }));
+        return;
+      case "repeat_turn":
+        this.#work.offer(command.turn_id);
+        return;
+      case "fail_turn":
+        this.#giveUp(command);
         return;
       case "finish":
         this.#close(command, at);
@@ -252,7 +235,16 @@ export class Session<S> {
       case "clear_ask":
       case "clear_timer":
         return;
+      default:
+        this.#work.carryOut(command);
     }
+  }
+
+  #giveUp({ turn_id, code, message }: Extract<Command, { do: "fail_turn" }>): void {
+    const turn = this.ledger.turns.get(turn_id);
+    if (!turn) return;
+    const about = { subject: turn.subject, turn: stampOf(turn), payload: { turn_id, code, message, refused: [] } };
+    this.submit({ source: "scheduler", payload_type: "turn_failed", ...about });
   }
 
   #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
@@ -270,19 +262,21 @@ export class Session<S> {
     this.#journal.afterwards(() => {
       const written = writeReport(this.#parts.paths.folder, records[0].payload);
       if (!written.ok) this.#fail(written.error);
+      crashPoint("report_written");
     });
     const { outcome, reason } = command;
     this.#leaving = { kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) };
     this.#parted = true;
-    this.#journal.afterwards(() => this.#abortAll());
+    this.#journal.afterwards(() => this.#work.abortAll());
   }
 
   #schedule(): void {
+    if (this.#flushing) this.#wanted = true;
     if (this.#scheduled || this.#flushing || this.#over) return;
     this.#scheduled = true;
-    setImmediate(() => {
+    this.#parts.clock.soon(() => {
       this.#scheduled = false;
-      void this.#flush();
+      this.#flush().catch((error: unknown) => this.#fail(failureIn(error)));
     });
   }
 
@@ -290,62 +284,52 @@ export class Session<S> {
     if (this.#over) return;
     this.#flushing = true;
     this.#admit();
+    this.#wanted = false;
     if (!this.#journal.isEmpty) {
       const { mode, state } = this.#parts.engine;
       const flushed = await this.#journal.flush({
         state: this.ledger.figures.paused ? "paused" : mode.phase(state),
         ...(this.#leaving?.kind === "closed" ? { outcome: this.#leaving.outcome } : {}),
       });
-      if (!flushed.ok) {
-        this.#fail(flushed.error);
-        return;
-      }
+      if (!flushed.ok) return this.#fail(flushed.error);
     }
     this.#flushing = false;
-    if (this.#journal.isEmpty) this.#rest();
+    if (this.#journal.isEmpty && !this.#wanted) this.#rest();
     else this.#schedule();
   }
 
   /** Starts what may start, as facts of the group that is about to be committed. */
   #admit(): void {
     const { figures } = this.ledger;
-    if (!this.#begun || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
-    const now = this.#parts.clock.now();
-    for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
-      const limit = this.#turns.limitReached(now, this.#begun);
-      if (limit) {
-        this.#dispatcher.end(admission.turn.turn_id);
-        this.#dispatcher.offer(admission.turn);
-        this.stop("limit", limit.message, limit.details);
+    if (this.#begun === undefined || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
+    const admissions = this.#work.admissions(this.#begun);
+    for (let next = admissions.next(); ; next = admissions.next()) {
+      if (next.done) {
+        if (next.value) this.stop("limit", next.value.message, next.value.details);
         return;
       }
-      this.#open(admission);
+      this.#open(next.value);
     }
   }
 
   #open(admission: Admission): void {
-    const { turn } = admission;
+    const { turn, role } = admission;
     const stamp = stampOf(turn);
+    const about = { subject: turn.subject, turn: stamp };
     const { engine } = this.#parts;
     const draft = engine.mode.request(engine.state, stamp);
-    const payload = this.#turns.requestPayload(draft, admission);
+    const payload = requestPayload(this.#parts, draft, admission);
     const at = this.#parts.clock.now();
-    this.submit({
-      at,
-      source: "scheduler",
-      target: admission.role.role_id,
-      payload_type: "turn_request",
-      payload,
-      subject: turn.subject,
-      turn: stamp,
-    });
-    this.#journal.afterwards(() => this.#turns.start(admission, stamp, payload, at));
+    this.submit({ at, source: "scheduler", target: role.role_id, payload_type: "turn_request", payload, ...about });
+    this.#journal.afterwards(() => this.#work.turns.start(admission, stamp, payload, at));
   }
 
   #onTimer(): void {
-    for (const due of this.#timers.due())
+    this.#time.look();
+    crashPoint("timer_due");
+    for (const due of this.#work.timers.due())
       this.submit({ source: "scheduler", payload_type: "timer_fired", payload: due });
-    this.#timers.arm();
+    this.#work.timers.arm();
     this.#schedule();
   }
 
@@ -353,46 +337,43 @@ export class Session<S> {
   #rest(): void {
     if (this.#over) return;
     if (this.#leaving) {
-      if (this.#parted && this.#turns.count === 0 && this.#checks.count === 0)
-        void this.#end({ ok: true, value: this.#leaving });
+      if (this.#parted && !this.#work.isBusy) void this.#end({ ok: true, value: this.#leaving });
       return;
     }
-    if (!this.#begun) return;
-    this.#timers.arm();
-    const { asks, holds, figures } = this.ledger;
-    if (this.#turns.count > 0 || this.#checks.count > 0 || figures.paused || this.#timers.willWake) return;
-    const held = [...holds.keys()].some((role_id) => this.#timers.isHeld(role_id));
-    if (asks.size === 0 && !held) {
+    if (this.#begun === undefined) return;
+    const { timers } = this.#work;
+    timers.arm();
+    if (this.#work.isBusy) return;
+    const rest = restOf(this.ledger, timers, this.#parts.clock.now(), this.#waitForPeople);
+    if (rest.kind === "stops") {
+      const { reason, message, limit } = rest.with;
+      this.stop(reason, message, { ...limit });
+    } else if (rest.kind === "stuck") {
       if (this.#stuck) throw new Error("the mode neither goes on nor finishes after no_progress");
       this.#stuck = true;
-      this.submit({
-        source: "scheduler",
-        payload_type: "session_stopped",
-        payload: { reason: "no_progress", message: "nothing is open and nothing is finished" },
-      });
-    } else if (!this.#waitForPeople) {
-      this.stop("waiting", held ? "a role is held until a person acts" : "a person must answer");
+      const payload = { reason: "no_progress", message: "nothing is open and nothing is finished" };
+      this.submit({ source: "scheduler", payload_type: "session_stopped", payload });
     }
   }
 
-  #abortAll(): void {
-    this.#timers.stop();
-    this.#turns.abortAll();
-    this.#checks.abortAll();
-  }
-
-  #fail(failure: Failure): void {
-    this.#abortAll();
+  #fail(trouble: Failure): void {
+    if (this.#over) return;
+    // Whatever a successor brings about here is only told as what it is.
+    const mine = this.#parts.store.confirm(this.#parts.lease);
+    const failure = mine.ok || mine.error.code !== "stale_lease" ? trouble : mine.error;
+    this.#work.abortAll();
     this.#over = true;
     for (const never of this.#unkept) never(false);
-    void Promise.all([this.#turns.idle(), this.#checks.idle()]).then(() => this.#end({ ok: false, error: failure }));
+    void this.#work.idle().then(() => this.#end({ ok: false, error: failure }));
   }
 
   async #end(end: Result<SessionEnd, Failure>): Promise<void> {
     this.#over = true;
-    this.#timers.stop();
+    this.#work.timers.stop();
+    this.#time.stop();
     this.#inbox.stop();
     this.#parts.log?.close();
+    crashPoint("ended");
     await this.#parts.store.release(this.#parts.lease);
     if (end.ok) this.bus.emit({ kind: "ended", end: end.value });
     this.#ended.resolve(end);

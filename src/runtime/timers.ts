@@ -1,3 +1,4 @@
+import { endsInTime, isHeldAt } from "../kernel/holds.ts";
 import type { Ledger, LedgerHold } from "../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
@@ -39,6 +40,12 @@ export class Timers {
     });
   }
 
+  /** Arms anew: time has gone on otherwise than the alarm that is set knows. */
+  again(): void {
+    this.stop();
+    this.arm();
+  }
+
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
@@ -55,10 +62,11 @@ export class Timers {
       .map(({ timer_id, due_at }) => ({ timer_id, due_at }));
   }
 
-  /** Whether a timer or a hold that ends by itself will move the session. */
+  /** Whether a timer or a hold that ends by itself will move the session; waiting for one that outlasts `max_hold_s` would be in vain. */
   get willWake(): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
-    for (const hold of this.#ledger.holds.values()) if (this.#isAhead(hold)) return true;
+    for (const hold of this.#ledger.holds.values())
+      if (this.#isAhead(hold) && endsInTime(this.#ledger, hold)) return true;
     return false;
   }
 
@@ -69,7 +77,6 @@ export class Timers {
 
   isHeld(role_id: string): boolean {
     const hold = this.#ledger.holds.get(role_id);
-    if (!hold) return false;
-    return hold.until === undefined || milliseconds(hold.until) > milliseconds(this.#clock.now());
+    return hold !== undefined && isHeldAt(hold, this.#clock.now());
   }
 }

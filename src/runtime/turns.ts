@@ -1,28 +1,24 @@
-import type { Agent, TurnEvent, TurnRequest, TurnResult } from "../kernel/agent.ts";
+import type { Agent, TurnEvent, TurnRequest } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
-import type { Mode, TurnDraft, TurnStamp } from "../kernel/mode.ts";
+import type { Change, Mode, TurnStamp } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
-import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/failure.ts";
-import {
-  isNotice,
-  type PayloadByType,
-  type ResolvedConfiguration,
-  type TypedPayload,
-  type Usage,
-} from "../protocol/payload.ts";
+import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import { type Instant, milliseconds } from "../protocol/timestamp.ts";
-import { inlineField, keepArtifact } from "./artifacts.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import { keepArtifact } from "./artifacts.ts";
 import type { Bus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
-import type { FactInput } from "./facts.ts";
+import { aboutOf, type FactInput } from "./facts.ts";
+import { factOf } from "./turn-result.ts";
 
 /** What carrying out turns needs of the session: its parts, and the door for what comes back. */
 export interface TurnsParts {
@@ -42,17 +38,16 @@ export interface TurnsDoor {
   note(note: Note): void;
   /** The turn's agent is gone, whatever it brought. */
   over(turn_id: string): void;
-  keep(change: { put: string; id: string; value: JsonObject } | { drop: string; id: string }): Promise<boolean>;
+  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
+  keep(change: Change): Promise<boolean>;
+  /** Storage refused what no agent is to blame for: the session cannot go on. */
+  fail(failure: Failure): void;
 }
 
 interface Running {
   readonly controller: AbortController;
   readonly over: Promise<void>;
 }
-
-/** Told to whoever takes a turn under a higher run. */
-export const INTERRUPTED =
-  "This turn was begun before and was interrupted, so its work may be half done: look before you repeat it.";
 
 /** The turns that are being carried out: from the durable request to the fact of how each ended. */
 export class Turns {
@@ -84,52 +79,6 @@ export class Turns {
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
   }
 
-  /** The limit that forbids another turn now, if there is one. Wall time counts from when the scheduler began its present run. */
-  limitReached(now: Instant, begun: Instant): { readonly message: string; readonly details: JsonObject } | undefined {
-    const { figures } = this.#parts.engine.ledger;
-    const { turns, wall_s } = this.#limits();
-    if (turns !== undefined && figures.turns >= turns) {
-      return {
-        message: `the limit of ${turns} turns is reached`,
-        details: { limit: "turns", used: figures.turns, max: turns },
-      };
-    }
-    const elapsed_s = (milliseconds(now) - milliseconds(begun)) / 1000;
-    if (wall_s !== undefined && elapsed_s >= wall_s) {
-      return {
-        message: `the limit of ${wall_s} s is reached`,
-        details: { limit: "wall_s", used: Math.floor(elapsed_s), max: wall_s },
-      };
-    }
-    return undefined;
-  }
-
-  #limits(): { turns?: number; wall_s?: number } {
-    return { ...this.#parts.config.budget, ...(this.#parts.engine.ledger.figures.limits as object | undefined) };
-  }
-
-  /** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
-  requestPayload(draft: TurnDraft, { turn, role }: Admission): JsonObject {
-    const { paths, workspace, config, engine } = this.#parts;
-    const { turns } = this.#limits();
-    const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
-    return {
-      turn_id: turn.turn_id,
-      role_id: role.role_id,
-      expects: draft.expects,
-      message: draft.message,
-      context: turn.interrupted ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
-      limits: {
-        timeout_s: role.timeout_s ?? config.timeout_s,
-        idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
-        ...(turns === undefined ? {} : { remaining_turns: Math.max(0, turns - engine.ledger.figures.turns - 1) }),
-      },
-      ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
-      workspace,
-      artifacts_dir: paths.work(turn.subject),
-    };
-  }
-
   /** Carries the turn out. Called when its request is durable. */
   start(admission: Admission, stamp: TurnStamp, recorded: JsonObject, at: Instant): void {
     if (this.#ending) return;
@@ -150,17 +99,7 @@ export class Turns {
   ): Promise<void> {
     const { session_id, records, paths, config, agentFor } = this.#parts;
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
-    if (!resolved.ok) {
-      const failed = failedPayload({ refused: [] }, stamp, resolved.error);
-      this.#door.submit({
-        source: "scheduler",
-        payload_type: "turn_failed",
-        payload: failed,
-        ...aboutOf(stamp),
-        turn: stamp,
-      });
-      return;
-    }
+    if (!resolved.ok) return this.#door.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
     const said = new Sequence();
     let process = false;
@@ -179,6 +118,7 @@ export class Turns {
       signal,
       started: async (identity) => {
         process = true;
+        crashPoint("turn_spawned");
         const { turn_id, run } = stamp;
         this.#door.bus.emit({
           kind: "turn_started",
@@ -190,51 +130,21 @@ export class Turns {
         if (!(await this.#door.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
           throw new Error("the process could not be put on record");
         }
+        crashPoint("turn_pid_committed");
       },
       emit: (event) => said.then(() => this.#hear(event, request)),
     });
     await said.end();
+    if (result.failure && isOfStorage(result.failure)) return this.#door.fail(result.failure);
+    crashPoint("answer_held");
     // A turn that was called off brings nothing, unless its answer was there already: what is done is done.
-    if (!signal.aborted || result.answer) this.#door.submit(await this.#factOf(result, request));
+    if (!signal.aborted || result.answer) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
     if (process) void this.#door.keep({ drop: "process", id: stamp.turn_id });
-  }
-
-  async #factOf(result: TurnResult, request: TurnRequest): Promise<FactInput> {
-    const { role, stamp, payload } = request;
-    const { answer, exit } = result;
-    const base = { subject: stamp.subject, turn: stamp, ...(exit ? { exit } : {}) };
-    const usage = answer?.payload.usage as Usage | undefined;
-    const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
-    const wrong = called ?? answerTrouble(result, payload.expects);
-    if (!answer || wrong) {
-      return {
-        ...base,
-        ...(usage ? { usage } : {}),
-        source: "scheduler",
-        payload_type: "turn_failed",
-        payload: failedPayload(result, stamp, wrong),
-      };
-    }
-    const inlined = inlineField(answer, this.#parts.engine.mode.attached?.[answer.payload_type], payload);
-    if (!inlined.ok) {
-      return {
-        ...base,
-        source: "scheduler",
-        payload_type: "turn_failed",
-        payload: failedPayload(result, stamp, inlined.error),
-      };
-    }
-    return {
-      ...base,
-      ...(usage ? { usage } : {}),
-      source: role.role_id,
-      payload_type: answer.payload_type,
-      payload: inlined.value,
-    };
   }
 
   /** What is said before the answer, one after the other. */
   async #hear(event: TurnEvent, request: TurnRequest): Promise<void> {
+    crashPoint("turn_heard");
     const { stamp, role } = request;
     switch (event.kind) {
       case "console":
@@ -279,6 +189,7 @@ export class Turns {
           return;
         }
         const kept = await keepArtifact(event.payload, request.payload, this.#parts.paths);
+        if (!kept.ok && isOfStorage(kept.error)) return this.#door.fail(kept.error);
         if (!kept.ok) {
           this.#refused(stamp, {
             code: "validation_failed",
@@ -318,38 +229,4 @@ class Sequence {
   end(): Promise<void> {
     return this.#last;
   }
-}
-
-function aboutOf(stamp: TurnStamp): { subject?: string } {
-  return stamp.subject === undefined ? {} : { subject: stamp.subject };
-}
-
-/** An agent in this process can answer with anything; one behind the wire was held to `expects` already. */
-function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Failure | undefined {
-  if (!answer) return failure("no_answer", "The turn ended without an answer.");
-  if (isNotice(answer as TypedPayload))
-    return failure("no_answer", "The turn ended with a notice in the place of an answer.");
-  if (expects.includes(answer.payload_type)) return undefined;
-  return failure(
-    "not_permitted",
-    `"${answer.payload_type}" does not answer this turn, which expects ${expects.join(", ")}.`,
-  );
-}
-
-function failedPayload(result: TurnResult, stamp: TurnStamp, wrong: Failure | undefined): JsonObject {
-  const code: WireCode = WIRE_CODES.find((known) => known === wrong?.code) ?? "agent_failed";
-  const retry_at =
-    result.answer?.payload_type === "error"
-      ? (result.answer.payload.details as JsonObject | undefined)?.retry_at
-      : undefined;
-  const details = { ...wrong?.details, ...(retry_at === undefined ? {} : { retry_at }) };
-  return {
-    turn_id: stamp.turn_id,
-    code,
-    message: wrong?.message ?? "The turn failed.",
-    ...(wrong?.hint === undefined ? {} : { resolution_hint: wrong.hint }),
-    ...(Object.keys(details).length === 0 ? {} : { details }),
-    refused: result.refused,
-    ...(result.answer ? { answer: { payload_type: result.answer.payload_type, payload: result.answer.payload } } : {}),
-  };
 }

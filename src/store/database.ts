@@ -3,12 +3,18 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
+import { type Limited, limitedFile } from "./file-size.ts";
+import { StorageError } from "./storage-error.ts";
 
 /** An open connection; every query of this folder is prepared on one. */
 export type Database = SqliteDatabase.Database;
 
 /** How long a connection waits for another process's write, in milliseconds. A write takes a few; a full disk takes long. */
 const BUSY_TIMEOUT_MS = 10_000;
+
+/** What to do with a damaged database. */
+export const DAMAGED =
+  "Keep the file as it is. Bosun's logs/ folders hold every record; start a new home with --home to go on.";
 
 /** The database file of a home. */
 export function databasePath(home: string): string {
@@ -55,8 +61,8 @@ export function openForReading(home: string): Result<Database, Failure> {
  */
 export function write<T>(database: Database, work: () => Result<T, Failure>): Result<T, Failure> {
   return guarded(database.name, () => {
-    database.exec("BEGIN IMMEDIATE");
     try {
+      database.exec("BEGIN IMMEDIATE");
       const result = work();
       if (result.ok) database.exec("COMMIT");
       return result;
@@ -78,6 +84,26 @@ export function guarded<T>(path: string, work: () => Result<T, Failure>): Result
   }
 }
 
+/** Reads from the file at `path`; what storage refuses is thrown as a `StorageError`. */
+export function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    const known = storageFailure(error, path);
+    if (known === undefined) throw error;
+    throw new StorageError(known, error);
+  }
+}
+
+/** The same for rows that are read one by one. */
+export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterator<T> {
+  for (;;) {
+    const next = reading(path, () => rows.next());
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
 function prepared(database: Database, prepare: (database: Database) => void): Result<Database, Failure> {
   try {
     // A file is not read before the first statement, so what is no database shows itself here.
@@ -91,6 +117,10 @@ function prepared(database: Database, prepare: (database: Database) => void): Re
 }
 
 function storageFailure(error: unknown, path: string): Failure | undefined {
+  if (error instanceof StorageError) return error.failure;
+  // Everything that is stored as JSON was written as JSON.
+  if (error instanceof SyntaxError)
+    return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: DAMAGED });
   const code = (error as { code?: unknown }).code;
   if (typeof code !== "string") return undefined;
   const isSqlite = error instanceof SqliteDatabase.SqliteError;
@@ -99,9 +129,14 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
   const kind = code.startsWith("SQLITE_") ? code.split("_").slice(0, 2).join("_") : code;
   const message = (what: string) => `${what}: ${path} (${code}).`;
   switch (kind) {
+    case "SQLITE_IOERR": {
+      const limited = limitedFile(path);
+      return limited === undefined ? unusable(message) : outgrown(limited, code);
+    }
     case "SQLITE_FULL":
     case "ENOSPC":
     case "EDQUOT":
+    case "EFBIG":
       return failure("storage_full", message("There is no space left for the database"), {
         hint: "Nothing of the last step was written. Make space on this disk, then resume the session.",
       });
@@ -112,9 +147,7 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
       });
     case "SQLITE_CORRUPT":
     case "SQLITE_NOTADB":
-      return failure("storage", message("The database is damaged, or is no Bosun database"), {
-        hint: "Keep the file as it is. Bosun's logs/ folders hold every record; start a new home with --home to go on.",
-      });
+      return failure("storage", message("The database is damaged, or is no Bosun database"), { hint: DAMAGED });
     case "SQLITE_CONSTRAINT":
     case "SQLITE_ERROR":
     case "SQLITE_MISUSE":
@@ -122,8 +155,22 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     case "SQLITE_MISMATCH":
       return undefined;
     default:
-      return failure("storage", message("The database cannot be used"), {
-        hint: "Check that the directory exists, that you may write to it, and that its disk works; or choose another with --home.",
-      });
+      return unusable(message);
   }
+}
+
+function unusable(message: (what: string) => string): Failure {
+  return failure("storage", message("The database cannot be used"), {
+    hint: "Check that the directory exists, that you may write to it, and that its disk works; or choose another with --home.",
+  });
+}
+
+function outgrown({ path, limit_bytes }: Limited, code: string): Failure {
+  return failure(
+    "storage_full",
+    `No file may grow beyond ${limit_bytes} bytes here, and the database has to: ${path} (${code}).`,
+    {
+      hint: "Nothing of the last step was written. Lift the limit with `ulimit -f unlimited`, then resume the session.",
+    },
+  );
 }

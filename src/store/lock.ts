@@ -1,15 +1,21 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import os from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { guarded } from "./database.ts";
+import type { Owner } from "./store.ts";
 
 /** Those who only ask whether a lock is held are in the way of one who takes it: how long he waits each time, in milliseconds. */
 const WAIT_MS = 20;
 
 /** How often he waits. */
 const WAITS = 100;
+
+/** How long, in ms, and how often it is waited for the holder of a lock to be written down. */
+const OWNER_WAIT_MS = 10;
+const OWNER_WAITS = 20;
 
 /** A lock that is held until it is let go of, or until its process is dead. */
 export interface Lock {
@@ -48,6 +54,63 @@ export function isLocked(path: string): boolean {
   const asking = begin(new SqliteDatabase(path, { readonly: true, timeout: 0 }), "PRAGMA schema_version");
   asking?.release();
   return asking === null;
+}
+
+/**
+ * The process of this machine that holds the lock at `path`, as the kernel knows it: whoever only has the file open is not meant.
+ * Undefined if nobody here does, or if the platform does not tell (only Linux does).
+ */
+export function holderOf(path: string): number | undefined {
+  if (process.platform !== "linux" || !existsSync(path)) return undefined;
+  const file = realpathSync(path);
+  const { ino } = statSync(file);
+  // proc_locks(5): `7: POSIX  ADVISORY  WRITE 4711 08:01:131 0 EOF`. Another file system may have a file of the same number.
+  return readFileSync("/proc/locks", "latin1")
+    .split("\n")
+    .map((line) => /^\d+: POSIX +ADVISORY +WRITE +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /.exec(line))
+    .filter((found) => Number(found?.[2]) === ino)
+    .map((found) => Number(found?.[1]))
+    .find((pid) => pid > 0 && hasOpen(pid, file));
+}
+
+function hasOpen(pid: number, file: string): boolean {
+  try {
+    const descriptors = `/proc/${pid}/fd`;
+    return readdirSync(descriptors).some((name) => {
+      try {
+        return readlinkSync(`${descriptors}/${name}`) === file;
+      } catch {
+        // It was closed in this moment.
+        return false;
+      }
+    });
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Whoever holds the lock, as written down. The lock is taken a moment before that is done, and until then there stands one who is
+ * dead, or nobody: so it is waited for a little, and nobody is named who cannot be meant.
+ */
+export function ownerBehind(lock: string, read: () => Owner | undefined): Owner | undefined {
+  for (let waits = 0; ; waits++) {
+    const owner = read();
+    if (owner !== undefined && !isDead(owner)) return owner;
+    if (waits === OWNER_WAITS || !isLocked(lock)) return undefined;
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OWNER_WAIT_MS);
+  }
+}
+
+/** Only of this machine's processes can it be told. */
+function isDead({ pid, host }: Owner): boolean {
+  if (host !== os.hostname()) return false;
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
 }
 
 function begin(database: SqliteDatabase.Database, statement: string): Lock | null {

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { crashPoint } from "../lib/crash-point.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { type Database, write } from "./database.ts";
@@ -49,6 +50,7 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
   for (const migration of migrations.slice(before.value)) {
     const applied = write(database, () => apply(database, migration));
     if (!applied.ok) return applied;
+    crashPoint("database_made");
   }
   // Another process may have gone further in the meantime.
   const after = standing(database, migrations);

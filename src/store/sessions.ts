@@ -53,6 +53,7 @@ export function sessionQueries(database: Database) {
        WHERE session = ? RETURNING epoch`,
     )
     .pluck();
+  const epoch = database.prepare<[number], number>("SELECT epoch FROM sessions WHERE session = ?").pluck();
   const leave = database.prepare<[number, number]>(
     `UPDATE sessions SET owner_pid = NULL, owner_host = NULL, owner_started_at = NULL WHERE session = ? AND epoch = ?`,
   );
@@ -73,6 +74,8 @@ export function sessionQueries(database: Database) {
     owner: (session_id: string): Owner | undefined => owner.get(session_id),
     /** Writes the new owner down and gives the new epoch. */
     take: (session: number, by: Owner): number => take.get(by.pid, by.host, by.started_at, session) as number,
+    /** Of whoever took it last. */
+    epoch: (session: number): number => epoch.get(session) as number,
     leave: (session: number, epoch: number): void => void leave.run(session, epoch),
     /** False if the epoch or the last sequence is not the expected one: then nothing changed. */
     advance: (step: Advance): boolean => advance.run(step).changes === 1,

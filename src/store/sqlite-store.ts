@@ -1,27 +1,42 @@
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
+import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
 import { artifactQueries } from "./artifacts.ts";
-import { type Database, guarded, openForReading, openForWriting, write } from "./database.ts";
+import { type Database, guarded, openForReading, openForWriting, reading, readingEach, write } from "./database.ts";
+import { busy, incomplete, sharedHome, stale, taken } from "./failures.ts";
+import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { inboxQueries } from "./inbox.ts";
-import { isLocked, type Lock, lockPath, takeLock } from "./lock.ts";
+import { isLocked, type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { bundledMigrations, migrate, standing } from "./migrate.ts";
+import { watchPlace } from "./place.ts";
 import { recordQueries } from "./records.ts";
 import { checkSessionId, sessionQueries, unknownSession } from "./sessions.ts";
 import { stateQueries } from "./state.ts";
 import type { Commit, Lease, Owner, Store, StoredSession, StoreReader } from "./store.ts";
 
+/** Whether a home may lie where machines share files; `statfs` answers in the system's place in tests. */
+export interface SharedHome {
+  readonly accept?: boolean;
+  readonly statfs?: Statfs;
+}
+
 /**
- * Opens the store of a home, making home and database if need be. Failures: `storage`, `storage_full`, `newer_database`.
+ * Opens the store of a home, making home and database if need be. Failures: `storage`, `storage_full`, `newer_database`, and
+ * `environment` for a home on a file system that cannot keep a database safe, unless that is accepted.
  */
-export function openStore(home: string): Result<Store, Failure> {
+export function openStore(home: string, shared: SharedHome = {}): Result<Store, Failure> {
+  const { name, standing: stands } = fileSystemOf(home, shared.statfs);
+  if (stands === "refused" && shared.accept !== true) return err(sharedHome(home, name));
   const database = openForWriting(home);
   if (!database.ok) return database;
-  const migrated = guarded(database.value.name, () => migrate(database.value, bundledMigrations()));
-  if (migrated.ok) return ok(storeOn(home, database.value));
-  database.value.close();
-  return migrated;
+  const opened = guarded(database.value.name, () => {
+    const migrated = migrate(database.value, bundledMigrations());
+    return migrated.ok ? ok(storeOn(home, database.value)) : migrated;
+  });
+  if (!opened.ok) database.value.close();
+  return opened;
 }
 
 /**
@@ -32,11 +47,15 @@ export function openReader(home: string): Result<StoreReader, Failure> {
   const database = openForReading(home);
   if (!database.ok) return database;
   const migrations = bundledMigrations();
-  const standingNow = guarded(database.value.name, () => standing(database.value, migrations));
-  if (standingNow.ok && standingNow.value === migrations.length)
+  const opened = guarded<StoreReader | undefined>(database.value.name, () => {
+    const standingNow = standing(database.value, migrations);
+    if (!standingNow.ok) return standingNow;
+    if (standingNow.value < migrations.length) return ok(undefined);
     return ok(readerOn(home, database.value, queriesOn(database.value)));
+  });
+  if (opened.ok && opened.value !== undefined) return ok(opened.value);
   database.value.close();
-  if (!standingNow.ok) return standingNow;
+  if (!opened.ok) return opened;
   const updated = openStore(home);
   if (!updated.ok) return updated;
   updated.value.close();
@@ -58,37 +77,45 @@ function queriesOn(database: Database) {
 
 function readerOn(home: string, database: Database, queries: Queries): StoreReader {
   const { sessions, records, state, inbox, artifacts } = queries;
+  const file = database.name;
   // No session has the key 0, so whatever is asked of an unknown one is empty.
   const keys = new Map<string, number>();
   const keyOf = (session_id: string): number => {
     const known = keys.get(session_id);
     if (known !== undefined) return known;
-    const key = sessions.key(session_id) ?? 0;
+    const key = reading(file, () => sessions.key(session_id)) ?? 0;
     if (key !== 0) keys.set(session_id, key);
     return key;
   };
   return {
     async load(session_id) {
-      return guarded<StoredSession>(database.name, () => {
+      return guarded<StoredSession>(file, () => {
         const session = sessions.byId(session_id);
         if (session === undefined) return err(unknownSession(session_id));
-        return ok({ session, rows: (collection) => state.rows(keyOf(session_id), collection) });
+        const key = keyOf(session.session_id);
+        const { last_sequence, head } = session;
+        // What a file that was cut, or put together from two moments, lacks first is what was written last.
+        if (last_sequence > 0 && records.sealed(key, last_sequence, last_sequence).next().value?.hash !== head)
+          return err(incomplete(file, session));
+        return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });
       });
     },
-    record: (session_id, sequence) => records.line(keyOf(session_id), sequence),
-    records: (session_id, from, to) => records.lines(keyOf(session_id), from, to),
-    sealed: (session_id, from, to) => records.sealed(keyOf(session_id), from, to),
-    sessions: (filter = {}) => sessions.list(filter),
-    session: (id_or_prefix) => guarded(database.name, () => sessions.find(id_or_prefix)),
+    record: (session_id, sequence) => reading(file, () => records.line(keyOf(session_id), sequence)),
+    records: (session_id, from, to) => readingEach(file, records.lines(keyOf(session_id), from, to)),
+    sealed: (session_id, from, to) => readingEach(file, records.sealed(keyOf(session_id), from, to)),
+    sessions: (filter = {}) => reading(file, () => sessions.list(filter)),
+    session: (id_or_prefix) => guarded(file, () => sessions.find(id_or_prefix)),
     holder(session_id) {
-      const session = sessions.byId(session_id);
-      if (session === undefined || !isLocked(lockPath(home, session.session_id))) return undefined;
-      return sessions.owner(session_id);
+      const session = reading(file, () => sessions.byId(session_id));
+      if (session === undefined) return undefined;
+      const lock = lockPath(home, session.session_id);
+      if (!reading(lock, () => isLocked(lock))) return undefined;
+      return reading(file, () => ownerBehind(lock, () => sessions.owner(session_id)));
     },
-    value: (session_id, collection, id) => state.value(keyOf(session_id), collection, id),
-    artifacts: (session_id) => artifacts.bySession(keyOf(session_id)),
-    inbox: { pending: (session_id) => inbox.pending(keyOf(session_id)) },
-    version: () => database.pragma("data_version", { simple: true }) as number,
+    value: (session_id, collection, id) => reading(file, () => state.value(keyOf(session_id), collection, id)),
+    artifacts: (session_id) => reading(file, () => artifacts.bySession(keyOf(session_id))),
+    inbox: { pending: (session_id) => reading(file, () => inbox.pending(keyOf(session_id))) },
+    version: () => reading(file, () => database.pragma("data_version", { simple: true }) as number),
     close: () => void database.close(),
   };
 }
@@ -105,32 +132,45 @@ export function storeOn(home: string, database: Database): Store {
   const queries = queriesOn(database);
   const { sessions, inbox } = queries;
   const reader = readerOn(home, database, queries);
+  const isInPlace = watchPlace(database);
   const held = new Map<string, Held>();
   // SQLite's own version does not count what this connection writes, and a person at this terminal puts things too.
   let puts = 0;
+  // Why a commit failed. After that no session is written through this connection: what a disk has taken of a transaction that it
+  // refused, only somebody can tell who opens the file anew.
+  let refused: Failure | undefined;
 
   function acquire(session_id: string, owner: Owner): Result<Lease, Failure> {
     const session = sessions.byId(session_id);
     const key = sessions.key(session_id);
     if (session === undefined || key === undefined) return err(unknownSession(session_id));
-    const lock = takeLock(lockPath(home, session.session_id));
+    const path = lockPath(home, session.session_id);
+    const lock = takeLock(path);
     if (!lock.ok) return lock;
-    if (lock.value === null) return err(busy(session.session_id, sessions.owner(session_id)));
-    const epoch = write(database, () => ok(sessions.take(key, owner)));
+    if (lock.value === null) {
+      const holder = ownerBehind(path, () => sessions.owner(session_id));
+      return err(busy(session.session_id, holder));
+    }
+    crashPoint("lock_held");
+    const epoch: Result<number, Failure> = refused
+      ? err(refused)
+      : write(database, () => ok(sessions.take(key, owner)));
     if (!epoch.ok) {
       lock.value.release();
       return epoch;
     }
     const lease = { session_id: session.session_id, epoch: epoch.value };
     held.set(lease.session_id, { lease, key, lock: lock.value });
+    crashPoint("lock_taken");
     return ok(lease);
   }
 
   function release({ lease, key, lock }: Held): void {
     held.delete(lease.session_id);
     // Who held it is only a courtesy to people; the lock is what counts, and it must go whatever the disk says.
-    write(database, () => ok(sessions.leave(key, lease.epoch)));
+    if (refused === undefined) write(database, () => ok(sessions.leave(key, lease.epoch)));
     lock.release();
+    crashPoint("lock_released");
   }
 
   function put(session_id: string, body: JsonObject, actor: Actor): Result<number, Failure> {
@@ -162,7 +202,24 @@ export function storeOn(home: string, database: Database): Store {
     async commit(lease, commit) {
       const mine = holding(lease);
       if (mine === undefined) return err(stale(lease.session_id));
-      return write(database, () => apply(queries, mine, commit));
+      if (refused) return err(refused);
+      const committed = write(database, () => {
+        const placed = isInPlace();
+        if (!placed.ok) return placed;
+        const applied = apply(queries, mine, commit);
+        crashPoint("before_commit");
+        return applied;
+      });
+      if (committed.ok) crashPoint("after_commit");
+      else if (isOfStorage(committed.error)) refused = committed.error;
+      return committed;
+    },
+    confirm(lease) {
+      const mine = holding(lease);
+      if (mine === undefined) return err(stale(lease.session_id));
+      return guarded(database.name, () =>
+        sessions.epoch(mine.key) === lease.epoch ? ok(undefined) : err(stale(lease.session_id)),
+      );
     },
     inbox: { ...reader.inbox, put: async (session_id, body, actor) => put(session_id, body, actor) },
     version: () => reader.version() + puts,
@@ -196,25 +253,4 @@ function lastSequence({ expected, records }: Commit): number {
       throw new Error(`Record ${record.sequence} was committed where ${sequence} belongs.`);
   }
   return sequence;
-}
-
-function busy(session_id: string, owner: Owner | undefined): Failure {
-  const holder =
-    owner === undefined ? "another process" : `process ${owner.pid} on ${owner.host} since ${owner.started_at}`;
-  return failure("busy", `The session ${session_id} is held by ${holder}.`, {
-    hint: `Watch it with \`bosun attach ${session_id}\`, or end that process and try again.`,
-    ...(owner === undefined ? {} : { details: { pid: owner.pid, host: owner.host, started_at: owner.started_at } }),
-  });
-}
-
-function taken(session_id: string): Failure {
-  return failure("busy", `There is a session ${session_id} already.`, {
-    hint: `Go on with \`bosun resume ${session_id}\`, or choose another id.`,
-  });
-}
-
-function stale(session_id: string): Failure {
-  return failure("stale_lease", `The session ${session_id} is no longer this process's to write.`, {
-    hint: `Another process took it over; \`bosun status ${session_id}\` tells which.`,
-  });
 }

@@ -10,8 +10,8 @@ import type { Instant } from "../protocol/timestamp.ts";
  * machine as with one that many machines share: so whatever writes is async, and every write of a session carries its lease.
  *
  * Failures that any call can give: `storage` (the disk or the database cannot be used; the message names the path and the
- * remedy) and `storage_full`. The others stand with the call that gives them. Reads of single rows throw only when the
- * database itself is damaged.
+ * remedy) and `storage_full`. The others stand with the call that gives them. A read that gives no result throws these two as a
+ * `StorageError`.
  */
 export interface Store extends StoreReader {
   /** Makes the session known, without records. `busy` if the id is taken; `usage` if it cannot be a folder's name. */
@@ -28,6 +28,11 @@ export interface Store extends StoreReader {
    * record is not `expected`; then nothing was written, and whoever called must not go on.
    */
   commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>>;
+  /**
+   * `stale_lease` if the session was taken over. A process can be frozen after a commit for as long as it takes others to go on
+   * without it, so it asks before it touches the world. Cheap enough to ask at every commit.
+   */
+  confirm(lease: Lease): Result<void, Failure>;
   readonly inbox: Inbox;
 }
 

@@ -30,11 +30,16 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
   return {
     begin(begun) {
       opening = begun;
-      const { session_id, requirement, workspace, resumed } = begun;
+      const { session_id, requirement, resumed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       out.line(out.style("bold", `${resumed ? "Going on with" : "Session"} ${session_id}${words}`));
-      out.line(out.style("dim", `in ${safeLine(workspace)}; from elsewhere: bosun status ${session_id}`));
-      heartbeat = setInterval(() => line(new Date(), undefined, pulse(begun.now())), HEARTBEAT_MS);
+      for (const text of whereLines(begun)) out.line(out.style("dim", text));
+      const skipped = begun.elsewhere?.skipped ?? 0;
+      if (skipped > 0) {
+        out.line(out.style("dim", `${counted(skipped, "earlier record")}: bosun log ${session_id}`));
+        line(new Date(), undefined, standing(begun.now()));
+      }
+      heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing(begun.now())}`), HEARTBEAT_MS);
       heartbeat.unref();
     },
     event(event) {
@@ -61,7 +66,15 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
   };
 }
 
-function pulse({ state, counts, turns, waiting }: Standing): string {
+/** Where the session works, and what becomes of it without this terminal. */
+function whereLines({ session_id, workspace, elsewhere }: Opening): string[] {
+  const where = `in ${safeLine(workspace)}`;
+  if (elsewhere === undefined) return [`${where}; from elsewhere: bosun status ${session_id}`];
+  const ctrl_c = elsewhere.ctrl_c === "stops" ? "stops it, closing this terminal does not" : "leaves it at work";
+  return [where, `Ctrl-C ${ctrl_c}: bosun attach ${session_id}`];
+}
+
+function standing({ state, counts, turns, waiting }: Standing): string {
   const states = Object.entries(counts).map(([status, count]) => `${status}=${count}`);
-  return ["HEARTBEAT", `state=${state}`, ...states, `turns=${turns}`, `waiting=${waiting}`].join(" ");
+  return [`state=${state}`, ...states, `turns=${turns}`, `waiting=${waiting}`].join(" ");
 }

@@ -1,3 +1,4 @@
+import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
@@ -97,6 +98,8 @@ function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined
       return { text: `${wordsOf(payload.command).toUpperCase()} by ${who(record)}${said(payload.text)}` };
     case "session_recovered":
       return { text: `RESUMED ${counted(lengthOf(payload.turns), "turn")} to repeat` };
+    case "time_shifted":
+      return { text: shifted(payload), style: "dim" };
     case "session_reopened":
       return { text: `REOPENED${said(payload.reason)}` };
     case "session_stopped":
@@ -130,6 +133,12 @@ function failedChecks({ results }: JsonObject): string[] {
 function closed(payload: JsonObject): Omit<RecordLine, "ticket"> {
   const reason = typeof payload.reason === "string" ? ` reason=${payload.reason}` : "";
   return { text: `CLOSED ${wordsOf(payload.outcome)}${reason}`, style: payload.outcome === "done" ? "green" : "red" };
+}
+
+function shifted({ cause, shift_ms }: JsonObject): string {
+  const by = formatDuration(Math.abs(Number(shift_ms)));
+  if (cause === "sleep") return `the machine slept ${by}`;
+  return `the wall clock was set ${Number(shift_ms) < 0 ? "back" : "forward"} by ${by}`;
 }
 
 function codeOf(payload: JsonObject): string {

@@ -20,10 +20,12 @@ export interface Opening {
   readonly version: string;
   readonly requirement: string | undefined;
   readonly workspace: string;
-  /** Whether the session was there before. */
+  /** Whether this command takes up a session that was there before. */
   readonly resumed: boolean;
   /** Seconds the agents get to end when the session is stopped. */
   readonly kill_grace_s: number;
+  /** Where another process runs it: what Ctrl-C does at this terminal, and how many earlier records are not shown. */
+  readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   /** The tickets as they stand now, for the heartbeat. */
   readonly now: () => Standing;
 }

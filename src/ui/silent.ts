@@ -9,8 +9,9 @@ export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
     begin() {},
     event() {},
     asked() {},
-    end({ exit_code, session_id, message, waiting, next }) {
+    end({ exit_code, session_id, failure, message, waiting, next }) {
       if (exit_code === 0) return;
+      if (failure) err.line(`${session_id}: ${safeText(failure.message)}`);
       if (message !== undefined) err.line(`${session_id}: ${safeText(message)}`);
       for (const one of waiting) showWaiting(err, session_id, one);
       for (const command of next) err.line(`  ${command}`);

@@ -103,6 +103,7 @@ describe("a turn of a command-line agent", () => {
     const abort = new AbortController();
     const pids: number[] = [];
     const launcher: Launcher = {
+      ...embeddedLauncher(),
       launch: async (spec) => {
         const launched = await embeddedLauncher().launch(spec);
         if (launched.ok) pids.push(launched.value.identity.pid);
@@ -118,6 +119,7 @@ describe("a turn of a command-line agent", () => {
 
   test("starts nothing when it is cancelled already", async () => {
     const launcher: Launcher = {
+      ...embeddedLauncher(),
       launch: () => {
         throw new Error("it was started");
       },

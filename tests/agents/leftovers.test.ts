@@ -1,7 +1,11 @@
+import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Cleanup, isLiving } from "./cleanup.ts";
+import { Cleanup, isLiving, killStray, livingInGroup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
 import { settled, spawnBelow } from "./settled.ts";
+
+const onLinux = process.platform === "linux";
 
 let cleanup: Cleanup;
 let rig: AgentRig;
@@ -43,7 +47,52 @@ describe("an agent that leaves processes behind", () => {
     const { failure, answer } = await settled(turn);
     expect(failure).toBeUndefined();
     expect(answer).toBeDefined();
-    expect(isLiving(stray)).toBe(true);
+    expect(isLiving(stray)).toBe(!onLinux);
+  });
+
+  test.runIf(onLinux)(
+    "outside its group, deaf to SIGTERM and with children of their own, has all of them killed",
+    async () => {
+      const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
+      const deaf = ["sh", "-c", "trap '' TERM; sleep 600 & sleep 600"];
+      const stray = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: true, hold: false });
+      await turn.puppet.print(REPORT);
+      turn.puppet.tell({ do: "exit", code: 0 });
+      expect((await settled(turn)).failure).toBeUndefined();
+      expect(isLiving(stray)).toBe(false);
+      expect(livingInGroup(stray)).toEqual([]);
+    },
+  );
+
+  test("outside its group without its environment has them ended when it is ended itself, by their descent", async () => {
+    const turn = await rig.turn();
+    const bare = ["env", "-i", "sh", "-c", "PATH=/usr/bin:/bin; sleep 600 & sleep 600"];
+    const stray = await spawnBelow(cleanup, turn.puppet, { command: bare, detached: true, hold: false });
+    await expect.poll(() => livingInGroup(stray)).toHaveLength(3);
+    turn.abort.abort();
+    expect((await settled(turn)).failure?.code).toBe("cancelled");
+    expect(livingInGroup(stray)).toEqual([]);
+  });
+
+  test.runIf(onLinux)("is not taken for another agent, of the same session and the same ticket", async () => {
+    const turn = await rig.turn();
+    const other = await rig.turn({ request: { stamp: { turn_id: "t8", subject: "T-1", attempt: 2, run: 1 } } });
+    const check = spawn("sleep", ["600"], {
+      detached: true,
+      stdio: "ignore",
+      env: {
+        PATH: process.env["PATH"],
+        BOSUN_SESSION_ID: "s-1",
+        BOSUN_TICKET_ID: "T-1",
+        BOSUN_ARTIFACTS_DIR: join(rig.directory, "artifacts"),
+      },
+    });
+    cleanup.add(() => killStray(check.pid ?? 0));
+    await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    await settled(turn);
+    expect([isLiving(other.puppet.pid), isLiving(check.pid ?? 0)]).toEqual([true, true]);
   });
 
   test("outside its group, holding its pipes, has answered even without a line feed", async () => {
@@ -63,12 +112,13 @@ describe("an agent that leaves processes behind", () => {
     expect(failure?.code).toBe("timeout");
   });
 
-  test("as a daemon without its pipes has simply answered", async () => {
+  test("as a daemon without its pipes has it ended", async () => {
     const turn = await rig.turn();
-    await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
+    const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     const { failure } = await settled(turn);
     expect(failure).toBeUndefined();
+    expect(isLiving(daemon)).toBe(!onLinux);
   });
 });

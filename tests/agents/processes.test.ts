@@ -1,11 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { belongsTo } from "../../src/agents/mark.ts";
 import { endLeftovers, findProcess, identify } from "../../src/agents/processes.ts";
+import { allPids, descendantsOf, entryOf, processTable, readPs } from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
 import { Cleanup, killStray, livingInGroup, stateOf } from "./cleanup.ts";
 
 const onLinux = process.platform === "linux";
+const PROCESSES = join(import.meta.dirname, "../../src/agents/processes.ts");
 
 describe("what a dead scheduler left", () => {
   let cleanup: Cleanup;
@@ -19,8 +23,9 @@ describe("what a dead scheduler left", () => {
   async function start(
     script: string,
     environment: Record<string, string> = {},
-  ): Promise<ProcessIdentity & { child: ChildProcess }> {
-    const child = spawn("sh", ["-c", script], {
+    given: readonly string[] = [],
+  ): Promise<ProcessIdentity & { child: ChildProcess; said: string }> {
+    const child = spawn("sh", ["-c", script, ...given], {
       detached: true,
       stdio: ["ignore", "pipe", "ignore"],
       env: { PATH: process.env["PATH"], ...environment },
@@ -31,8 +36,8 @@ describe("what a dead scheduler left", () => {
       killStray(-pid);
       stdout.destroy();
     });
-    await once(stdout, "data");
-    return { ...identity, child };
+    const [said] = (await once(stdout, "data")) as [Buffer];
+    return { ...identity, child, said: said.toString() };
   }
 
   const identityOf = ({ pid, started }: ProcessIdentity): ProcessIdentity => ({ pid, started });
@@ -67,12 +72,77 @@ describe("what a dead scheduler left", () => {
     expect(findProcess(other)).toBe("alive");
   });
 
+  const session = { session_id: "s-1", folder: "/somewhere/sessions/s-1" };
+  const mark = { BOSUN_SESSION_ID: "s-1", BOSUN_ARTIFACTS_DIR: "/somewhere/sessions/s-1/work/T-1" };
+
   test.runIf(onLinux)("is ended when its leader is gone and the rest carries an agent's environment", async () => {
-    const orphans = await start("sleep 600 & echo ready", { BOSUN_SESSION_ID: "s-1" });
+    const orphans = await start("sleep 600 & echo ready", mark);
     if (orphans.child.exitCode === null) await once(orphans.child, "exit");
     expect(livingInGroup(orphans.pid)).toHaveLength(1);
-    await endLeftovers([identityOf(orphans)], 5_000);
+    expect(await endLeftovers([identityOf(orphans)], 5_000, session)).toEqual([]);
     expect(livingInGroup(orphans.pid)).toEqual([]);
+  });
+
+  test.runIf(onLinux)("is ended wherever it has gone, also if its start never came on record", async () => {
+    const left = await start("setsid sh -c 'sleep 600 & sleep 600' & setsid sleep 600 & echo ready; sleep 0.2", mark);
+    if (left.child.exitCode === null) await once(left.child, "exit");
+    const living = () => allPids().filter((pid) => belongsTo(pid, session));
+    expect(living().length).toBeGreaterThanOrEqual(3);
+    expect(await endLeftovers([], 5_000, session)).toEqual([]);
+    expect(living()).toEqual([]);
+  });
+
+  test("is ended wherever it has gone and whatever it has cleared, as long as its ancestors live", async () => {
+    const script = "setsid env -i PATH=$PATH sh -c 'sleep 600 & echo $$; sleep 600' & wait";
+    const left = await start(script);
+    const stray = Number(left.said);
+    cleanup.add(() => killStray(-stray));
+    await expect.poll(() => livingInGroup(stray).length).toBeGreaterThanOrEqual(3);
+    expect(await endLeftovers([identityOf(left)], 5_000, session)).toEqual([]);
+    expect([livingInGroup(left.pid), livingInGroup(stray)]).toEqual([[], []]);
+  });
+
+  test.runIf(onLinux)("is ended although it has left its group and is stopped", async () => {
+    const left = await start("setsid sh -c 'echo $$; kill -STOP $$; sleep 600' & wait", mark);
+    const stray = Number(left.said);
+    cleanup.add(() => killStray(-stray));
+    await expect.poll(() => stateOf(stray)).toMatch(/^T/);
+    expect(await endLeftovers([identityOf(left)], 20_000, session)).toEqual([]);
+    expect(stateOf(stray)).toMatch(/^(?:Z|$)/);
+  });
+
+  test("that starts another while it is told to end has that one killed, too", async () => {
+    const left = identityOf(await start("trap 'sleep 600 & exec sleep 600' TERM; sleep 600 & echo ready; wait; wait"));
+    expect(await endLeftovers([left], 300, session)).toEqual([]);
+    expect(livingInGroup(left.pid)).toEqual([]);
+  });
+
+  test.runIf(onLinux)(
+    "is not what an agent of another session runs, nor one of the same id in another home",
+    async () => {
+      const others = [
+        await start("echo ready; sleep 600", { ...mark, BOSUN_SESSION_ID: "s-2" }),
+        await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/elsewhere/sessions/s-1/work/T-1" }),
+        await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/somewhere/sessions/s-10/work/T-1" }),
+      ].map(identityOf);
+      expect(await endLeftovers([], 50, session)).toEqual([]);
+      expect(others.map(findProcess)).toEqual(["alive", "alive", "alive"]);
+    },
+  );
+
+  test.runIf(onLinux)("is not this process, although an agent of the session may have started it", async () => {
+    const script = `
+      import { endLeftovers } from ${JSON.stringify(PROCESSES)};
+      const left = await endLeftovers([], 50, ${JSON.stringify(session)});
+      console.log("alive", left.length);`;
+    const outer = await start(`echo ready; "$0" --input-type=module -e "$1"; echo done`, mark, [
+      process.execPath,
+      script,
+    ]);
+    let said = "";
+    outer.child.stdout?.on("data", (bytes: Buffer) => (said += bytes.toString()));
+    await once(outer.child, "exit");
+    await expect.poll(() => said).toContain("alive 0\ndone\n");
   });
 
   test("is left alone when its leader is gone and the rest could be anybody's", async () => {
@@ -96,5 +166,18 @@ describe("what a dead scheduler left", () => {
     const before = performance.now();
     expect(await endLeftovers([gone], 20_000)).toEqual([]);
     expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
+  test.runIf(onLinux)("is found the same by ps, for the platforms that have nothing else", async () => {
+    const { pid, started } = await start("sleep 600 & echo ready; wait");
+    const [entry] = readPs(["-p", String(pid)]);
+    const { parent, group } = entryOf(pid) ?? {};
+    expect(entry).toMatchObject({ pid, parent, group, living: true });
+    expect([entry?.started === "", started === ""]).toEqual([false, false]);
+    const everybody = readPs(["-A"]);
+    expect(everybody.find((one) => one.pid === pid)).toEqual(entry);
+    const children = everybody.filter((one) => one.parent === pid).map((one) => one.pid);
+    expect(children).toEqual(descendantsOf([pid], processTable()).map((one) => one.pid));
+    expect(readPs(["-p", "4194305"])).toEqual([]);
   });
 });

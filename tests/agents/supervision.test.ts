@@ -43,6 +43,13 @@ async function supervise(script: string, limits: Partial<RunLimits>, line: RunLi
 }
 
 describe("supervision", () => {
+  test("does not count as silence the time in which this process itself stood still", async () => {
+    const { run } = await supervise("sleep 2", { idle_timeout_ms: 500 }, () => undefined);
+    run.give("");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_700);
+    expect(await run.ended).toMatchObject({ cause: "exited" });
+  });
+
   test("reads no more while its listener waits, and goes on after", async () => {
     const first = Promise.withResolvers<void>();
     const relief = Promise.withResolvers<void>();

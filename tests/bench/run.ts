@@ -12,6 +12,7 @@ const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) =>
   startup: () => import("./startup.ts"),
   replay: () => import("./replay.ts"),
   resume: () => import("./resume.ts"),
+  children: () => import("./children.ts"),
 };
 
 const { values, positionals } = parseArgs({

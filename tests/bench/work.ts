@@ -2,6 +2,7 @@ import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { verifySession } from "../../src/runtime/replay.ts";
+import { type ChildrenOrder, holdChildren } from "./children.ts";
 import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
 import { runSession, type SessionOrder } from "./sessions.ts";
 
@@ -17,6 +18,7 @@ const WORK: Readonly<Record<string, (input: never) => unknown>> = {
   "write-floor": (order: FloorOrder) => writeFloor(order),
   "read-floor": ({ folder }: { folder: string }) => readFloor(folder),
   "load-floor": ({ home }: { home: string }) => loadFloor(home),
+  children: (order: ChildrenOrder) => holdChildren(order),
   chain: ({ folder }: { folder: string }) => checked(() => verifyFolder(folder)),
   replay: ({ folder }: { folder: string }) =>
     checked(() => verifySession(folder, new Map([["schedule", scheduleMode as unknown as Mode<unknown>]]))),

@@ -1,52 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
-import { built } from "../built.ts";
-
-const sockets: string[] = [];
-
-afterEach(() => {
-  for (const socket of sockets.splice(0)) spawnSync("tmux", ["-L", socket, "kill-server"]);
-});
-
-/** A real terminal with a command line in it. */
-interface Pane {
-  screen(): string;
-  /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
-  type(...keys: string[]): void;
-  shows(text: string): Promise<void>;
-  /** The exit code, once the command has ended. */
-  exit(): Promise<number>;
-}
-
-function open(here: Rig, args: readonly string[], env: Record<string, string> = {}): Pane {
-  const socket = `bosun-${process.pid}-${sockets.length}-${performance.now().toFixed(0)}`;
-  sockets.push(socket);
-  const left = join(here.workspace, "exit-code");
-  const words = [process.execPath, built("cli.js"), "--home", here.home, ...args].map(
-    (word) => `'${word.replaceAll("'", `'\\''`)}'`,
-  );
-  const tmux = (...more: string[]) =>
-    execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
-      cwd: here.workspace,
-      env: { ...here.environment, ...env, TERM: "xterm-256color" },
-      encoding: "utf8",
-    });
-  tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > exit-code; exec cat`);
-  const screen = () => tmux("capture-pane", "-p", "-S", "-200");
-  return {
-    screen,
-    type: (...keys) => void tmux("send-keys", ...keys),
-    shows: (text) => until(`"${text}" on the screen, which is\n${screen()}`, () => screen().includes(text)),
-    async exit() {
-      await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));
-      return Number(readFileSync(left, "utf8"));
-    },
-  };
-}
+import { ASKING, rig, tinyPlan, until } from "./rig.ts";
+import { open } from "./terminal.ts";
 
 const GATED = JSON.stringify({ plan_approval: "ask" });
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);

@@ -1,14 +1,14 @@
-import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { onlySession, typedJson } from "./in-process.ts";
+import { endAfterwards, strays } from "./strays.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
 
-/** A task that says its pid, then waits until it is told to go on. */
+/** A task that says that it runs, then waits until it is told to go on. */
 const WAITING_TASK = {
   task_id: "wait",
-  shell: "echo $$ > pid; until [ -e go ]; do sleep 0.05; done; echo done > out.txt",
+  shell: "touch began; until [ -e go ]; do sleep 0.05; done; echo done > out.txt",
 };
 
 interface Status {
@@ -20,28 +20,12 @@ interface Status {
 
 async function begun(here: Rig, plan: string): Promise<{ owner: Running; session_id: string }> {
   const owner = here.start(["run", "--plan", here.write("plan.json", plan)]);
-  await until("the task to run", () => existsSync(join(here.workspace, "pid")));
+  await until("the task to run", () => existsSync(join(here.workspace, "began")));
   return { owner, session_id: await onlySession(here) };
 }
 
 function letGo(here: Rig): void {
   writeFileSync(join(here.workspace, "go"), "");
-}
-
-function isLiving(pid: number): boolean {
-  try {
-    return !execFileSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" }).startsWith("Z");
-  } catch {
-    return false;
-  }
-}
-
-function killStray(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It is gone, as it should be.
-  }
 }
 
 describe("a session that another process runs", () => {
@@ -82,10 +66,9 @@ describe("a session that another process runs", () => {
     const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
     const { owner, session_id } = await begun(here, plan);
     expect((await here.run(["cancel", "after"])).stdout).toContain("pending -> error reason=cancelled");
-    const pid = Number(readFileSync(join(here.workspace, "pid"), "utf8"));
     expect((await here.run(["cancel", "--reason", "Enough."])).code).toBe(0);
     expect((await owner.done).code).toBe(1);
-    expect(isLiving(pid)).toBe(false);
+    expect(strays(here)).toEqual([]);
     expect(await typedJson<Status>(here, ["status", session_id, "--json"])).toMatchObject({
       state: "closed",
       outcome: "cancelled",
@@ -133,31 +116,28 @@ describe("stopping a session", () => {
   ] as const)("ends gracefully on the first %s, says so, and goes on later with nothing lost", async (signal, code) => {
     const here = rig();
     const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
-    const pid = Number(readFileSync(join(here.workspace, "pid"), "utf8"));
     owner.child.kill(signal);
     const stopped = await owner.done;
     expect(stopped.code).toBe(code);
     expect(stopped.stderr).toContain("Stopping: asked 1 agent to end");
     expect(stopped.stdout).toContain(`bosun resume ${session_id}`);
-    expect(isLiving(pid)).toBe(false);
+    expect(strays(here)).toEqual([]);
     letGo(here);
     expect((await here.run(["resume"])).code).toBe(0);
     expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
   });
 
   it("kills at once on the second signal", async () => {
-    const here = rig();
-    const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
+    const here = endAfterwards(rig());
+    const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; touch began; while :; do sleep 0.05; done\n");
     const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
     const owner = here.start(["run", "--plan", plan, "--worker", `sh ${worker}`]);
-    await until("the worker to be there", () => existsSync(join(here.workspace, "pid")));
-    const pid = Number(readFileSync(join(here.workspace, "pid"), "utf8"));
-    onTestFinished(() => killStray(pid));
+    await until("the worker to be there", () => existsSync(join(here.workspace, "began")));
     owner.child.kill("SIGINT");
     await until("the first word", () => owner.stderr().includes("Stopping:"));
     owner.child.kill("SIGINT");
     expect((await owner.done).code).toBe(130);
-    await until("the worker to be gone", () => !isLiving(pid), 3_000);
+    await until("the worker to be gone", () => strays(here).length === 0, 3_000);
   });
 
   it("shows a scheduler that died as interrupted, and goes on from there", async () => {

@@ -90,7 +90,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--isolation", "worktree"], 2, 'Isolation "worktree" is not there yet'],
   [["run", "--plan", "good.json", "--isolation", "moon"], 2, "--isolation"],
   [["run", "--plan", "good.json", "--base", "main"], 2, "--base goes with worktrees"],
-  [["run", "--plan", "good.json", "--detach"], 2, "--detach is not there yet"],
+  [["run", "--plan", "good.json", "--detach", "--foreground"], 2, "--detach and --foreground contradict each other"],
   [["run", "--plan", "good.json", "--cwd", "no-such-directory"], 2, "is not a directory that is there"],
   [["run", "--plan", "good.json", "--answers", "answers.yaml"], 3, "answers.yaml:1:"],
   [["run", "--plan", "good.json", "--answer", "name"], 2, "there is no = in it"],

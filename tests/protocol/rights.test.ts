@@ -14,7 +14,7 @@ const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[]
   report: { manager: ["clarification", "instruction"] },
   instruction: { worker: ["report"] },
   review_request: { manager: ["clarification", "review"] },
-  error: { manager: ["clarification", "instruction", "plan"] },
+  error: { manager: ["clarification", "instruction", "plan", "review"] },
   clarification: { user: ["clarification_response"], scheduler: ["clarification_response"] },
   approval_request: { user: ["approval"] },
 };
@@ -29,6 +29,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
     "turn_request",
     "turn_failed",
     "timer_fired",
+    "time_shifted",
     "check_result",
     "session_stopped",
     "session_recovered",

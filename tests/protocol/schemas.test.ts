@@ -53,6 +53,7 @@ const required: { [name: string]: string } = {
     "/turn_id /role_id /expects /message /context /workspace /artifacts_dir /message/payload_type /message/payload /context/clarifications/*/question /context/clarifications/*/answer",
   turn_failed: "/turn_id /code /message /refused/*/payload_type /refused/*/code /refused/*/pointer /refused/*/message",
   timer_fired: "/timer_id /due_at",
+  time_shifted: "/cause /shift_ms",
   check_result:
     "/check_id /results /results/*/criterion /results/*/exit_code /results/*/passed /results/*/output /results/*/criterion/text",
   user_command: "/command",

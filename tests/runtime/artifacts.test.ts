@@ -17,7 +17,7 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import { keepArtifact } from "../../src/runtime/artifacts.ts";
+import { keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, report, task } from "./crew.ts";
 import {
@@ -52,7 +52,7 @@ beforeEach(() => {
 });
 
 function keep(uri: string, more: JsonObject = {}) {
-  const request = { artifacts_dir, workspace } as PayloadByType["turn_request"];
+  const request = { turn_id: "t-1", artifacts_dir, workspace } as PayloadByType["turn_request"];
   return keepArtifact({ label: "it", uri, ...more }, request, sessionPaths(home, "s"));
 }
 
@@ -104,6 +104,39 @@ describe("an artifact is kept", () => {
     const { payload, row } = value(await keep("https://example.org/a", { digest: digestOf("x") }));
     expect(payload).toEqual({ label: "it", uri: "https://example.org/a", digest: digestOf("x") });
     expect(row.path).toBe("");
+  });
+});
+
+describe("a large artifact", () => {
+  it("is copied in pieces, between which everything else goes on", async () => {
+    const path = join(artifacts_dir, "large");
+    writeFileSync(path, "");
+    truncateSync(path, 32 * 1024 * 1024);
+    let others = 0;
+    const copying = keep("large").finally(() => clearInterval(other));
+    const other = setInterval(() => {
+      others += 1;
+    }, 0);
+    expect(value(await copying).row.size_bytes).toBe(32 * 1024 * 1024);
+    expect(others).toBeGreaterThan(3);
+  });
+
+  it("that was being copied when the scheduler died leaves nothing of that", async () => {
+    const { artifacts } = sessionPaths(home, "s");
+    mkdirSync(artifacts, { recursive: true });
+    writeFileSync(join(artifacts, "t-1.partial"), "half of");
+    writeFileSync(join(artifacts, "0123-whole.partial.txt"), "whole");
+    expect(removePartialCopies(artifacts).ok).toBe(true);
+    expect(keptFiles()).toEqual(["0123-whole.partial.txt"]);
+  });
+
+  it("whose place an agent has taken with a link is written beside the link's target", async () => {
+    const { artifacts } = sessionPaths(home, "s");
+    mkdirSync(artifacts, { recursive: true });
+    symlinkSync(join(home, "secret"), join(artifacts, "t-1.partial"));
+    writeFileSync(join(artifacts_dir, "a.txt"), "new");
+    expect((await keep("a.txt")).ok).toBe(true);
+    expect(readFileSync(join(home, "secret"), "utf8")).toBe(SECRET);
   });
 });
 

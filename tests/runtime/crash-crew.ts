@@ -33,6 +33,6 @@ rm -f "$lock"
 say report '{"status":"completed","summary":"Written.","outputs":["'$BOSUN_TICKET_ID'.txt"],"usage":{"input_tokens":5}}'
 `;
 
-export function crashCrew(): Role[] {
-  return CREW.map((role) => (role.type === "worker" ? { ...role, cli_command: shell(SCRIPT) } : role));
+export function crashCrew(worker: Pick<Role, "recovery"> = {}): Role[] {
+  return CREW.map((role) => (role.type === "worker" ? { ...role, ...worker, cli_command: shell(SCRIPT) } : role));
 }

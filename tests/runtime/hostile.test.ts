@@ -1,11 +1,27 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import { resumeSession } from "../../src/runtime/open.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, criterion, task } from "./crew.ts";
-import { begin, cleanUp, cli, logOf, newRig, REPORT, run, shell } from "./rig.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  failureOf,
+  logOf,
+  newRig,
+  REPORT,
+  resume,
+  run,
+  shell,
+  surroundings,
+  value,
+} from "./rig.ts";
 
 afterEach(cleanUp);
+afterEach(() => vi.unstubAllEnvs());
 
 const INSTRUCTION = { summary: "Do it." };
 
@@ -88,5 +104,29 @@ describe("what a role is given in its environment", () => {
       .filter((name) => readFileSync(join(rig.home, name), "utf8").includes(secret));
     expect(telling).toEqual([]);
     expect(opened?.payload["roles"]).toMatchObject([{}, { env: { API_KEY: "[withheld]", MODE: "plain" } }]);
+  });
+
+  it("is asked for by name when a session is resumed where it is not set, and found where it is", async () => {
+    const rig = newRig();
+    const script = `[ "$API_KEY" = "$HALF-$HALF" ] || exit 9\n${REPORT}`;
+    const session = await begin(rig, {
+      roles: roles(script, { API_KEY: "hunter2-hunter2", HALF: "hunter2" }),
+      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+      config: { budget: { turns: 1 } },
+    });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
+    const more = { limits: { turns: 50 } };
+    const choices = { agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }) };
+    const row = value(rig.store.session(session.session_id));
+    vi.stubEnv("API_KEY", undefined);
+    const without = failureOf(await resumeSession(surroundings(rig, choices), scheduleMode, row, more));
+    expect(without.code).toBe("environment");
+    expect(without.message).toContain("API_KEY of the role hand");
+    expect(without.hint).toContain(`API_KEY=… bosun resume ${session.session_id}`);
+    vi.stubEnv("API_KEY", "hunter2-hunter2");
+    expect(await run(await resume(rig, session.session_id, choices, more))).toEqual({
+      kind: "closed",
+      outcome: "done",
+    });
   });
 });

@@ -18,6 +18,18 @@ class StandingClock implements Clock {
     return instant(this.#now);
   }
 
+  monotonic(): number {
+    return this.#now;
+  }
+
+  uptime(): number {
+    return this.#now;
+  }
+
+  soon(callback: () => void): void {
+    queueMicrotask(callback);
+  }
+
   after(delay_ms: number, callback: () => void): () => void {
     const alarm = { at: this.#now + Math.max(0, delay_ms), ring: callback };
     this.#alarms.add(alarm);
@@ -202,7 +214,7 @@ describe("a session", () => {
   it("whose time is up stops before it begins another turn, and lets those that run come to their end", async () => {
     const rig = newRig();
     let ahead = 0;
-    const clock: Clock = { ...systemClock, now: () => instant(Date.now() + ahead) };
+    const clock: Clock = { ...systemClock, monotonic: () => performance.now() + ahead };
     const agentFor = crew(
       ["a", "b"].map((id) => task(id)),
       {

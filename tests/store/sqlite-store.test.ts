@@ -3,10 +3,12 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
 import type { LogRecord } from "../../src/protocol/record.ts";
+import { ok } from "../../src/lib/result.ts";
 import { GENESIS, seal } from "../../src/log/chain.ts";
 import { databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate } from "../../src/store/migrate.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
+import { catchStorageLong } from "../../src/store/storage-error.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
 import { chain, child, cleanUp, closeLater, failureOf, OWNER, temporaryDirectory, unsealed, value } from "./rig.ts";
 import { storeContract } from "./store.contract.ts";
@@ -74,6 +76,7 @@ describe("a session's owner", () => {
     const home = temporaryDirectory();
     const store = await withSession(home);
     const lease = value(await store.acquire("s1", OWNER));
+    expect(store.confirm(lease).ok).toBe(true);
     // What a take-over does that the lock could not prevent: after a copy of the home, or on a file system with broken locks.
     const database = new SqliteDatabase(databasePath(home));
     closeLater(() => database.close());
@@ -84,6 +87,7 @@ describe("a session's owner", () => {
       changes: [{ put: "ticket", id: "T-1", value: 1 }],
     });
     expect(failureOf(refused).code).toBe("stale_lease");
+    expect(failureOf(store.confirm(lease)).code).toBe("stale_lease");
     expect(value(store.session("s1")).last_sequence).toBe(0);
     expect(store.value("s1", "ticket", "T-1")).toBeUndefined();
     await store.release(lease);
@@ -147,7 +151,7 @@ describe("readers", () => {
 });
 
 describe("a disk that refuses", () => {
-  test("for want of space: the commit fails whole, says so, and works again when there is space", async () => {
+  test("for want of space: the commit fails whole, says so, and works again when there is space and the store is opened anew", async () => {
     const home = temporaryDirectory();
     const database = value(openForWriting(home));
     value(migrate(database, bundledMigrations()));
@@ -170,7 +174,39 @@ describe("a disk that refuses", () => {
     expect([...value(await store.load("s1")).rows("ticket")]).toHaveLength(committed);
 
     database.pragma("max_page_count = 1073741823");
-    expect((await commitUntilRefused(store, lease, committed, 5)).committed).toBe(committed + 5);
+    expect(await commitUntilRefused(store, lease, committed, 5)).toEqual({ committed, failure });
+    await store.release(lease);
+    expect(failureOf(await store.acquire("s1", OWNER))).toEqual(failure);
+
+    const anew = value(openStore(home));
+    closeLater(() => anew.close());
+    const again = value(await anew.acquire("s1", OWNER));
+    expect((await commitUntilRefused(anew, again, committed, 5)).committed).toBe(committed + 5);
+  });
+
+  test.each([
+    ["its last record", "DELETE FROM records WHERE sequence = 3"],
+    ["the last record as it was", "UPDATE records SET hash = 'sha256:other' WHERE sequence = 3"],
+    ["a value that can be read", "UPDATE state SET value = '{\"cut\": ' WHERE id = '1'"],
+  ])("that has lost %s is told as damaged, and no session begins on it", async (_, sql) => {
+    const home = temporaryDirectory();
+    const database = value(openForWriting(home));
+    value(migrate(database, bundledMigrations()));
+    const store = storeOn(home, database);
+    closeLater(() => store.close());
+    value(
+      await store.create({ session_id: "s1", mode: "schedule", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }),
+    );
+    await commitUntilRefused(store, value(await store.acquire("s1", OWNER)), 0, 3);
+    database.exec(sql);
+    const read = catchStorageLong(async () => {
+      const loaded = await store.load("s1");
+      return loaded.ok ? ok([...loaded.value.rows()]) : loaded;
+    });
+    const failure = failureOf(await read);
+    expect(failure).toMatchObject({ code: "storage", hint: expect.stringContaining("logs/") as string });
+    expect(failure.message).toContain(`damaged`);
+    expect(failure.message).toContain(databasePath(home));
   });
 
   test.each([

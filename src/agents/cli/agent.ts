@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import { crashPoint } from "../../lib/crash-point.ts";
+import type { Isolation, Places } from "../isolation/way.ts";
 import type { Launcher } from "../launcher.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import { ConsoleLog } from "./console-log.ts";
@@ -25,6 +27,8 @@ export interface CliSettings {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Takes secrets out of what is stored or quoted here: console text and excerpts. Messages pass whole, to be redacted by whoever records them. */
   readonly redact: (text: string) => string;
+  /** What of the home an agent that is kept from files may not see, and which part of that it may read after all. */
+  readonly home?: (session_id: string) => Pick<Places, "hidden" | "shown">;
 }
 
 /**
@@ -48,6 +52,7 @@ async function takeTurn(
     command: request.role.cli_command ?? [],
     directory: request.payload.workspace,
     environment: agentEnvironment(settings.environment, request),
+    ...isolationOf(request, settings),
   });
   if (!launched.ok) return { failure: launched.error, refused: [] };
 
@@ -65,6 +70,7 @@ async function takeTurn(
   );
   if (recorded) run.give(requestLine(request));
   else run.stop("not_recorded");
+  crashPoint("turn_given");
 
   const end = await run.ended;
   await listener.close();
@@ -73,6 +79,18 @@ async function takeTurn(
     refused: reader.refused,
     stderr_tail: listener.stderrTail(),
   });
+}
+
+/** What the role's sandbox asks for; less than that is a failure. */
+function isolationOf(
+  { role, session_id, payload }: TurnRequest,
+  { home }: CliSettings,
+): { readonly isolation?: Isolation } {
+  const { sandbox: level = "none" } = role;
+  if (level === "none") return {};
+  const { hidden = [], shown = [] } = home?.(session_id) ?? {};
+  const writable = [payload.workspace, payload.artifacts_dir];
+  return { isolation: { level, required: true, places: { writable, hidden, shown } } };
 }
 
 /** Sorts what a process prints: messages to the reader, all else to the console logs, the events and the tail of stderr. */

@@ -1,4 +1,5 @@
 import { setImmediate as nextPoll, setTimeout as delay } from "node:timers/promises";
+import os from "node:os";
 import type { Readable } from "node:stream";
 import { LineSplitter } from "../../lib/lines.ts";
 import type { Exit, Launched } from "../launcher.ts";
@@ -12,7 +13,12 @@ const CLOSE_GRACE_MS = 100;
 /** How long a group may take to vanish after SIGKILL; a process in an uninterruptible call can outlast it. */
 const AFTER_KILL_MS = 1_000;
 const LONGEST_POLL_MS = 50;
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** What has run so long may be looked after thoroughly without anybody noticing. */
+const LONG_RUN_MS = 1_000;
+/** How often a time limit is looked at, at least. */
+const LOOK_EVERY_MS = 5_000;
+/** A look that is late by so much means that this process did not run, by the clock that counts the machine's sleep. */
+const PAUSE_MS = 1_000;
 
 /** Milliseconds and bytes; a time limit of 0 is none. */
 export interface RunLimits {
@@ -55,7 +61,7 @@ export interface RunEnd {
  * and what it prints is read in bounded pieces. `ended` never rejects, and settles within two seconds of the exit, or within
  * `kill_grace_ms` and two seconds of `stop`.
  *
- * A process that has left its group (setsid) is out of reach: its hold on the pipes is broken, but it lives on.
+ * What has left the group (setsid) is ended too where it can be found: see strays.ts. What cannot be lives on, without the pipes.
  */
 export class SupervisedRun {
   readonly ended: Promise<RunEnd>;
@@ -110,6 +116,7 @@ export class SupervisedRun {
 
   async #run(closed: Promise<unknown>): Promise<RunEnd> {
     const { exited } = this.#launched;
+    const began = performance.now();
     const cause = await Promise.race([this.#stopped.promise, exited.then(() => "exited" as const)]);
     this.#over = true;
     this.#disarm();
@@ -117,7 +124,9 @@ export class SupervisedRun {
     this.#launched.stdout.resume();
     this.#launched.stderr.resume();
     if (cause === "exited") {
-      await within(closed, PIPE_GRACE_MS);
+      const silent = await within(closed, PIPE_GRACE_MS);
+      const suspicious = !silent || this.#launched.groupLives() || performance.now() - began >= LONG_RUN_MS;
+      this.#launched.seekStrays(suspicious);
       if (this.#launched.groupLives()) {
         await endGroup(this.#launched, Math.min(this.#limits.kill_grace_ms, LEFTOVER_GRACE_MS));
       }
@@ -168,7 +177,11 @@ export class SupervisedRun {
   }
 
   #watch(cause: EndCause, due: () => number): void {
-    if (!this.#over) this.#alarms.push(alarm(due, () => this.stop(cause)));
+    // Nobody could be heard meanwhile, so that was no silence of the agent's.
+    const paused = () => {
+      this.#lastOutput = performance.now();
+    };
+    if (!this.#over) this.#alarms.push(alarm(due, () => this.stop(cause), paused));
   }
 
   #disarm(): void {
@@ -179,9 +192,11 @@ export class SupervisedRun {
 
 /** SIGTERM to the group, `grace_ms`, SIGKILL. SIGCONT, because a stopped process does not see SIGTERM until it goes on. */
 async function endGroup(launched: Launched, grace_ms: number): Promise<void> {
+  launched.seekStrays(true);
   launched.signalGroup("SIGTERM");
   launched.signalGroup("SIGCONT");
   if (await groupGone(launched, grace_ms)) return;
+  launched.seekStrays(true);
   launched.signalGroup("SIGKILL");
   await groupGone(launched, AFTER_KILL_MS);
 }
@@ -210,16 +225,27 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
   return settled;
 }
 
-/** Calls `ring` once the monotonic clock has passed `due()`, which may move while it waits. Returns what cancels it. */
-function alarm(due: () => number, ring: () => void): () => void {
+function uptimeMs(): number {
+  return os.uptime() * 1_000;
+}
+
+/**
+ * Calls `ring` once the monotonic clock has passed `due()`, which may move while it waits; and `paused` before it looks, when this
+ * process could not look for a while: the machine slept, or it was stopped itself. Returns what cancels it.
+ */
+function alarm(due: () => number, ring: () => void, paused: () => void): () => void {
   let timer: NodeJS.Timeout | undefined;
   let cancelled = false;
+  let expected = Number.POSITIVE_INFINITY;
   const look = () => {
     if (cancelled) return;
+    if (uptimeMs() - expected >= PAUSE_MS) paused();
     const remaining = due() - performance.now();
     if (remaining <= 0) return ring();
     // The output that came during a stall of the event loop is read before the time is looked at.
-    timer = setTimeout(() => setImmediate(look), Math.min(Math.ceil(remaining), LONGEST_TIMER_MS));
+    const delay_ms = Math.min(Math.ceil(remaining), LOOK_EVERY_MS);
+    expected = uptimeMs() + delay_ms;
+    timer = setTimeout(() => setImmediate(look), delay_ms);
   };
   look();
   return () => {

@@ -18,38 +18,45 @@ export interface Wreck {
   readonly lines: readonly string[];
 }
 
-/** A program that a session has started and that still runs; `id` is that of its turn or of its check. */
-interface Living {
+/** A program that a session has started; `id` is that of its turn or of its check. */
+interface Started {
   readonly id: string;
   readonly identity: ProcessIdentity;
 }
 
-/** The programs that the session knows of and that still run. */
-export async function livingPrograms(reader: StoreReader, session_id: string): Promise<Living[]> {
+/** The programs of which the session has not recorded that they ended. */
+async function startedPrograms(reader: StoreReader, session_id: string): Promise<Started[]> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return [];
-  return [...stored.value.rows("process")]
-    .map(({ id, value }) => ({ id, identity: value as unknown as ProcessIdentity }))
-    .filter(({ identity }) => findProcess(identity) === "alive");
+  return [...stored.value.rows("process")].map(({ id, value }) => ({
+    id,
+    identity: value as unknown as ProcessIdentity,
+  }));
 }
 
-/** Looks at what a killed scheduler left. */
+/** Those of them that still run. */
+export async function livingPrograms(reader: StoreReader, session_id: string): Promise<Started[]> {
+  const started = await startedPrograms(reader, session_id);
+  return started.filter(({ identity }) => findProcess(identity) === "alive");
+}
+
+/** Looks at what a killed scheduler left: its agents may have died with it, in a sandbox, or live on. */
 export async function lookAtWreck(reader: StoreReader, session_id: string, pid: number): Promise<Wreck> {
-  const living = await livingPrograms(reader, session_id);
+  const started = await startedPrograms(reader, session_id);
   const lines = [...reader.records(session_id, 1)];
-  const left = living.map(({ id, identity }) => {
+  const left = started.map(({ id, identity }) => {
     const turn = reader.value(session_id, "turn", id) as LedgerTurn | undefined;
     const check = reader.value(session_id, "check", id) as LedgerChecks | undefined;
     return { who: turn?.role_id ?? "a check", ticket_id: (turn ?? check)?.subject ?? null, pid: identity.pid };
   });
   return {
     told: { pid, records: lines.length, done: finished(recordsOf(lines)), left },
-    processes: living.map(({ identity }) => identity),
+    processes: started.map(({ identity }) => identity),
     lines,
   };
 }
 
-/** How many of the programs that a scheduler left are no more. */
+/** How many of the programs that were at work are no more. */
 export function endedSince({ processes }: Wreck): number {
   return processes.filter((identity) => findProcess(identity) === "gone").length;
 }

@@ -50,14 +50,14 @@ export interface Crash {
   /** How many records were committed. */
   readonly records: number;
   readonly done: readonly string[];
-  /** Programs that outlived it, each by the role whose turn was open, or as a check of the scheduler's own. */
+  /** Programs that were at work, each by the role whose turn was open, or as a check of the scheduler's own. In a sandbox they died with it. */
   readonly left: readonly { readonly who: string; readonly ticket_id: string | null; readonly pid: number }[];
 }
 
 /** What the next scheduler made of it. */
 export interface Recovery {
   readonly pid: number;
-  /** How many of the programs left behind were ended. */
+  /** How many of the programs that were at work are no more. */
   readonly ended: number;
   /** How many turns were begun again. */
   readonly repeated: number;

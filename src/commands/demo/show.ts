@@ -216,7 +216,7 @@ function crashRows({ pid, records, done, left }: Crash): [string, string][] {
   return [
     ["killed", `pid ${pid}, after ${counted(records, "record")}`],
     ["done so far", done.join(", ")],
-    ["left alone", programs.length === 0 ? "no program" : programs.join(", ")],
+    ["at work", programs.length === 0 ? "no program" : programs.join(", ")],
   ];
 }
 

@@ -19,17 +19,21 @@ export const DEBATE_RIGHTS: Rights = {
   worker: {},
   user: {
     user_command: "always",
+    // What the engine asks about a turn that a crash cut short; a debate asks nothing itself.
+    clarification_response: ["clarification"],
   },
   scheduler: {
     session_opened: "always",
     turn_request: "always",
     turn_failed: "always",
     timer_fired: "always",
+    time_shifted: "always",
     session_stopped: "always",
     session_recovered: "always",
     session_reopened: "always",
     final_report: "always",
     session_closed: "always",
+    clarification: "always",
     error: "always",
   },
 };

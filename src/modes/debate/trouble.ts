@@ -1,5 +1,5 @@
 import type { Json } from "../../lib/json.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { type Draft, retryTimer } from "./draft.ts";
 import { finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
@@ -30,7 +30,7 @@ export function setBack(
   refused: readonly Json[] = [],
 ): void {
   const { max_retries, retry_backoff_ms } = draft.debate;
-  if (turn.retries >= max_retries) {
+  if (turn.retries >= max_retries || NOT_RETRIED.has(code)) {
     exhausted(draft, id, turn, code);
     return;
   }

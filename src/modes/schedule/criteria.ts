@@ -8,6 +8,6 @@ export function executables(criteria: readonly unknown[] | undefined, sequence: 
 }
 
 /** Whether the scheduler can run a criterion by itself. */
-export function isExecutable(criterion: unknown): boolean {
+function isExecutable(criterion: unknown): boolean {
   return typeof criterion === "object" && criterion !== null && "command" in criterion;
 }

@@ -1,21 +1,23 @@
 import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
 import { permits } from "../../protocol/rights.ts";
-import { Draft, EventRefused, isForWorker } from "./draft.ts";
-import {
-  onApproval,
-  onClarification,
-  onClarificationResponse,
-  onSessionRecovered,
-  onSessionStopped,
-  onUserCommand,
-  onUserReview,
-} from "./people.ts";
+import { Draft, EventRefused } from "./draft.ts";
+import { isForWorker } from "./messages.ts";
+import { onApproval, onSessionRecovered, onSessionStopped, onUserCommand, onUserReview } from "./people.ts";
 import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
+import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
 import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer } from "./trouble.ts";
-import { onCheckResult, onInstruction, onInstructionProposal, onReport, onReview, onTurnRequest } from "./work.ts";
+import {
+  isReviewable,
+  onCheckResult,
+  onInstruction,
+  onInstructionProposal,
+  onReport,
+  onReview,
+  onTurnRequest,
+} from "./work.ts";
 
 /** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
 export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
@@ -89,6 +91,7 @@ function dispatch(draft: Draft, fact: Fact): void {
     case "review_request":
     case "approval_request":
     case "session_finished":
+    case "time_shifted":
     case "final_report":
     case "session_closed":
     case "opinion":
@@ -147,7 +150,8 @@ function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | und
       if (ticket) onReport(draft, fact, ticket, turn.message);
       return;
     case "review":
-      if (ticket) onReview(draft, fact, ticket);
+      if (ticket && turn.message === "error" && !isReviewable(ticket)) unexpected(draft, fact, turn);
+      else if (ticket) onReview(draft, fact, ticket);
       return;
     default:
       unexpected(draft, fact, turn);

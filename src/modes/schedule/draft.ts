@@ -2,6 +2,7 @@ import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Seat,
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { later } from "../../protocol/timestamp.ts";
+import { isForWorker, PRIORITY } from "./messages.ts";
 import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";
 import {
   planOrder,
@@ -27,25 +28,6 @@ export class EventRefused extends Error {
 
 /** How many of a ticket's latest records go into `context.history[]`. */
 const HISTORY_LENGTH = 20;
-
-/** Error first, then reviews, reports, and new tickets last: what is nearly done is finished before more is begun. */
-const PRIORITY: Record<MessageType, number> = {
-  error: 0,
-  review_request: 1,
-  report: 2,
-  instruction: 3,
-  instruction_proposal: 3,
-  requirement: 4,
-  clarification_response: 4,
-  ticket: 5,
-};
-
-const TO_WORKER: ReadonlySet<MessageType> = new Set(["instruction", "instruction_proposal"]);
-
-/** Whether a message is a worker's to answer; all others are the manager's. */
-export function isForWorker(message: MessageType): boolean {
-  return TO_WORKER.has(message);
-}
 
 /** One step being written: reads see what the step has put so far, writes are collected in order. */
 export class Draft {
@@ -147,6 +129,8 @@ export class Draft {
       since: this.fact.received_at,
       reason,
       ...(to === "error" ? { gated: undefined } : {}),
+      ...(to === "blocked" && ticket.status === "awaiting_review" ? { delivered: true } : {}),
+      ...(ticket.delivered ? { delivered: undefined } : {}),
     });
   }
 

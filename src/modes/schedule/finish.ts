@@ -3,6 +3,7 @@ import { from } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import { artifactsOf, type Ticket } from "./state.ts";
+import { reasonOf } from "./view.ts";
 
 /**
  * After tickets were closed in this step: is anything left that can still be done? Costs what the step changed. While a plan is
@@ -109,7 +110,7 @@ function ticketsForReport(draft: Draft): Json[] {
       status: ticket.status,
       attempts: ticket.attempt,
       reviews: ticket.reviews ?? 0,
-      ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
+      ...reasonOf(ticket, cause !== undefined),
       ...(cause === undefined ? {} : { blocked_by: [cause] }),
       ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
       ...(ticket.report === undefined

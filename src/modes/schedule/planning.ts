@@ -1,22 +1,15 @@
-import { createHash } from "node:crypto";
-import { checkGraph } from "../../kernel/graph.ts";
 import type { Fact } from "../../kernel/mode.ts";
-import { canonicalJson } from "../../lib/canonical.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { PayloadByType } from "../../protocol/payload.ts";
-import { executables, isExecutable } from "./criteria.ts";
+import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
+import { checkPlan } from "./plan-check.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
+import { digestOf, newTicket, type Task } from "./tasks.ts";
 import { beginReady } from "./work.ts";
 
-type Task = NonNullable<PayloadByType["plan"]["tasks"]>[number];
 type Opened = Extract<Fact, { payload_type: "session_opened" }>;
 type Requirement = Extract<Fact, { payload_type: "requirement" }>;
-
-/** Expected outputs that change something others depend on; such a ticket is discussed before it is begun. */
-const RISKY_OUTPUT =
-  /\b(deploy|deployment|release|publish|migrat\w*|delet\w*|drop|production|credential\w*|payment\w*)\b/i;
 
 export function onSessionOpened(draft: Draft, fact: Opened): void {
   if (draft.before.session) {
@@ -39,9 +32,7 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
     confirm: fact.payload.input?.confirm === true,
     review: config.review,
     proposal: config.proposal,
-    checks: checks.flatMap((criterion, index): Place[] =>
-      isExecutable(criterion) ? [[fact.sequence, `/config/checks/ticket/${index}`]] : [],
-    ),
+    checks: executables(checks, fact.sequence, "/config/checks/ticket"),
   };
   const roles: RoleEntry[] = fact.payload.roles.map((role) => ({
     role_id: role.role_id,
@@ -139,61 +130,6 @@ function openGate(draft: Draft, first: boolean, tasks: number): void {
   draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
 }
 
-function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undefined {
-  if (tasks.length === 0) {
-    return failure("invalid_plan", "the plan has no tasks", {
-      hint: "plan at least one",
-      details: { pointer: "/tasks" },
-    });
-  }
-  const graph = checkGraph(tasks.map((task) => ({ id: task.task_id, depends_on: task.dependencies ?? [] })));
-  if (!graph.ok) return graph.error;
-  const workers = draft.session.roles.filter((role) => role.type === "worker");
-  for (const [index, task] of tasks.entries()) {
-    const { role_id, capability } = assignment(task);
-    const fits = workers.some(
-      (role) =>
-        (role_id === undefined || role.role_id === role_id) &&
-        (capability === undefined || role.capabilities.includes(capability)),
-    );
-    if (!fits) {
-      const wanted = role_id === undefined ? `a worker with the capability "${capability}"` : `the worker "${role_id}"`;
-      return failure("invalid_plan", `task "${task.task_id}" is assigned to ${wanted}, which this crew does not have`, {
-        hint: `assign it to one of: ${workers.map((role) => role.role_id).join(", ")}`,
-        details: { pointer: `/tasks/${index}/assigned_to` },
-      });
-    }
-    const policy = task.review ?? draft.session.settings.review;
-    if (policy === "checks" && executablesOf(draft, task, [0, ""]).length === 0) {
-      return failure(
-        "invalid_plan",
-        `task "${task.task_id}" is reviewed by checks, but has no criterion with a command`,
-        {
-          hint: "give it an acceptance criterion with a command, or another review policy",
-          details: { pointer: `/tasks/${index}/acceptance_criteria` },
-        },
-      );
-    }
-    const done = draft.ticket(task.task_id);
-    if (done?.status === "done" && done.digest !== digestOf(task)) {
-      return failure("invalid_plan", `task "${task.task_id}" is done and cannot be changed`, {
-        hint: "leave done tasks as they are, and add a new task for what is missing",
-        details: { pointer: `/tasks/${index}` },
-      });
-    }
-  }
-  const ids = new Set(tasks.map((task) => task.task_id));
-  for (const ticket of draft.all()) {
-    if (ticket.status === "done" && !ids.has(ticket.id)) {
-      return failure("invalid_plan", `task "${ticket.id}" is done, but missing from the revised plan`, {
-        hint: "a revision is the whole plan: keep done tasks in it, unchanged",
-        details: { pointer: "/tasks" },
-      });
-    }
-  }
-  return undefined;
-}
-
 function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   for (const { id } of draft.all()) draft.dropTicket(id);
   for (const [index, task] of tasks.entries()) create(draft, task, placeOf(index), gated);
@@ -248,64 +184,4 @@ function restart(draft: Draft, ticket: Ticket, task: Task, place: Place, gated: 
 function create(draft: Draft, task: Task, place: Place, gated: boolean): void {
   draft.putTicket({ ...newTicket(draft, task, place), ...(gated ? { gated } : {}) });
   draft.created(task.task_id);
-}
-
-function newTicket(draft: Draft, task: Task, place: Place): Ticket {
-  const { settings } = draft.session;
-  const criteria = executablesOf(draft, task, place);
-  const discuss =
-    settings.proposal === "always" ||
-    task.proposal_needed === true ||
-    (settings.proposal === "risk" &&
-      task.proposal_needed !== false &&
-      ((task.risks?.length ?? 0) > 0 ||
-        (task.expected_outputs ?? []).some((output) => RISKY_OUTPUT.test(text(output)))));
-  return {
-    id: task.task_id,
-    status: "pending",
-    since: draft.fact.received_at,
-    task: place,
-    order: Number(place[1].slice(place[1].lastIndexOf("/") + 1)),
-    digest: digestOf(task),
-    depends_on: [...new Set(task.dependencies ?? [])],
-    seat: { type: "worker", ...assignment(task) },
-    review: task.review ?? settings.review,
-    attempt: 0,
-    ...(discuss ? { discuss } : {}),
-    ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
-    ...(criteria.length > 0 ? { criteria } : {}),
-  };
-}
-
-/** Places of a task's executable criteria, those of an instruction given with it, and the configuration's own. */
-function executablesOf(draft: Draft, task: Task, place: Place): Place[] {
-  const own = executables(task.acceptance_criteria, place[0], `${place[1]}/acceptance_criteria`);
-  const instructed = executables(
-    task.instruction?.acceptance_criteria,
-    place[0],
-    `${place[1]}/instruction/acceptance_criteria`,
-  );
-  return [...draft.session.settings.checks, ...own, ...instructed];
-}
-
-function assignment(task: Task): { role_id?: string; capability?: string } {
-  const to = task.assigned_to;
-  if (!to) return {};
-  if ("role_id" in to && to.role_id !== undefined) return { role_id: to.role_id };
-  if ("capability" in to && to.capability !== undefined) return { capability: to.capability };
-  return {};
-}
-
-function text(value: unknown): string {
-  return typeof value === "string"
-    ? value
-    : typeof value === "object" && value !== null && "text" in value
-      ? String(value.text)
-      : "";
-}
-
-/** What the manager may not change of a done task, and what makes a revised one different: all but its `status` echo. */
-function digestOf(task: Task): string {
-  const { status: _echo, ...planned } = task;
-  return createHash("sha256").update(canonicalJson(planned)).digest("hex").slice(0, 16);
 }

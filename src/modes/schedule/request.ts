@@ -2,8 +2,9 @@ import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
 import { from, historyOf } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
-import { isForWorker } from "./draft.ts";
+import { isForWorker } from "./messages.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
   artifactsOf,
@@ -14,6 +15,7 @@ import {
   type SessionValue,
   type Ticket,
 } from "./state.ts";
+import { isReviewable } from "./work.ts";
 
 /**
  * What a role is asked: the message, and the context that lets a program without memory answer it. Texts are references, and
@@ -25,11 +27,16 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
   const turn = stamp.subject === undefined ? session?.turn : ticket?.turn;
   if (!session || turn?.turn_id !== stamp.turn_id) throw new Error(`nobody holds turn ${stamp.turn_id}`);
   return {
-    expects: expectedAnswers(SCHEDULE_RIGHTS, isForWorker(turn.message) ? "worker" : "manager", turn.message),
+    expects: expects(turn, ticket),
     message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
   };
+}
+
+function expects({ message: asked }: OpenTurn, ticket: Ticket | undefined): PayloadType[] {
+  const types = expectedAnswers(SCHEDULE_RIGHTS, isForWorker(asked) ? "worker" : "manager", asked);
+  return asked === "error" && ticket && !isReviewable(ticket) ? types.filter((type) => type !== "review") : types;
 }
 
 function message(
@@ -77,8 +84,11 @@ function sessionMessage(state: ReadonlyState<ScheduleState>, session: SessionVal
       const answer = set.answers[index];
       return answer ? [{ question_id: `${set.id}.${id}`, text: place(answer) }] : [];
     });
-    return { answers, status: answers.length === set.questions.length ? "answered" : "complete" };
+    const { max_clarification_rounds } = session.settings;
+    const settled = answers.length === set.questions.length && (turn.rounds ?? 0) < max_clarification_rounds;
+    return { answers, status: settled ? "answered" : "complete" };
   }
+  if (turn.message === "clarification_response") return { answers: [], status: "complete" };
   return session.requirement ? place(session.requirement) : { text: "" };
 }
 

@@ -10,7 +10,8 @@ export const SCHEDULE_RIGHTS: Rights = {
     plan: ["requirement", "clarification_response", "error"],
     instruction_proposal: ["ticket"],
     instruction: ["ticket", "report", "error"],
-    review: ["review_request"],
+    // To an error only about work that was delivered and is the manager's to review; `expects` says when.
+    review: ["review_request", "error"],
     error: "any_turn",
     artifact_ref: "always",
   },
@@ -39,6 +40,7 @@ export const SCHEDULE_RIGHTS: Rights = {
     turn_request: "always",
     turn_failed: "always",
     timer_fired: "always",
+    time_shifted: "always",
     check_result: "always",
     session_stopped: "always",
     session_recovered: "always",

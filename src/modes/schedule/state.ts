@@ -1,4 +1,4 @@
-import type { Change, ReadonlyState, Seat } from "../../kernel/mode.ts";
+import type { ReadonlyState, Seat } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
@@ -70,6 +70,10 @@ export interface Ticket {
   readonly escalations?: number;
   readonly check_rounds?: number;
   readonly review_rounds?: number;
+  /** How often its workers were stuck with questions, since it was planned or last taken out of an escalation. */
+  readonly question_rounds?: number;
+  /** Blocked while the work that was delivered was under review: that review can be resumed. */
+  readonly delivered?: boolean;
   readonly reviews?: number;
   readonly failed_reviews?: number;
   readonly proposal?: number;
@@ -187,103 +191,4 @@ export function countsOf(state: ReadonlyState<ScheduleState>): Record<string, nu
 /** The order of the plan: for sorting tickets. */
 export function planOrder(a: Ticket, b: Ticket): number {
   return a.order - b.order || (a.id < b.id ? -1 : 1);
-}
-
-export function apply(state: ScheduleState, change: Change): void {
-  if ("drop" in change) {
-    if (change.drop === "ticket") dropTicket(state, change.id);
-    return;
-  }
-  switch (change.put) {
-    case "session":
-      state.session = change.value as unknown as SessionValue;
-      return;
-    case "question":
-      state.questions.set(change.id, change.value as unknown as QuestionSet);
-      return;
-    case "ticket":
-      putTicket(state, change.value as unknown as Ticket);
-      return;
-    default:
-      throw new Error(`the schedule mode has no collection "${change.put}"`);
-  }
-}
-
-/** Rows may arrive in any order (loading), so each index is kept true by what is known of both ends of a dependency. */
-function putTicket(state: ScheduleState, ticket: Ticket): void {
-  const before = state.tickets.get(ticket.id);
-  state.tickets.set(ticket.id, ticket);
-  if (before?.status !== ticket.status) {
-    if (before) add(state.counts, before.status, -1);
-    add(state.counts, ticket.status, 1);
-    if (ticket.status === "pending" || ticket.status === "done" || ticket.status === "error")
-      state.underway.delete(ticket.id);
-    else state.underway.add(ticket.id);
-  }
-  if (before?.depends_on !== ticket.depends_on && !(before && sameList(before.depends_on, ticket.depends_on))) {
-    if (before) forgetDependencies(state, before);
-    if (before && state.doomed.size > 0) rebuildDoomed(state);
-    let unmet = 0;
-    for (const dependency of new Set(ticket.depends_on)) {
-      const list = state.dependents.get(dependency);
-      if (list) list.push(ticket.id);
-      else state.dependents.set(dependency, [ticket.id]);
-      if (state.tickets.get(dependency)?.status !== "done") unmet += 1;
-      if (state.tickets.get(dependency)?.status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
-    }
-    state.unmet.set(ticket.id, unmet);
-  }
-  if (ticket.status === "done" && before?.status !== "done") {
-    for (const dependent of state.dependents.get(ticket.id) ?? []) add(state.unmet, dependent, -1);
-  }
-  if (ticket.status === "error" && before?.status !== "error") {
-    for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
-  }
-  if (ticket.status === "done" || ticket.status === "error") state.doomed.delete(ticket.id);
-  if (before?.status === "error" && ticket.status !== "error") rebuildDoomed(state);
-}
-
-function dropTicket(state: ScheduleState, id: string): void {
-  const before = state.tickets.get(id);
-  if (!before) return;
-  state.tickets.delete(id);
-  state.underway.delete(id);
-  add(state.counts, before.status, -1);
-  forgetDependencies(state, before);
-  state.unmet.delete(id);
-  if (before.status === "error") rebuildDoomed(state);
-  else state.doomed.delete(id);
-}
-
-function forgetDependencies(state: ScheduleState, ticket: Ticket): void {
-  for (const dependency of new Set(ticket.depends_on)) {
-    const list = state.dependents.get(dependency);
-    if (list) list.splice(list.indexOf(ticket.id), 1);
-  }
-}
-
-function doom(state: ScheduleState, id: string): void {
-  const reached = [id];
-  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
-    const status = state.tickets.get(next)?.status;
-    if (state.doomed.has(next) || status === "error" || status === "done") continue;
-    state.doomed.add(next);
-    reached.push(...(state.dependents.get(next) ?? []));
-  }
-}
-
-function rebuildDoomed(state: ScheduleState): void {
-  state.doomed.clear();
-  for (const ticket of state.tickets.values()) {
-    if (ticket.status !== "error") continue;
-    for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
-  }
-}
-
-function add<K>(counts: Map<K, number>, key: K, amount: number): void {
-  counts.set(key, (counts.get(key) ?? 0) + amount);
-}
-
-function sameList(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((item, index) => item === b[index]);
 }

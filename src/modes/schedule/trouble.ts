@@ -1,13 +1,16 @@
 import type { Fact } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import type { Json } from "../../lib/json.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** How many of those that wait a notice names. */
+const NOTICE_LENGTH = 10;
 
 /** Back-off doubles from `retry_backoff_ms` and stays below this. */
 const MAX_BACKOFF_MS = 60_000;
@@ -63,7 +66,7 @@ function again(
     rounds: turn.rounds ?? 0,
     ...(refused?.length ? { refused } : {}),
   };
-  if (retries > draft.session.settings.max_retries) {
+  if (retries > draft.session.settings.max_retries || NOT_RETRIED.has(code)) {
     exhausted(draft, id, turn, code);
     return;
   }
@@ -98,7 +101,7 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
 export function stopWork(draft: Draft, id: string, reason: string, refused?: readonly Json[]): void {
   const ticket = draft.move(id, "work_stopped", reason);
   const retries = (ticket.retries ?? 0) + 1;
-  if (retries > draft.session.settings.max_retries) {
+  if (retries > draft.session.settings.max_retries || NOT_RETRIED.has(reason)) {
     escalate(draft, id, reason);
     return;
   }
@@ -187,8 +190,9 @@ function notice(draft: Draft): void {
         status: "blocked",
         summary: from(ticket.task[0], `${ticket.task[1]}/description`) as unknown as Json,
         issues: [
-          `${id} is ${ticket.status} since ${ticket.since} and holds up ${waiting.slice(0, 10).join(", ")}${waiting.length > 10 ? ` and ${waiting.length - 10} more` : ""}`,
+          `${id} is ${ticket.status} since ${ticket.since} and holds up ${waiting.slice(0, NOTICE_LENGTH).join(", ")}${waiting.length > NOTICE_LENGTH ? ` and ${waiting.length - NOTICE_LENGTH} more` : ""}`,
         ],
+        metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
       },
     });
   }

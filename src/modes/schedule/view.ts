@@ -1,9 +1,10 @@
 import type { ReadonlyState, SessionView, SubjectView } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import { countsOf, planOrder, type ScheduleState } from "./state.ts";
+import { countsOf, planOrder, type ScheduleState, type Ticket } from "./state.ts";
 
 /** What reporters and `status` may know: one subject a ticket, in plan order. */
 export function view(state: ReadonlyState<ScheduleState>): SessionView {
+  const waiting = waitingForTrouble(state);
   return {
     state: state.session?.phase ?? "planning",
     counts: countsOf(state),
@@ -15,9 +16,29 @@ export function view(state: ReadonlyState<ScheduleState>): SessionView {
         attempt: ticket.attempt,
         depends_on: ticket.depends_on,
         since: ticket.since,
-        ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
+        ...reasonOf(ticket, waiting.has(ticket.id)),
         ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
       }),
     ),
   };
+}
+
+/** Why a ticket stands where it does; one that has not begun has no reason of its own, but may wait for one in trouble. */
+export function reasonOf({ status, reason }: Ticket, waits: boolean): { reason?: string } {
+  if (reason !== undefined) return { reason };
+  return waits && status === "pending" ? { reason: "waiting_for_dependency" } : {};
+}
+
+/** The tickets that wait, directly or not, for one that is blocked or in error. Costs what waits, not what is planned. */
+function waitingForTrouble(state: ReadonlyState<ScheduleState>): ReadonlySet<string> {
+  const waiting = new Set(state.doomed);
+  const reached = [...state.underway].filter((id) => state.tickets.get(id)?.status === "blocked");
+  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+    for (const dependent of state.dependents.get(next) ?? []) {
+      if (waiting.has(dependent)) continue;
+      waiting.add(dependent);
+      reached.push(dependent);
+    }
+  }
+  return waiting;
 }

@@ -56,6 +56,7 @@ export function onInstruction(draft: Draft, fact: Of<"instruction">, ticket: Tic
     retries: undefined,
     check_rounds: undefined,
     review_rounds: undefined,
+    ...(draft.answered?.message === "error" ? { question_rounds: undefined } : {}),
   });
   if (ticket.status === "pending") draft.move(ticket.id, "instruction_received");
   else if (ticket.status === "discussing") draft.move(ticket.id, "instruction_finalized");
@@ -79,7 +80,10 @@ export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked
     return;
   }
   draft.patchTicket(ticket.id, { report: fact.sequence, failure: undefined });
-  if (asked === "instruction_proposal") {
+  if (status === "blocked" && questions?.length && isOutOfQuestions(draft, ticket)) {
+    draft.move(ticket.id, "work_stopped", "needs_input");
+    escalate(draft, ticket.id, "needs_input");
+  } else if (asked === "instruction_proposal") {
     if (status === "proposal" || (status === "blocked" && questions?.length)) draft.offer(ticket.id, "report");
     else refuseProposal(draft, ticket);
   } else if (status === "completed") {
@@ -94,9 +98,34 @@ export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked
   }
 }
 
+/** Counts one more round of a ticket's questions; true when its workers have asked often enough, and the manager must find another way. */
+function isOutOfQuestions(draft: Draft, ticket: Ticket): boolean {
+  const rounds = (ticket.question_rounds ?? 0) + 1;
+  if (rounds > draft.session.settings.max_clarification_rounds) return true;
+  draft.patchTicket(ticket.id, { question_rounds: rounds });
+  return false;
+}
+
 function refuseProposal(draft: Draft, ticket: Ticket): void {
   draft.move(ticket.id, "work_stopped", "agent_failed");
   escalate(draft, ticket.id, "agent_failed");
+}
+
+/** Whether the manager, asked what to do with a blocked ticket, may say that its delivered work is good enough after all. */
+export function isReviewable(ticket: Ticket): boolean {
+  return ticket.delivered === true && ticket.review === "manager";
+}
+
+/** Delivered work that was blocked is under review again, with its rounds afresh. */
+function resumeReview(draft: Draft, id: string): Ticket {
+  draft.move(id, "review_resumed");
+  return draft.patchTicket(id, { check_rounds: undefined, review_rounds: undefined });
+}
+
+/** Delivered work that was blocked is checked and reviewed again, by whoever reviews this ticket. */
+export function judgeAgain(draft: Draft, id: string): void {
+  resumeReview(draft, id);
+  judge(draft, id);
 }
 
 /** Work has been delivered: evidence first, opinions afterwards. */
@@ -168,20 +197,21 @@ function toReview(draft: Draft, id: string): void {
 }
 
 /**
- * A review, the manager's or the person's. Approval against failed evidence never makes a ticket done: it is refused and put
- * again once, and then counts as changes requested.
+ * A review, the manager's or the person's, also of work that was blocked while it was under review. Approval against failed
+ * evidence never makes a ticket done: it is refused and put again once, and then counts as changes requested.
  */
 export function onReview(draft: Draft, fact: Of<"review">, ticket: Ticket): void {
   if (isAgainstEvidence(fact, ticket)) {
     refuseReview(draft, ticket);
     return;
   }
+  const { review_rounds } = ticket.status === "blocked" ? resumeReview(draft, ticket.id) : ticket;
   draft.patchTicket(ticket.id, { reviews: (ticket.reviews ?? 0) + 1, failed_reviews: undefined });
   if (fact.payload.decision === "approved" && ticket.checks_passed !== false) {
     approve(draft, ticket.id);
     return;
   }
-  const rounds = (ticket.review_rounds ?? 0) + 1;
+  const rounds = (review_rounds ?? 0) + 1;
   if (rounds > draft.session.settings.max_review_rounds) {
     draft.move(ticket.id, "work_stopped", "checks_failed");
     escalate(draft, ticket.id, "checks_failed");

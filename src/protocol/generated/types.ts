@@ -52,6 +52,10 @@ export type Dialect = "envelope" | "claude" | "codex" | "gemini" | "opencode";
  */
 export type RecoveryPolicy = "resume" | "restart" | "ask";
 /**
+ * What its program is kept from: nothing; that anything it starts outlives it; besides, changing or seeing files outside of its places; besides, the network. If left out, `processes` for the dialect `envelope` where the machine can, else `none`.
+ */
+export type Sandbox = "none" | "processes" | "files" | "offline";
+/**
  * Whether a person approves the plan; if left out, `ask` as soon as a role costs money.
  */
 export type PlanApproval = "ask" | "never";
@@ -294,6 +298,7 @@ export type Role = {
   readonly max_instances?: number;
   readonly recovery?: RecoveryPolicy;
   readonly permissions?: Permissions;
+  readonly sandbox?: Sandbox;
   readonly rate_limit?: RateLimit;
   readonly budget?: Budget;
   readonly system_prompt?: string;
@@ -635,6 +640,7 @@ export type FinalReport = {
   readonly result?: Json;
   readonly usage: TotalUsage;
   readonly recoveries: number;
+  readonly sandboxes?: Sandboxes;
   readonly next_steps: readonly string[];
   readonly log: LogHead;
   readonly metadata?: Metadata;
@@ -679,6 +685,12 @@ export type TotalUsage = {
   readonly output_tokens: number;
   readonly cached_tokens?: number;
   readonly cost_usd: number | null;
+};
+/**
+ * What each role's program was kept from, by role id; without an entry, nothing.
+ */
+export type Sandboxes = {
+  readonly [k: string]: Sandbox;
 };
 /**
  * How many records a log holds, and the hash of the last.
@@ -963,6 +975,12 @@ export type SessionRecovered = {
   readonly graceful: boolean;
   readonly epoch: number;
   readonly turns: readonly RecoveredTurn[];
+  /**
+   * Open turns that do not run again before a person has said so: of roles whose `recovery` is `ask`.
+   *
+   * Items: The turn this belongs to; if an agent writes it, it must be that of its own turn.
+   */
+  readonly asked?: readonly string[];
   readonly limits?: Budget;
   readonly metadata?: Metadata;
 };
@@ -1033,6 +1051,17 @@ export type HistoryEntry = {
   readonly payload_type?: string;
   readonly attempt?: number;
   readonly payload?: JsonObject;
+};
+/**
+ * Time went on otherwise than the scheduler saw it: the machine slept, or its wall clock was set.
+ */
+export type TimeShifted = {
+  readonly cause: "sleep" | "clock";
+  /**
+   * How long it slept, or by how much the clock was set: back if negative.
+   */
+  readonly shift_ms: number;
+  readonly metadata?: Metadata;
 };
 /**
  * A stored alarm is due.
@@ -1249,6 +1278,7 @@ export type PayloadByType = {
   readonly session_reopened: SessionReopened;
   readonly session_stopped: SessionStopped;
   readonly ticket: Ticket;
+  readonly time_shifted: TimeShifted;
   readonly timer_fired: TimerFired;
   readonly turn_failed: TurnFailed;
   readonly turn_request: TurnRequest;
@@ -1290,6 +1320,7 @@ export const PAYLOAD_TYPES = [
   "session_reopened",
   "session_stopped",
   "ticket",
+  "time_shifted",
   "timer_fired",
   "turn_failed",
   "turn_request",

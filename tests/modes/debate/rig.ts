@@ -35,7 +35,7 @@ export class DebateRig {
   open(input: JsonObject = {}, config: JsonObject = {}): Advance {
     return this.submit("scheduler", "session_opened", {
       mode: "debate",
-      rules: 1,
+      rules: debateMode.rules,
       input: { ...INPUT, ...input },
       config: { max_retries: 2, retry_backoff_ms: 1000, ...config },
       roles: ROLES,

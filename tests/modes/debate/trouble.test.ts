@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { debateMode } from "../../../src/modes/debate/mode.ts";
 import { DEBATERS, DebateRig, endOf } from "./rig.ts";
 
 function opened(input: JsonObject = {}, config: JsonObject = {}): DebateRig {
@@ -196,5 +197,30 @@ describe("a judge that fails", () => {
     const done = rig.answer("judge", "opinion", { round: 1, position: "Me too." });
     expect(done.step.refused).toMatchObject({ code: "not_permitted" });
     expect(rig.turnOf("judge").attempt).toBe(2);
+  });
+});
+
+describe("a debater whose turn a crash cut short, and whose recovery is ask", () => {
+  function crashed(): { rig: DebateRig; turn_id: string } {
+    const rig = opened();
+    rig.begin("go");
+    const { turn_id } = rig.turnOf("go");
+    rig.submit("scheduler", "session_recovered", { graceful: false, epoch: 2, turns: [], asked: [turn_id] });
+    return { rig, turn_id };
+  }
+
+  it("is asked again when a person says so, who may", () => {
+    expect(debateMode.rights.user.clarification_response).toContain("clarification");
+    const { rig, turn_id } = crashed();
+    expect(rig.turnOf("go")).toMatchObject({ status: "asked", attempt: 1 });
+    const answers = [{ question_id: `${turn_id}.again`, text: "repeat" }];
+    rig.submit("user", "clarification_response", { answers, status: "answered" });
+    expect(rig.turnOf("go")).toMatchObject({ status: "offered", run: 2, attempt: 1 });
+  });
+
+  it.each(["cancelled", "budget_exhausted"])("is not asked again by itself after a turn that was %s", (code) => {
+    const rig = opened();
+    rig.fail("go", code);
+    expect(rig.debater("go")).toMatchObject({ status: "dropped", reason: code });
   });
 });

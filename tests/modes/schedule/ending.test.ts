@@ -23,7 +23,13 @@ describe("a session ends", () => {
     const { ended, tickets, whole } = done(scene, "e").report;
     expect([ended, tickets]).toEqual([
       "failed tickets_failed",
-      { a: "error agent_failed", b: "pending by a", c: "pending by a", d: "pending by a", e: "done" },
+      {
+        a: "error agent_failed",
+        b: "pending waiting_for_dependency by a",
+        c: "pending waiting_for_dependency by a",
+        d: "pending waiting_for_dependency by a",
+        e: "done",
+      },
     ]);
     expect(whole["next_steps"]).toEqual(["bosun log a, then bosun retry a"]);
   });
@@ -108,53 +114,6 @@ describe("a session ends", () => {
   });
 });
 
-describe("a hold", () => {
-  const working = () => new Scene().planned(task("a")).says("a", "instruction", INSTRUCTION);
-
-  test.each(["rate_limited", "authentication"])(
-    "for %s is the role's: the turn is offered again, and no attempt is spent",
-    (code) => {
-      const scene = working().fails("a", code);
-      expect([scene.last.disposition, scene.moved, scene.status("a"), scene.open]).toEqual([
-        "applied",
-        [],
-        "in_progress",
-        ["worker instruction a"],
-      ]);
-      expect([...scene.engine.ledger.holds.values()]).toEqual([{ role_id: "hand", reason: code }]);
-      scene.admit("a");
-      expect([scene.ticket("a").attempt, scene.ticket("a").retries]).toEqual([1, undefined]);
-    },
-  );
-
-  it("lasts until the time that the failure names, or a person acts", () => {
-    const scene = working().fails("a", "rate_limited", { details: { retry_at: "2026-01-01T01:00:00Z" } });
-    expect([...scene.engine.ledger.holds.values()]).toEqual([
-      { role_id: "hand", reason: "rate_limited", until: "2026-01-01T01:00:00Z" },
-    ]);
-    scene.command("release", undefined, { role_id: "hand" });
-    expect(scene.engine.ledger.holds.size).toBe(0);
-  });
-
-  it("may be said by the agent itself, and holds a manager as well", () => {
-    const scene = new Scene()
-      .requirement()
-      .says(undefined, "error", { code: "authentication", message: "Log in first" });
-    expect([scene.phase, scene.open, [...scene.engine.ledger.holds.keys()]]).toEqual([
-      "planning",
-      ["manager requirement"],
-      ["boss"],
-    ]);
-  });
-
-  it("makes the result of the run before it late", () => {
-    const scene = working().admit("a");
-    const turn = { turn_id: scene.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
-    scene.fails("a", "rate_limited").admit("a").fact("hand", "report", COMPLETED, { subject: "a", turn });
-    expect([scene.last.disposition, scene.status("a")]).toEqual(["late", "in_progress"]);
-  });
-});
-
 describe("stopping", () => {
   it("is not closing: turns stay, and are repeated under a higher run", () => {
     const scene = new Scene().planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION).admit("a");
@@ -230,7 +189,12 @@ describe("a dependency that takes long", () => {
         target: "boss",
         payload_type: "report",
         subject: "a",
-        payload: { status: "blocked", summary: { $from: [4, "/tasks/0/description"] }, issues },
+        payload: {
+          status: "blocked",
+          summary: { $from: [4, "/tasks/0/description"] },
+          issues,
+          metadata: { reason: "waiting_for_dependency", ticket_ids: ["b"] },
+        },
       },
     ]);
     expect([scene.moved, scene.fires("notice").last.envelopes.length]).toEqual([[], 1]);

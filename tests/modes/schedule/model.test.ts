@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
 import { Scene } from "./rig.ts";
-import { runs, task } from "./words.ts";
+import { CREW, runs, task } from "./words.ts";
 
 /** One random thing that happens; what it is about is picked from what there is when it happens. */
 interface Happening {
@@ -31,6 +31,9 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   how: fc.nat(99),
   tasks: randomPlan,
 });
+
+/** The workers share an account. */
+const ROLES = CREW.map((role) => (role.type === "worker" ? { ...role, account: "acme" } : role));
 
 const settings = fc.record({
   plan_approval: fc.constantFrom("never" as const, "ask" as const),
@@ -114,6 +117,7 @@ function personSays(scene: Scene, { which, how, tasks }: Happening): void {
     () => scene.answers(how % 2 ? { q: "So" } : {}, how % 3 ? "answered" : "complete"),
     () => scene.person("review", { decision: how % 2 ? "approved" : "changes_requested", ...about }),
     () => scene.requirement("Another"),
+    () => scene.command("release", undefined, { role_id: "eye" }),
     () => (how < 30 ? scene.command("cancel") : scene.command("pause")),
   ];
   pick(words, which)?.();
@@ -126,6 +130,8 @@ function waitEnds(scene: Scene, { which, how, tasks }: Happening): void {
     ...[...timers.keys()].map((id) => () => scene.fires(id)),
     ...[...checks.values()].map((check) => () => scene.checked(check.subject ?? "", true, how % 4 > 0)),
     ...[...asks.values()].map((ask) => () => {
+      if (scene.engine.ledger.turns.has(ask.ask_id))
+        return scene.answers({ [`${ask.ask_id}.again`]: how % 2 ? "repeat" : "give up" });
       if (ask.kind === "questions")
         return scene.answers({ [`${ask.ask_id}.q`]: "So" }, how % 4 === 2 ? "complete" : "answered");
       if (ask.kind === "review")
@@ -150,13 +156,18 @@ function happen(scene: Scene, one: Happening): void {
     if (lost && scene.reopens().command("retry", lost.id).refused !== undefined) scene.stops("no_progress");
   } else if (what < 62 && turn) {
     if (turn.status === "offered") scene.admit(turn.subject);
-    if (how < 6) scene.fails(turn.subject, pick(["timeout", "rate_limited", "malformed_output"], how));
+    if (how < 6)
+      scene.fails(
+        turn.subject,
+        pick(["timeout", "rate_limited", "malformed_output", "trust", "budget_exhausted", "cancelled"], how),
+      );
     else scene.says(turn.subject, ...answer(scene.draft(turn.subject).message.payload_type, how, tasks));
   } else if (what < 84) waitEnds(scene, one);
   else if (what < 94) personSays(scene, one);
-  else if (what < 96) scene.stops(pick(["signal", "waiting", "limit"] as const, how)).recovers(how % 2 === 0);
-  else if (what < 97) scene.fires(pick(["retry:a", "notice", "retry:", "nothing"], how) ?? "");
-  else if (what < 98 && turn)
+  else if (what < 96) scene.stops(pick(["signal", "waiting", "limit"] as const, how)).recovers();
+  else if (what < 97) scene.recovers(false, turn?.status === "open" && how % 2 ? [turn.turn_id] : []);
+  else if (what < 98) scene.fires(pick(["retry:a", "notice", "retry:", "hold:hand", "nothing"], how) ?? "");
+  else if (what < 99 && turn)
     scene.fact(
       "hand",
       "report",
@@ -180,7 +191,7 @@ describe("any facts in any order", () => {
         fc.boolean(),
         fc.array(happening, { minLength: 20, maxLength: 80 }),
         (config, plan, confirm, happenings) => {
-          const scene = new Scene({ config, input: { confirm } });
+          const scene = new Scene({ config, roles: ROLES, input: { confirm } });
           scene.planned(...tasksOf(plan));
           for (const one of happenings) happen(scene, one);
           if (scene.ended) ended += 1;

@@ -86,7 +86,12 @@ describe("cancelling the session", () => {
     const scene = done(new Scene().planned(task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")), "a")
       .command("cancel", "b")
       .command("cancel");
-    expect(scene.report.tickets).toEqual({ a: "done", b: "error cancelled", c: "pending by b", d: "error cancelled" });
+    expect(scene.report.tickets).toEqual({
+      a: "done",
+      b: "error cancelled",
+      c: "pending waiting_for_dependency by b",
+      d: "error cancelled",
+    });
   });
 
   it("is late in a closed one, as is all else but reopening it", () => {
@@ -171,7 +176,11 @@ describe("trying a ticket again", () => {
 
   it("opens a closed session again, which then ends anew", () => {
     const scene = done(given(), "c");
-    expect(scene.report.tickets).toEqual({ a: "error agent_failed", b: "pending by a", c: "done" });
+    expect(scene.report.tickets).toEqual({
+      a: "error agent_failed",
+      b: "pending waiting_for_dependency by a",
+      c: "done",
+    });
     scene.reopens().command("retry", "a");
     expect([scene.phase, scene.open, [...scene.engine.ledger.timers.keys()]]).toEqual([
       "running",

@@ -2,6 +2,8 @@ import { describe, expect, it, test } from "vitest";
 import { Scene } from "./rig.ts";
 import { asking, COMPLETED, INSTRUCTION, task } from "./words.ts";
 
+const NO_QUESTIONS = { questions: [], status: "complete" } as const;
+
 describe("questions about the requirement", () => {
   it("wait for the person, and their answers are put to the manager", () => {
     const scene = new Scene()
@@ -74,6 +76,44 @@ describe("questions about the requirement", () => {
   ])("%s are refused and put again", (_, questions, refused) => {
     const scene = new Scene().requirement().says(undefined, "clarification", { questions, status: "open" });
     expect([scene.refused, scene.phase, scene.open]).toEqual([refused, "planning", ["manager requirement"]]);
+  });
+
+  it("that the manager says it does not have lead to the plan, keeping what it understood", () => {
+    const scene = new Scene()
+      .requirement()
+      .says(undefined, "clarification", { ...NO_QUESTIONS, intent_summary: "A tool" });
+    expect([scene.last.disposition, scene.phase, scene.open]).toEqual([
+      "applied",
+      "planning",
+      ["manager clarification_response"],
+    ]);
+    expect(scene.state.session?.intent).toEqual([scene.sequence, "/intent_summary"]);
+    expect(scene.draft().message.payload).toEqual({ answers: [], status: "complete" });
+    scene.says(undefined, "plan", { tasks: [task("a")] });
+    expect(scene.phase).toBe("running");
+  });
+
+  it("that it says it does not have any more leave it with the answers, and with no more questions to ask", () => {
+    const scene = new Scene().requirement().says(undefined, "clarification", asking("lang")).answers({ lang: "Rust" });
+    scene.says(undefined, "clarification", NO_QUESTIONS);
+    expect(scene.draft().message.payload).toMatchObject({ answers: [{ question_id: "c1.lang" }], status: "complete" });
+    expect(scene.says(undefined, "clarification", asking("more")).refused).toBe("not_permitted /questions");
+  });
+
+  it.each([0, 5])(
+    "that it does not have are said once where %i rounds are allowed, or it would never plan",
+    (rounds) => {
+      const scene = new Scene({ config: { max_clarification_rounds: rounds } })
+        .requirement()
+        .says(undefined, "clarification", NO_QUESTIONS);
+      expect(scene.last.disposition).toBe("applied");
+      expect(scene.says(undefined, "clarification", NO_QUESTIONS).refused).toBe("validation_failed /questions");
+    },
+  );
+
+  it("about a ticket that there are none of are no answer", () => {
+    const scene = new Scene().planned(task("a")).says("a", "clarification", NO_QUESTIONS);
+    expect([scene.refused, scene.open]).toEqual(["validation_failed /questions", ["manager ticket a"]]);
   });
 
   test.each(["__proto__", "constructor", "toString", "c1.q", "ä ö"])("may be called %s", (id) => {
@@ -187,6 +227,40 @@ describe("questions about a ticket", () => {
     expect([scene.status("a"), scene.open]).toEqual(["blocked (needs_input)", ["ask questions c1"]]);
     expect(scene.answers({ where: "There" }).open).toEqual(["manager report a"]);
     expect(scene.draft("a").context["clarifications"]).toHaveLength(1);
+  });
+
+  it("of its workers are limited for the ticket; then the manager must find another way", () => {
+    const stuck = { status: "blocked", questions: asking("where").questions };
+    const scene = new Scene({ config: { max_clarification_rounds: 2 } })
+      .planned(task("a"))
+      .says("a", "instruction", INSTRUCTION);
+    for (const round of [1, 2]) {
+      scene.says("a", "report", stuck);
+      expect([round, scene.open]).toEqual([round, ["manager report a"]]);
+      scene.says("a", "instruction", INSTRUCTION);
+    }
+    scene.says("a", "report", stuck);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: in_progress -work_stopped-> blocked (needs_input)"],
+      ["manager error a"],
+    ]);
+    scene.says("a", "instruction", INSTRUCTION).says("a", "report", stuck);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: in_progress -report_blocked-> blocked (needs_input)"],
+      ["manager report a"],
+    ]);
+  });
+
+  it("of its workers count in a discussion too", () => {
+    const stuck = { status: "blocked", questions: asking("where").questions };
+    const scene = new Scene({ config: { max_clarification_rounds: 0 } })
+      .planned(task("a"))
+      .says("a", "instruction_proposal", INSTRUCTION)
+      .says("a", "report", stuck);
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: discussing -work_stopped-> blocked (needs_input)"],
+      ["manager error a"],
+    ]);
   });
 
   it("are limited for each message of its own", () => {

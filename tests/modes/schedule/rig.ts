@@ -126,6 +126,7 @@ export class Scene {
       this.ended = ended;
       this.records.push(blank("final_report", this.#now), blank("session_closed", this.#now));
     }
+    for (const command of commands) if (command.do === "fail_turn") this.#giveUp(command);
     return this;
   }
 
@@ -242,11 +243,14 @@ export class Scene {
     return this.fact("scheduler", "session_stopped", { reason, message: "It stopped." });
   }
 
-  /** A scheduler takes the session up again, repeating the turns that were open. */
-  recovers(graceful = true): this {
+  /** A scheduler takes the session up again, repeating the turns that were open, but for those that it asks about. */
+  recovers(graceful = true, asked: readonly string[] = []): this {
     const open = [...this.engine.ledger.turns.values()].filter((turn) => turn.status === "open");
-    const turns = open.map(({ turn_id, run }) => ({ turn_id, run: run + 1 }));
-    return this.fact("scheduler", "session_recovered", { graceful, epoch: 2, turns });
+    const turns = open
+      .filter(({ turn_id }) => !asked.includes(turn_id))
+      .map(({ turn_id, run }) => ({ turn_id, run: run + 1 }));
+    const payload = { graceful, epoch: 2, turns, ...(asked.length > 0 ? { asked } : {}) };
+    return this.fact("scheduler", "session_recovered", payload);
   }
 
   reopens(): this {
@@ -305,6 +309,14 @@ export class Scene {
       tickets: Object.fromEntries(stand) as Record<string, string>,
       whole,
     };
+  }
+
+  #giveUp({ turn_id, code, message }: Extract<Command, { do: "fail_turn" }>): void {
+    const given = this.engine.ledger.turns.get(turn_id);
+    if (!given) throw new Error(`${turn_id} cannot be given up: there is no such turn`);
+    const { attempt, run, subject } = given;
+    const turn = { turn_id, attempt, run, ...subjectOf(subject) };
+    this.fact("scheduler", "turn_failed", { turn_id, code, message }, { subject, turn });
   }
 
   #turn(subject: string | undefined) {

@@ -24,6 +24,20 @@ describe("work that fails", () => {
     },
   );
 
+  test.each(["budget_exhausted", "cancelled"])(
+    "with %s is not tried again by itself: it is the manager's at once",
+    (code) => {
+      const scene = instructed().fails("a", code);
+      expect([scene.moved, scene.open]).toEqual([
+        [`a: in_progress -work_stopped-> blocked (${code})`],
+        ["manager error a", "manager ticket b"],
+      ]);
+      expect(scene.draft("a").message.payload).toMatchObject({ code });
+      const manager = instructed().says("a", "report", COMPLETED).fails("a", code);
+      expect(manager.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
+    },
+  );
+
   it("counts the same when the worker reports an error, or answers with one", () => {
     const reported = instructed().says("a", "report", { status: "error", issues: ["no disk"] });
     expect(reported.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)"]);

@@ -1,14 +1,14 @@
 // A scheduler in a process of its own: begins the session, or resumes it if it is there, and carries it to its end. It prints
 // each record as `sequence type ticket` when it is durable. argv: home, workspace, session, and where it shall die, if it shall:
 // `before:N` or `after:N`, the N-th commit of its life, or `closed`, the one that closes the session. After it means:
-// committed, and nothing told or done about it yet.
+// committed, and nothing told or done about it yet. Last, if it is not the usual one, the recovery of its worker.
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { crashCrew, TASKS } from "../crash-crew.ts";
 import { crew } from "../crew.ts";
 import { begin, cli, resume, type Rig, run, value } from "../rig.ts";
 
-const [home = "", workspace = "", session_id = "", death = ""] = process.argv.slice(2);
+const [home = "", workspace = "", session_id = "", death = "", recovery = ""] = process.argv.slice(2);
 const [when, number] = death.split(":");
 
 function dying(store: Store): Store {
@@ -34,7 +34,7 @@ const rig: Rig = { home, workspace, store };
 const choices = {
   session_id,
   store,
-  roles: crashCrew(),
+  roles: crashCrew(recovery === "ask" ? { recovery } : {}),
   agentFor: crew(TASKS, {}, { hand: cli() }),
   config: { max_workers: 2, max_recoveries: 100 },
 };

@@ -1,0 +1,82 @@
+import { statSync } from "node:fs";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { LaunchSpec } from "./launcher.ts";
+
+/** Why this cannot be started whatever the machine is like; `configuration`. */
+export function unfit(spec: LaunchSpec): Failure | undefined {
+  const [program = ""] = spec.command;
+  const why = program === "" ? "the command is empty" : nulByte(spec);
+  if (why === undefined) return undefined;
+  return failure("configuration", `Cannot start ${quoted(program)}: ${why}.`, {
+    hint: "Correct the role's cli_command.",
+  });
+}
+
+/** What the system's refusal means for the person: `environment`, naming the program or the directory, and the remedy. */
+export function couldNotStart(program: string, directory: string, error: NodeJS.ErrnoException): Failure {
+  const code = error.code ?? "";
+  const details = { program, directory, errno: code };
+  if (!isDirectory(directory)) {
+    return failure("environment", `Cannot start ${quoted(program)}: its directory ${quoted(directory)} is not there.`, {
+      hint: "Create the directory, or name another workspace.",
+      details,
+    });
+  }
+  const [why, hint] = explain(program, code, error.message);
+  return failure("environment", `Cannot start ${quoted(program)}: ${why}.`, { hint, details });
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function nulByte({ command, directory, environment }: LaunchSpec): string | undefined {
+  if (command.some((argument) => argument.includes("\0"))) return "an argument holds a NUL byte";
+  if (directory.includes("\0")) return "its directory holds a NUL byte";
+  const variable = Object.entries(environment).find(([name, value]) => `${name}${value}`.includes("\0"));
+  return variable && `the environment variable ${quoted(variable[0].replaceAll("\0", ""))} holds a NUL byte`;
+}
+
+function explain(program: string, code: string, reason: string): [why: string, hint: string] {
+  switch (code) {
+    case "ENOENT":
+      return program.includes("/")
+        ? [
+            "there is no such file, or the interpreter its first line names is not installed",
+            "Correct the role's cli_command.",
+          ]
+        : [
+            "there is no such program on the PATH",
+            "Install it, correct the role's cli_command, or put it on the PATH.",
+          ];
+    case "EACCES":
+    case "EPERM":
+      return ["it may not be executed", `Make it executable: chmod +x ${quoted(program)}.`];
+    case "ENOEXEC":
+      return [
+        "it is not a program this machine can run",
+        "Give a script a first line such as #!/bin/sh, or install the right build.",
+      ];
+    case "E2BIG":
+      return [
+        "its arguments and environment are larger than the system takes",
+        "Shorten the role's cli_command or env.",
+      ];
+    case "EMFILE":
+    case "ENFILE":
+      return ["too many files are open", "Raise the limit with `ulimit -n`, or lower max_workers."];
+    case "EAGAIN":
+    case "ENOMEM":
+      return ["the system has no room for another process", "Lower max_workers, or end other programs."];
+    default:
+      return [reason.split("\n", 1)[0] || code || "the system refused", "Try the command in a terminal."];
+  }
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text);
+}

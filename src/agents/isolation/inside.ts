@@ -1,0 +1,66 @@
+import { existsSync, readFileSync } from "node:fs";
+import { constants } from "node:os";
+import { resolve } from "node:path";
+import type { Failure } from "../../protocol/failure.ts";
+import { couldNotStart } from "../cannot-start.ts";
+import type { Exit, LaunchSpec } from "../launcher.ts";
+import { membersOf, signalGroup, signalProcess } from "../processes.ts";
+import { programFile } from "../program-file.ts";
+import type { Way } from "./way.ts";
+
+/** The lowest exit code that stands for a signal, less one. */
+const SIGNALLED = 128;
+
+/**
+ * Sends a signal to what is kept apart, the program and what it has started in its group, by itself: the wrapper's end would kill
+ * everything at once. While there is no program yet nothing can be half done, and it is killed, whatever the signal.
+ */
+export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals): void {
+  if (signal === "SIGCONT") return void signalGroup(wrapper, signal);
+  const others = membersOf(wrapper).filter(({ pid }) => pid !== wrapper);
+  const first = others.find(({ pid }) => numberInside(pid) === 1);
+  const inside = others.filter((member) => member !== first && numberInside(member.pid) > 1);
+  // With unshare the first process has a child of its own, and the program is the wrapper's.
+  const begun = inside.some(({ parent }) => way.by === "bubblewrap" || parent === wrapper);
+  if (signal !== "SIGKILL" && begun) {
+    for (const member of inside) signalProcess(member, signal);
+  } else if (way.by === "bubblewrap" || first === undefined) {
+    signalGroup(wrapper, "SIGKILL");
+  } else {
+    // The program is this wrapper's to reap, and the namespace is not gone before that is done: so the wrapper goes last.
+    for (const member of others) signalProcess(member, "SIGKILL");
+    signalGroup(wrapper, "SIGCONT");
+  }
+}
+
+/** The pid that a process has in its own namespace; 0 if it has none but the one everybody knows, or is gone. */
+function numberInside(pid: number): number {
+  try {
+    const [, ...numbers] =
+      /^NSpid:(.*)$/m
+        .exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]
+        ?.trim()
+        .split(/\s+/) ?? [];
+    return Number(numbers.at(-1) ?? 0);
+  } catch {
+    return 0;
+  }
+}
+
+/** How the program ended, from how its wrapper ended: bubblewrap says a signal as shells do, by an exit code. */
+export function exitInside(way: Way, { code, signal }: Exit): Exit {
+  if (way.by === "unshare" || code === null || code <= SIGNALLED) return { code, signal };
+  const [name] = Object.entries(constants.signals).find(([, number]) => number === code - SIGNALLED) ?? [];
+  return name === undefined ? { code, signal } : { code: null, signal: name };
+}
+
+/**
+ * Why the program would not start inside. A wrapper could only say so in words on its stderr, so it is looked at before;
+ * `environment`.
+ */
+export function unstartable({ command, directory, environment }: LaunchSpec): Failure | undefined {
+  const [program = ""] = command;
+  if (programFile(program, directory, environment["PATH"]) !== undefined) return undefined;
+  const code = program.includes("/") && existsSync(resolve(directory, program)) ? "EACCES" : "ENOENT";
+  return couldNotStart(program, directory, Object.assign(new Error("it cannot be started"), { code }));
+}

@@ -1,0 +1,119 @@
+import { existsSync, realpathSync, statSync } from "node:fs";
+import { sep } from "node:path";
+import type { Sandbox } from "../../protocol/roles.ts";
+import type { LaunchSpec } from "../launcher.ts";
+
+/** A level that keeps an agent from something; what each keeps from it is in SPEC.md, "Sandboxes". */
+export type Level = Exclude<Sandbox, "none">;
+
+/** The programs, by absolute path, through which this machine gives a level. */
+export type Way =
+  | {
+      readonly by: "unshare";
+      readonly unshare: string;
+      readonly nsenter: string;
+      readonly setpriv: string;
+      readonly sh: string;
+      readonly sleep: string;
+      /** Whether it takes a user namespace to be allowed a process namespace. Whoever may have one without keeps all rights inside. */
+      readonly user: boolean;
+    }
+  | { readonly by: "bubblewrap"; readonly bwrap: string };
+
+/** How one process is kept apart. */
+export interface Isolation {
+  readonly level: Level;
+  /** Whether not having it is a failure; else the process is started without. */
+  readonly required: boolean;
+  readonly places?: Places;
+}
+
+/** Absolute paths, for the levels that keep the file system; those that are not there are left out. */
+export interface Places {
+  /** What the agent may change, whatever is around it. */
+  readonly writable: readonly string[];
+  /** What it may not even see. */
+  readonly hidden: readonly string[];
+  /** Parts of what is hidden that it may read. */
+  readonly shown: readonly string[];
+}
+
+const NO_PLACES: Places = { writable: [], hidden: [], shown: [] };
+
+/** The command that starts this one, kept apart. */
+export function wrapped(way: Way, { command, directory, isolation }: LaunchSpec): string[] {
+  const { level = "processes", places = NO_PLACES } = isolation ?? {};
+  if (way.by === "unshare") return throughUnshare(way, command);
+  const inside = level === "processes" ? ["--dev-bind", "/", "/", "--proc", "/proc"] : filesOf(level, places);
+  return [
+    way.bwrap,
+    ...["--unshare-user", "--unshare-pid", "--die-with-parent"],
+    ...inside,
+    ...["--chdir", directory, "--"],
+    ...command,
+  ];
+}
+
+/** Its parent may have died before it asked to die with it; /proc is still the one outside. The program is `sleep`. */
+const FIRST =
+  'read -r _ _ _ parent _ </proc/self/stat && [ "$parent" = "$1" ] || exit; while :; do "$0" 2147483647 & wait; done';
+
+/**
+ * A shell outside of the new process namespace starts its first process, which only lasts and reaps, and becomes the parent of
+ * another, the program. So the program is no init: signals work on it as ever,
+ * and `nsenter`, which waits for it, exits with its code or dies of its signal, as no shell and no bubblewrap would. When that parent
+ * dies, of itself or with the scheduler, the first process is killed, and the kernel kills everything else in the namespace.
+ */
+function throughUnshare(way: Extract<Way, { by: "unshare" }>, command: readonly string[]): string[] {
+  const { setpriv, unshare, nsenter, sh, sleep, user } = way;
+  const dieWithParent = [setpriv, "--pdeathsig", "KILL"];
+  const first = [...dieWithParent, sh, "-c", FIRST, sleep].map(quoted).join(" ");
+  const script = `${first} "$$" </dev/null >/dev/null 2>&1 & exec "$@"`;
+  // What is needed to enter and to mount /proc is given up again before the program begins.
+  const namespaces = user ? ["--user", "--map-current-user", "--keep-caps", "--pid"] : ["--pid"];
+  const givenUp = user ? [setpriv, "--ambient-caps", "-all", "--inh-caps", "-all", "--"] : [];
+  return [
+    ...dieWithParent,
+    ...[unshare, ...namespaces, "--", sh, "-c", script, "sh"],
+    ...[nsenter, "--pid=/proc/self/ns/pid_for_children", "--", unshare, "--mount-proc", "--", ...givenUp],
+    ...command,
+  ];
+}
+
+/** A file system that can only be read, but for a few places; `/tmp` and `/dev` of its own, and no terminal, disk or shared memory. */
+function filesOf(level: Exclude<Level, "processes">, places: Places): string[] {
+  const [writable, hidden, shown] = [places.writable, places.hidden, places.shown].map(there) as [
+    string[],
+    string[],
+    string[],
+  ];
+  const bind = (path: string) => ["--bind", path, path];
+  const isFolder = (path: string) => statSync(path).isDirectory();
+  const around = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
+  const within = writable.filter((path) => !around.includes(path));
+  return [
+    ...["--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+    ...there(["/tmp", "/var/tmp"]).flatMap((path) => ["--tmpfs", path]),
+    ...["--unsetenv", "TMPDIR"],
+    // Sockets of daemons that would do for the agent what it may not are there.
+    ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
+    ...around.flatMap(bind),
+    ...hidden.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
+    ...shown.flatMap((path) => ["--ro-bind", path, path]),
+    ...within.flatMap(bind),
+    ...hidden.filter(isFolder).flatMap((path) => ["--remount-ro", path]),
+  ];
+}
+
+/** Mounts are made where a path really leads. */
+function there(paths: readonly string[]): string[] {
+  return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
+}
+
+function isBelow(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,53 @@
+import { environmentOf } from "./process-table.ts";
+
+/**
+ * The names that tell one agent's or check's processes from everybody else's: whatever they start inherits them, unless it clears
+ * its environment. All of them count, so that the mark of a check is not that of an agent that works for the same ticket.
+ */
+const NAMES = [
+  "BOSUN_SESSION_ID",
+  "BOSUN_TURN_ID",
+  "BOSUN_TICKET_ID",
+  "BOSUN_ATTEMPT",
+  "BOSUN_ROLE_ID",
+  "BOSUN_ARTIFACTS_DIR",
+  "BOSUN_SLOT",
+] as const;
+
+/** What the environment of a launched process says of it; empty for one that is nobody's turn. */
+export type Mark = ReadonlyMap<string, string>;
+
+/** The session that processes are looked for of. A session's id may be used again in another home, its folder is nobody else's. */
+export interface SessionMark {
+  readonly session_id: string;
+  /** Absolute; all its agents' artifacts lie below it. */
+  readonly folder: string;
+}
+
+/** The mark that a process with this environment bears. */
+export function markOf(environment: Readonly<Record<string, string>>): Mark {
+  if (environment["BOSUN_SESSION_ID"] === undefined) return new Map();
+  return new Map(NAMES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
+}
+
+/** Whether that process was started, at whatever remove, by the one that was given this mark. Only Linux can tell. */
+export function bears(pid: number, mark: Mark): boolean {
+  const theirs = variablesOf(pid);
+  return mark.size > 0 && NAMES.every((name) => theirs.get(name) === mark.get(name));
+}
+
+/** Whether that process was started, at whatever remove, by an agent or a check of this session. Only Linux can tell. */
+export function belongsTo(pid: number, { session_id, folder }: SessionMark): boolean {
+  const theirs = variablesOf(pid);
+  if (theirs.get("BOSUN_SESSION_ID") !== session_id) return false;
+  return theirs.get("BOSUN_ARTIFACTS_DIR")?.startsWith(`${folder}/`) === true;
+}
+
+function variablesOf(pid: number): ReadonlyMap<string, string> {
+  return new Map(
+    environmentOf(pid).flatMap((variable) => {
+      const [name = "", ...value] = variable.split("=");
+      return name.startsWith("BOSUN_") ? [[name, value.join("=")]] : [];
+    }),
+  );
+}

@@ -1,0 +1,141 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import type { ProcessIdentity } from "../kernel/agent.ts";
+
+/** A process as the system knows it. A zombie is not living: it can do nothing, and under an init that never reaps it stays for ever. */
+export interface ProcessEntry extends ProcessIdentity {
+  readonly living: boolean;
+  readonly parent: number;
+  readonly group: number;
+}
+
+/** All living processes of one moment. */
+export interface ProcessTable {
+  readonly entries: ReadonlyMap<number, ProcessEntry>;
+  /** By the parent's pid. */
+  readonly children: ReadonlyMap<number, readonly ProcessEntry[]>;
+}
+
+/** PF_EXITING: it runs no code of its own any more. */
+const EXITING = 4;
+
+let shared: ProcessTable | undefined;
+
+/**
+ * Every living process, for finding families. Reading it takes 10 µs a process and more, so all who ask in the same turn of the event
+ * loop get the same: a thousand agents that are ended together cost one reading.
+ */
+export function processTable(): ProcessTable {
+  if (shared === undefined) {
+    shared = tableOf(process.platform === "linux" ? readProc() : readPs(["-A"]));
+    setImmediate(() => {
+      shared = undefined;
+    }).unref();
+  }
+  return shared;
+}
+
+/** What the system knows of one process now; undefined if it is gone or a zombie. */
+export function entryOf(pid: number): ProcessEntry | undefined {
+  const entry = process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
+  return entry?.living === true ? entry : undefined;
+}
+
+/** When a process was started, in the words of this platform, also if it is a zombie by now; empty if nobody can tell. */
+export function startOf(pid: number): string {
+  const entry = process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
+  return entry?.started ?? "";
+}
+
+/** Everything below these processes, by parent; without them. */
+export function descendantsOf(pids: Iterable<number>, table: ProcessTable): ProcessEntry[] {
+  const found = new Map<number, ProcessEntry>();
+  const open = [...pids];
+  for (let pid = open.pop(); pid !== undefined; pid = open.pop()) {
+    for (const child of table.children.get(pid) ?? []) {
+      if (found.has(child.pid)) continue;
+      found.set(child.pid, child);
+      open.push(child.pid);
+    }
+  }
+  return [...found.values()];
+}
+
+/** The variables that a process was started with, `NAME=value`; none where the platform or the process does not let them be read. */
+export function environmentOf(pid: number): readonly string[] {
+  try {
+    return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  } catch {
+    return [];
+  }
+}
+
+/**
+ * The pids that can have been given to processes younger than this one: pids are given in a circle. A circle that has closed
+ * meanwhile makes this list too short. Empty without `/proc`.
+ */
+export function pidsGivenSince(pid: number): number[] {
+  if (process.platform !== "linux") return [];
+  const last = Number(readFileSync("/proc/loadavg", "utf8").trim().split(" ").at(-1));
+  return allPids().filter((other) => (last >= pid ? other > pid && other <= last : other > pid || other <= last));
+}
+
+/** Every pid there is; empty without `/proc`. */
+export function allPids(): number[] {
+  if (process.platform !== "linux") return [];
+  return readdirSync("/proc").flatMap((name) => {
+    const pid = Number(name);
+    return pid > 0 ? pid : [];
+  });
+}
+
+/** What `ps` prints of these processes, for platforms without `/proc`. */
+export function readPs(which: readonly string[]): ProcessEntry[] {
+  const columns = ["pid", "ppid", "pgid", "stat", "lstart"].flatMap((column) => ["-o", `${column}=`]);
+  let lines: string;
+  try {
+    lines = execFileSync("ps", [...which, ...columns], {
+      encoding: "latin1",
+      env: { PATH: "/bin:/usr/bin", LC_ALL: "C", TZ: "UTC" },
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+  } catch {
+    return [];
+  }
+  return lines.split("\n").flatMap((line) => {
+    const [pid, parent, group, state = "Z", ...started] = line.trim().split(/\s+/);
+    if (pid === "" || pid === undefined) return [];
+    const living = !state.startsWith("Z");
+    return { pid: Number(pid), living, parent: Number(parent), group: Number(group), started: started.join(" ") };
+  });
+}
+
+function readProc(): ProcessEntry[] {
+  return allPids().flatMap((pid) => entryFromProc(pid) ?? []);
+}
+
+/** proc_pid_stat(5). The second field is the program's name, which may hold spaces and parentheses: fields count from the last `)`. */
+function entryFromProc(pid: number): ProcessEntry | undefined {
+  let stat: string;
+  try {
+    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  } catch {
+    return undefined;
+  }
+  const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+  const [state, parent, group, , , , flags] = fields;
+  // The first process of a namespace can hang in its own end, until strangers have reaped what was in there.
+  const living = state !== "Z" && state !== "X" && (Number(flags) & EXITING) === 0;
+  return { pid, living, parent: Number(parent), group: Number(group), started: fields[19] ?? "" };
+}
+
+function tableOf(all: readonly ProcessEntry[]): ProcessTable {
+  const children = new Map<number, ProcessEntry[]>();
+  const entries = all.filter(({ living }) => living);
+  for (const entry of entries) {
+    const siblings = children.get(entry.parent);
+    if (siblings === undefined) children.set(entry.parent, [entry]);
+    else siblings.push(entry);
+  }
+  return { entries: new Map(entries.map((entry) => [entry.pid, entry])), children };
+}

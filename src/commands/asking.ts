@@ -1,0 +1,234 @@
+import type { LedgerAsk } from "../kernel/ledger.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { StoreReader } from "../store/store.ts";
+import { safeText } from "../ui/display.ts";
+import { planLines } from "../ui/plan.ts";
+import { promptChoice, promptLine, promptQuestion } from "../ui/prompt.ts";
+import type { Waiting } from "../ui/waiting.ts";
+import { wordsOf } from "../ui/words.ts";
+import { recordAt, waitingFor } from "./asks.ts";
+import type { CommandContext } from "./command.ts";
+import { editPlan, planOf } from "./plans.ts";
+import type { Word } from "./word.ts";
+
+/** What asking at this terminal needs of the session, whichever process runs it. */
+export interface AskingParts {
+  readonly context: CommandContext;
+  readonly home: string;
+  readonly session_id: string;
+  readonly store: StoreReader;
+  /** An ask that is open now; undefined if it is not, or not any more. */
+  readonly openAsk: (ask_id: string) => LedgerAsk | undefined;
+  /** Puts a person's word to the session. Comes back when it is on record, with why it does not stand if it does not. */
+  readonly say: (word: Word) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
+  /** The person left without a word. */
+  readonly left: () => void;
+}
+
+/**
+ * Asks the person at this terminal, one thing at a time. What is answered from elsewhere meanwhile is taken away from under the
+ * prompt.
+ */
+export class Asking {
+  readonly #parts: AskingParts;
+  /** In the order in which they came. */
+  readonly #queue: string[] = [];
+  #prompt: AbortController | undefined;
+  #prompting: string | undefined;
+  #over = false;
+  #done: Promise<void> = Promise.resolve();
+
+  constructor(parts: AskingParts) {
+    this.#parts = parts;
+  }
+
+  /** This must be asked, as soon as nothing else is. */
+  ask(ask_id: string): void {
+    if (this.#over) return;
+    this.#queue.push(ask_id);
+    if (this.#prompt === undefined) this.#done = this.#askAll();
+  }
+
+  /** The session has moved: what is being asked may be answered. */
+  look(): void {
+    if (this.#prompting !== undefined && !this.#isOpen(this.#prompting)) this.#prompt?.abort();
+  }
+
+  /** Asks nothing any more; settles when the terminal is free again. */
+  end(): Promise<void> {
+    this.#over = true;
+    this.#prompt?.abort();
+    return this.#done;
+  }
+
+  /** Says at the terminal why a word did not stand. */
+  complain({ message, hint }: Pick<Failure, "message" | "hint">): void {
+    const { err } = this.#parts.context.terminal;
+    const why = [message, hint].filter((text) => text !== undefined).join("; ");
+    for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
+  }
+
+  /** Asks until nothing is open or the person has left; one prompt at a time. */
+  async #askAll(): Promise<void> {
+    const { context } = this.#parts;
+    const release = context.terminal.out.hold();
+    context.terminal.err.bell();
+    let left = false;
+    for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {
+      this.#prompt = new AbortController();
+      this.#prompting = next;
+      const answered = await this.#askOne(next, this.#prompt.signal);
+      if (this.#isOpen(next)) {
+        left = !answered && !this.#over;
+        this.#queue.push(next);
+      }
+    }
+    this.#prompting = undefined;
+    this.#prompt = undefined;
+    release();
+    if (left) this.#parts.left();
+  }
+
+  /** False if the person left without a word. */
+  async #askOne(ask_id: string, signal: AbortSignal): Promise<boolean> {
+    const { store, session_id, openAsk } = this.#parts;
+    const ask = openAsk(ask_id);
+    const waiting = ask === undefined ? [] : waitingFor(store, session_id, ask);
+    const [first] = waiting;
+    if (ask === undefined || first === undefined) return true;
+    if (first.kind === "approval") {
+      return first.about === "plan" ? this.#askPlan(ask_id, signal) : this.#askResult(ask_id, signal);
+    }
+    if (first.kind === "review") return this.#askReview(first.ticket_id, ask, signal);
+    return this.#askQuestions(waiting, signal);
+  }
+
+  async #askQuestions(waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
+    for (const [index, question] of waiting.entries()) {
+      if (question.kind !== "question") continue;
+      const place = { number: index + 1, of: waiting.length };
+      const typed = await promptQuestion(this.#parts.context.terminal, question, place, signal);
+      if (typed.kind === "left") return false;
+      const answers = [{ question_id: question.question_id, text: typed.text }];
+      await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } });
+    }
+    return true;
+  }
+
+  async #askPlan(ask_id: string, signal: AbortSignal): Promise<boolean> {
+    const { context, session_id, store, home } = this.#parts;
+    const { terminal } = context;
+    const plan = planOf(store, session_id);
+    if (plan === undefined) return false;
+    terminal.err.line();
+    for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
+    terminal.err.line();
+    for (;;) {
+      const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
+      if (choice === undefined) return false;
+      const word = await this.#planWord(
+        choice,
+        async () => editPlan(context, sessionPaths(home, session_id).folder, plan),
+        signal,
+      );
+      if (word === undefined) continue;
+      if (await this.#say({ payload_type: "approval", payload: { ...word, ask_id } })) return true;
+    }
+  }
+
+  async #planWord(
+    choice: (typeof PLAN_CHOICES)[number]["key"],
+    edit: () => ReturnType<typeof editPlan>,
+    signal: AbortSignal,
+  ): Promise<JsonObject | undefined> {
+    const { terminal } = this.#parts.context;
+    switch (choice) {
+      case "approve":
+        return { decision: "approved" };
+      case "reject":
+        return { decision: "rejected" };
+      case "revise": {
+        const typed = await promptLine(terminal, "What should be different? ", signal);
+        return typed.kind === "left" || typed.text === ""
+          ? undefined
+          : { decision: "changes_requested", notes: typed.text };
+      }
+      case "edit": {
+        const edited = await edit();
+        if (edited.ok) return edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject };
+        const { message, hint = "" } = edited.error;
+        this.complain({ message: `${message}\n${hint}` });
+        return undefined;
+      }
+    }
+  }
+
+  async #askResult(ask_id: string, signal: AbortSignal): Promise<boolean> {
+    const { terminal } = this.#parts.context;
+    terminal.err.line();
+    terminal.err.line(
+      terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"),
+    );
+    const choice = await promptChoice(terminal, RESULT_CHOICES, signal);
+    if (choice === undefined) return false;
+    let notes = "";
+    if (choice === "changes_requested") {
+      const typed = await promptLine(terminal, "What is missing? ", signal);
+      if (typed.kind === "left") return false;
+      notes = typed.text;
+    }
+    const more = notes === "" ? {} : { notes };
+    await this.#say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } });
+    return true;
+  }
+
+  async #askReview(ticket_id: string, ask: LedgerAsk, signal: AbortSignal): Promise<boolean> {
+    const { context, session_id, store } = this.#parts;
+    const { terminal } = context;
+    const report = recordAt(store, session_id, ask.record)?.payload;
+    terminal.err.line();
+    terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
+    for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
+    const choice = await promptChoice(terminal, REVIEW_CHOICES, signal);
+    if (choice === undefined) return false;
+    const changes =
+      choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
+    if (changes?.kind === "left") return false;
+    const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
+    const payload = { decision: choice, ticket_id, ...requested };
+    await this.#say({ payload_type: "review", subject: ticket_id, payload });
+    return true;
+  }
+
+  /** False, and says why, if the word does not stand. */
+  async #say(word: Word): Promise<boolean> {
+    const refused = await this.#parts.say(word);
+    if (refused === undefined) return true;
+    this.complain(refused);
+    return false;
+  }
+
+  #isOpen(ask_id: string): boolean {
+    return this.#parts.openAsk(ask_id) !== undefined;
+  }
+}
+
+const PLAN_CHOICES = [
+  { key: "approve", label: "Approve" },
+  { key: "revise", label: "Send back, saying what should be different" },
+  { key: "edit", label: "Edit in $EDITOR, then approve" },
+  { key: "reject", label: "Reject, and end the session" },
+] as const;
+
+const RESULT_CHOICES = [
+  { key: "approved", label: "Yes, accept it" },
+  { key: "changes_requested", label: "No, something is missing" },
+  { key: "rejected", label: "No, it has failed" },
+] as const;
+
+const REVIEW_CHOICES = [
+  { key: "approved", label: "Approve" },
+  { key: "changes_requested", label: "Ask for changes" },
+] as const;

@@ -1,0 +1,118 @@
+import type { Command } from "commander";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
+import type { SessionRow, Store, StoreReader } from "../store/store.ts";
+import { attend } from "./attendance.ts";
+import { chooseAnySession } from "./choose.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { reporterFor } from "./drive.ts";
+import { type OpenHome, openExistingHome, readHome } from "./home.ts";
+import { type Manner, type MannerOptions, mannerOf } from "./manner.ts";
+import { watchSignals } from "./signals.ts";
+import { Viewer } from "./viewer.ts";
+
+/** How many of the latest records a person is shown of what was before. */
+const PAST_SHOWN = 30;
+
+/** `bosun attach`: shows a session that another process runs, as `run` shows it, and asks what it asks. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest)")
+    .option("--reporter <name>", "plain, json or silent")
+    .option("--json", "one JSON object a line on stdout, and nothing else")
+    .option("--no-input", "never ask at this terminal");
+  command.action((named: string | undefined, options: Pick<MannerOptions, "reporter" | "json" | "input">) =>
+    run((context) => attach(context, named, options)),
+  );
+}
+
+async function attach(
+  context: CommandContext,
+  named: string | undefined,
+  options: MannerOptions,
+): Promise<Result<number, Failure>> {
+  const manner = await mannerOf(context, options);
+  if (!manner.ok) return manner;
+  const { reporter, ask } = manner.value;
+  // Only who asks writes: answers, to the inbox.
+  if (ask && reporter === "plain") {
+    const opened = openExistingHome(context);
+    return opened.ok ? show(context, opened.value, opened.value.store, named, reporter) : opened;
+  }
+  const opened = readHome(context);
+  return opened.ok ? show(context, opened.value, undefined, named, reporter) : opened;
+}
+
+async function show(
+  context: CommandContext,
+  { home, store }: OpenHome<StoreReader>,
+  inbox: Store | undefined,
+  named: string | undefined,
+  reporter: Manner["reporter"],
+): Promise<Result<number, Failure>> {
+  const chosen = chooseAnySession(store, named);
+  if (!chosen.ok) {
+    store.close();
+    return chosen;
+  }
+  const row = chosen.value;
+  const { session_id } = row;
+  const { terminal } = context;
+  const isGone = () => store.holder(session_id) === undefined;
+  const live = !isGone();
+  const leave = inbox && live ? attend(home, session_id) : ok(() => {});
+  if (!leave.ok) {
+    store.close();
+    return leave;
+  }
+  const enough = new AbortController();
+  let left = false;
+  const viewer = new Viewer({
+    context,
+    home,
+    store,
+    inbox: live ? inbox : undefined,
+    session_id,
+    reporter: reporterFor({ reporter }, terminal),
+    first: reporter === "json" ? 1 : firstShown(row, live),
+    left: () => {
+      left = true;
+      enough.abort();
+    },
+  });
+  const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, context.leave, ["SIGINT"]);
+  try {
+    const { requirement, workspace } = row;
+    const opening = { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0 };
+    viewer.begin(opening, live ? "detaches" : undefined);
+    await viewer.watch(isGone, enough.signal);
+    if (enough.signal.aborted) {
+      tellDetached(context, session_id, left);
+      return ok(left ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
+    }
+    if (!live && row.state !== "closed") terminal.err.line(`Nobody runs ${session_id} now. This is how it was left:`);
+    return await viewer.end(undefined, false);
+  } finally {
+    leave.value();
+    signals.restore();
+    store.close();
+  }
+}
+
+/** Of a session that nobody runs a person is shown how it was left, and no more. */
+function firstShown({ last_sequence }: SessionRow, live: boolean): number {
+  return live ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
+}
+
+function tellDetached({ terminal: { err } }: CommandContext, session_id: string, left: boolean): void {
+  err.line(
+    `${left ? "The question stays open, and" : "This terminal is detached, and"} ${session_id} goes on without it.`,
+  );
+  for (const [what, command] of [
+    ["back", `bosun attach ${session_id}`],
+    left ? ["answer", `bosun answer ${session_id}`] : ["pause", `bosun pause ${session_id}`],
+    ["end it", `bosun cancel ${session_id}`],
+  ])
+    err.line(`  ${what?.padEnd(6)}  ${command}`);
+}

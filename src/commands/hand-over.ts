@@ -1,0 +1,205 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { formatDuration } from "../lib/durations.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { EXIT_DONE, EXIT_INTERNAL } from "../runtime/exit.ts";
+import type { SessionRow } from "../store/store.ts";
+import { safeJson } from "../ui/display.ts";
+import { attend } from "./attendance.ts";
+import type { CommandContext } from "./command.ts";
+import { reporterFor } from "./drive.ts";
+import type { AskersWord, Order, SchedulersWord } from "./order.ts";
+import { lastWords, schedulerLog } from "./scheduler-log.ts";
+import { watchSignals } from "./signals.ts";
+import type { Place } from "./surroundings.ts";
+import { Viewer } from "./viewer.ts";
+
+/**
+ * How long a scheduler of its own waits for somebody to come to a terminal when only a person can move its session, in ms: long
+ * enough to notice and answer, too short to be forgotten.
+ */
+const PATIENCE_MS = 15 * 60_000;
+
+/**
+ * Has a session run by a process of its own, in a process session of its own, so that it outlives this one and its terminal. Then
+ * shows it here to its end, or lets go at once. Closes the store. Failures are the scheduler's own, and `environment` if it cannot
+ * be started.
+ */
+export async function handOver(context: CommandContext, place: Place, order: Order): Promise<Result<number, Failure>> {
+  const { home, store } = place;
+  const { session_id, manner } = order;
+  const before = store.session(session_id);
+  const first = before.ok ? before.value.last_sequence + 1 : 1;
+  const attached = manner.scheduler === "attached";
+  const leave = attached ? attend(home, session_id) : ok(() => {});
+  if (!leave.ok) {
+    store.close();
+    return leave;
+  }
+  const scheduler = startScheduler(context, home, order);
+  const viewer = new Viewer({
+    context,
+    home,
+    store,
+    inbox: attached ? store : undefined,
+    session_id,
+    reporter: reporterFor(manner, context.terminal),
+    first,
+    left: () => scheduler.say({ kind: "left" }),
+  });
+  let begun = false;
+  const signals = watchSignals(
+    {
+      stop: (signal) => {
+        scheduler.signal(signal);
+        if (begun) void viewer.stopping();
+      },
+      kill: () => scheduler.signal("SIGINT"),
+    },
+    context.leave,
+    ["SIGINT"],
+  );
+  try {
+    // What is known already is shown while the scheduler gets up.
+    if (attached) viewer.begin(openingOf(order, before), "stops");
+    const answer = await scheduler.answer;
+    begun = answer?.kind === "begun";
+    const stopped = signals.exitCode();
+    const never = begun ? undefined : neverBegan(context, place, order, answer, stopped);
+    if (never) return never;
+    if (begun && !attached && stopped === undefined) {
+      scheduler.letGo();
+      tellDetached(context, home, order, scheduler.pid);
+      return ok(EXIT_DONE);
+    }
+    if (!attached) viewer.begin(openingOf(order, before), "stops");
+    await viewer.watch(scheduler.isGone);
+    const exit_code = await scheduler.exited;
+    return await viewer.end(exit_code ?? signals.exitCode() ?? EXIT_INTERNAL, true);
+  } finally {
+    leave.value();
+    signals.restore();
+    store.close();
+  }
+}
+
+function openingOf(order: Order, before: Result<SessionRow, Failure>): Parameters<Viewer["begin"]>[0] {
+  const { kill_grace_s } = order.manner;
+  if (order.do === "begin") {
+    const { requirement, workspace } = order.input.session;
+    return { requirement, workspace, resumed: false, kill_grace_s };
+  }
+  const { requirement, workspace } = before.ok ? before.value : { requirement: null, workspace: "" };
+  return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };
+}
+
+/** How it ends if the session was not begun; undefined if it is there all the same, and can be shown as it was left. */
+function neverBegan(
+  { terminal }: CommandContext,
+  { home, store }: Place,
+  { session_id }: Order,
+  answer: SchedulersWord | undefined,
+  stopped: number | undefined,
+): Result<number, Failure> | undefined {
+  if (answer?.kind === "failed") return err(answer.failure);
+  if (stopped !== undefined) {
+    terminal.err.line("Stopped before the session began.");
+    return ok(stopped);
+  }
+  if (store.session(session_id).ok) return undefined;
+  const words = lastWords(home, session_id);
+  const said = words === "" ? "." : `, saying:\n${words}`;
+  return err(
+    failure("internal", `The scheduler of ${session_id} ended before the session began${said}`, {
+      hint: "Run it in this process to see more: --foreground.",
+    }),
+  );
+}
+
+/** The scheduler as the process that started it knows it. */
+interface Scheduler {
+  readonly pid: number | undefined;
+  /** What it says of its beginning; undefined if it ended without a word. */
+  readonly answer: Promise<SchedulersWord | undefined>;
+  /** Its exit code; undefined if a signal ended it. */
+  readonly exited: Promise<number | undefined>;
+  readonly isGone: () => boolean;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  readonly say: (word: AskersWord) => void;
+  /** Nothing of it is waited for any more. */
+  readonly letGo: () => void;
+}
+
+function startScheduler(context: CommandContext, home: string, order: Order): Scheduler {
+  const { session_id } = order;
+  const log = schedulerLog(home, session_id);
+  mkdirSync(dirname(log), { recursive: true });
+  const said = openSync(log, "a");
+  const [, program = ""] = process.argv;
+  const child = spawn(process.execPath, [...process.execArgv, program, "--home", home, "scheduler", session_id], {
+    cwd: context.directory,
+    env: context.environment,
+    // A session of its own (setsid): a terminal that hangs up does not reach it.
+    detached: true,
+    stdio: ["ignore", said, said, "ipc"],
+  });
+  closeSync(said);
+  let gone = false;
+  const exited = new Promise<number | undefined>((resolve) => {
+    child.once("exit", (code) => {
+      gone = true;
+      resolve(code ?? undefined);
+    });
+  });
+  const say = (word: AskersWord) => void (child.connected && child.send(word, () => {}));
+  const scheduler = {
+    pid: child.pid,
+    answer: answerOf(child, exited),
+    exited,
+    isGone: () => gone,
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+    say,
+    letGo: () => {
+      if (child.connected) child.disconnect();
+      child.unref();
+    },
+  };
+  say({ kind: "order", order, patience_ms: PATIENCE_MS });
+  return scheduler;
+}
+
+function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<SchedulersWord | undefined> {
+  return new Promise((resolve) => {
+    child.once("message", (word: SchedulersWord) => resolve(word));
+    child.once("error", (error) =>
+      resolve({
+        kind: "failed",
+        failure: failure("environment", `The scheduler cannot be started: ${error.message}.`, {
+          hint: "Run the session in this process: --foreground.",
+        }),
+      }),
+    );
+    // What it said last may still be on its way when it has gone: the channel is closed after everything in it was read.
+    void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
+  });
+}
+
+function tellDetached(
+  { terminal: { out } }: CommandContext,
+  home: string,
+  order: Order,
+  pid: number | undefined,
+): void {
+  const { session_id, manner } = order;
+  const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
+  const log = schedulerLog(home, session_id);
+  if (manner.reporter === "json") out.line(safeJson({ type: "detached", session_id, pid, log, next }));
+  if (manner.reporter !== "plain") return;
+  out.line(out.style("bold", `${session_id} is at work in process ${pid}.`));
+  out.line(
+    `When only a person can move it, it waits ${formatDuration(PATIENCE_MS)} for one, and then stops, to be resumed.`,
+  );
+  for (const [index, command] of next.entries()) out.line(`${index === 0 ? "next    " : "        "}${command}`);
+}

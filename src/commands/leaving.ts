@@ -1,0 +1,75 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Ledger } from "../kernel/ledger.ts";
+import type { Json, JsonObject } from "../lib/json.ts";
+import type { Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { SessionEnd } from "../runtime/bus.ts";
+import { usageOf } from "../runtime/closing.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { Session } from "../runtime/session.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { Ending, TicketLine } from "../ui/reporter.ts";
+import type { Waiting } from "../ui/waiting.ts";
+import { nextSteps } from "./next.ts";
+import { finalReport, ticketLines } from "./tickets.ts";
+
+/** How a session stands when it is left, whether it ran in this process or is read from the store. */
+export interface LastStand {
+  readonly session_id: string;
+  readonly state: string;
+  readonly tickets: readonly TicketLine[];
+  readonly ledger: Ledger;
+  /** The final report, if there is one. */
+  readonly report: JsonObject | undefined;
+}
+
+/** How `run` left the session, and with what this process exits. */
+export interface End {
+  readonly end: Result<SessionEnd, Failure>;
+  readonly exit_code: number;
+  readonly waiting: readonly Waiting[];
+  readonly elapsed_ms: number | undefined;
+}
+
+/** A session of this process, as it stands now. */
+export function lastStandOf<S>(store: StoreReader, session: Session<S>): LastStand {
+  const { session_id, ledger } = session;
+  const view = session.view();
+  const report = finalReport(store, session_id, session.sequence);
+  const textOf = (title: Json) => session.resolve({ title }).title ?? "";
+  return { session_id, state: view.state, tickets: ticketLines(view, textOf, report), ledger, report };
+}
+
+/** What the last lines tell, from how the session was left. */
+export function endingOf(
+  home: string,
+  { session_id, state, tickets, ledger, report }: LastStand,
+  { end, exit_code, waiting, elapsed_ms }: End,
+): Ending {
+  const paths = sessionPaths(home, session_id);
+  const file = join(paths.folder, "final_report.md");
+  return {
+    session_id,
+    exit_code,
+    state,
+    message: messageOf(end, waiting),
+    failure: end.ok ? undefined : end.error,
+    outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
+    tickets,
+    usage: usageOf(ledger.figures),
+    elapsed_ms,
+    result: report?.result as JsonObject | undefined,
+    waiting,
+    report: existsSync(file) ? file : undefined,
+    log: paths.log,
+    next: nextSteps(session_id, { exit_code, waiting, figures: ledger.figures, holds: ledger.holds.values(), report }),
+  };
+}
+
+function messageOf(end: Result<SessionEnd, Failure>, waiting: readonly Waiting[]): string | undefined {
+  if (!end.ok) return end.error.hint;
+  if (end.value.kind === "closed") return end.value.reason;
+  // What is asked is listed by itself; of a hold only the message tells.
+  return end.value.reason === "waiting" && waiting.length > 0 ? undefined : end.value.message;
+}

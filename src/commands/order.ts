@@ -1,0 +1,31 @@
+import type { JsonObject } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { Manner } from "./manner.ts";
+import type { RunInput } from "./run-input.ts";
+import type { Word } from "./word.ts";
+
+/** What is changed of a session that is taken up. */
+export interface TakeUp {
+  readonly limits?: JsonObject;
+  /** Why a closed session is opened again. */
+  readonly reopen?: string;
+  /** What is put to it before it goes on. */
+  readonly facts?: readonly Word[];
+}
+
+/** What a scheduler in a process of its own is to do: everything was checked by whoever gives the order, so it asks nobody. */
+export type Order = { readonly session_id: string; readonly manner: Manner } & (
+  | { readonly do: "begin"; readonly input: RunInput }
+  | { readonly do: "take_up"; readonly change: TakeUp }
+);
+
+/**
+ * What the process that asked says to its scheduler: what to do, and how long to wait for somebody to come to a terminal when only
+ * a person can move the session, in ms. And `left`: the person who asked is not going to answer.
+ */
+export type AskersWord =
+  | { readonly kind: "order"; readonly order: Order; readonly patience_ms: number }
+  | { readonly kind: "left" };
+
+/** What the scheduler says back, once: the session is on record, or why it is not. */
+export type SchedulersWord = { readonly kind: "begun" } | { readonly kind: "failed"; readonly failure: Failure };

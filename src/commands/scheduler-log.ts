@@ -1,0 +1,30 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { sessionPaths } from "../runtime/paths.ts";
+
+/** How much of the file is looked at, in characters. */
+const WORDS_SHOWN = 4_000;
+
+/** What each scheduler of the session begins with. */
+const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
+
+/** The file that schedulers in processes of their own write their messages to; those of sessions that go well write one line. */
+export function schedulerLog(home: string, session_id: string): string {
+  return join(sessionPaths(home, session_id).folder, "scheduler.log");
+}
+
+/** What a scheduler writes first, so that its words can be told from those of an earlier one. */
+export function firstLine(at: string, session_id: string): string {
+  return `${at} process ${process.pid} runs ${session_id}`;
+}
+
+/** What the last scheduler said before it went; empty if it said nothing. */
+export function lastWords(home: string, session_id: string): string {
+  let text: string;
+  try {
+    text = readFileSync(schedulerLog(home, session_id), "utf8");
+  } catch {
+    return "";
+  }
+  return (text.split(FIRST_LINE).at(-1) ?? "").slice(-WORDS_SHOWN).trim();
+}

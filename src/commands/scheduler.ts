@@ -1,0 +1,84 @@
+import type { Command } from "commander";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { isAttended } from "./attendance.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { EXIT_CODE_OF } from "./exit-code.ts";
+import { openHome } from "./home.ts";
+import type { Manner } from "./manner.ts";
+import type { AskersWord, Order, SchedulersWord } from "./order.ts";
+import { firstLine } from "./scheduler-log.ts";
+import { type Place, placeOf } from "./surroundings.ts";
+import type { Watchers } from "./watchers.ts";
+
+/** `bosun scheduler`: what `run` and `resume` start to have a session live on without their terminal. Nobody types it. */
+export function register(command: Command, run: Run): void {
+  command.argument("<session>", "for whoever lists processes").action(() => run((context) => carryOutOrder(context)));
+}
+
+async function carryOutOrder(context: CommandContext): Promise<Result<number, Failure>> {
+  const given = await order();
+  if (given === undefined) {
+    return err(
+      failure("usage", "This command is started by others: nobody has told it what to run.", {
+        hint: "Use bosun run --detach, or bosun resume --detach.",
+      }),
+    );
+  }
+  const opened = openHome(context);
+  const done = opened.ok ? await carryOut(context, placeOf(opened.value, context), given) : opened;
+  if (done.ok || !say({ kind: "failed", failure: done.error })) return done;
+  return ok(EXIT_CODE_OF[done.error.code]);
+}
+
+interface Given {
+  readonly order: Order;
+  readonly patience_ms: number;
+}
+
+async function carryOut(
+  context: CommandContext,
+  place: Place,
+  { order, patience_ms }: Given,
+): Promise<Result<number, Failure>> {
+  const { session_id } = order;
+  context.terminal.out.line(firstLine(place.clock.now(), session_id));
+  const manner: Manner = { ...order.manner, reporter: "silent", ask: false, scheduler: "here" };
+  const watchers: Watchers = {
+    begun: () => void say({ kind: "begun" }),
+    attended: () => isAttended(place.home, session_id),
+    onLeft: (left) => process.on("message", ({ kind }: AskersWord) => kind === "left" && left()),
+    patience_ms,
+  };
+  if (order.do === "begin") {
+    const { begin } = await import("./run.ts");
+    return begin(context, place, session_id, order.input, manner, watchers);
+  }
+  const row = place.store.session(session_id);
+  if (!row.ok) {
+    place.store.close();
+    return row;
+  }
+  const { takeUp } = await import("./resume.ts");
+  return takeUp(context, place, row.value, manner, order.change, watchers);
+}
+
+/** The order, over the channel to the process that asked; undefined if there is none, or it went before it gave one. */
+function order(): Promise<Given | undefined> {
+  if (!process.connected) return Promise.resolve(undefined);
+  return new Promise((resolve) => {
+    const gone = () => resolve(undefined);
+    process.once("disconnect", gone);
+    process.once("message", (word: AskersWord) => {
+      process.off("disconnect", gone);
+      resolve(word.kind === "order" ? word : undefined);
+    });
+  });
+}
+
+/** False if nobody is there to hear it. */
+function say(word: SchedulersWord): boolean {
+  if (!process.connected) return false;
+  // Whoever asked may go at any moment, and is then told nothing.
+  return process.send?.(word, undefined, {}, () => {}) ?? false;
+}

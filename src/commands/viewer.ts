@@ -1,0 +1,199 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { LedgerAsk, LedgerFigures, LedgerTurn } from "../kernel/ledger.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { LogRecord } from "../protocol/record.ts";
+import type { SessionEnd } from "../runtime/bus.ts";
+import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
+import type { Store, StoreReader } from "../store/store.ts";
+import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
+import { Asking } from "./asking.ts";
+import { waitingFor } from "./asks.ts";
+import type { CommandContext } from "./command.ts";
+import { endingOf } from "./leaving.ts";
+import { programVersion } from "./program.ts";
+import { putWord } from "./put.ts";
+import { lastWords } from "./scheduler-log.ts";
+import { readSession } from "./stored.ts";
+import { finalReport } from "./tickets.ts";
+import type { Word } from "./word.ts";
+
+/** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */
+const LOOK_EVERY_MS = 40;
+
+/** A session that another process runs, and this terminal. */
+export interface ViewerParts {
+  readonly context: CommandContext;
+  readonly home: string;
+  readonly store: StoreReader;
+  /** The same store for writing, where the person at this terminal is asked. */
+  readonly inbox: Store | undefined;
+  readonly session_id: string;
+  readonly reporter: Reporter;
+  /** The sequence of the first record that is shown. */
+  readonly first: number;
+  /** The person left a question open. */
+  readonly left: () => void;
+}
+
+/**
+ * Shows a session from its stored records alone, and asks what it asks, while another process runs it. Whatever becomes of the
+ * viewer, the session does not notice: it only reads, and answers go through the inbox like anybody's.
+ */
+export class Viewer {
+  readonly #parts: ViewerParts;
+  readonly #asking: Asking | undefined;
+  readonly #statuses = new Map<string, string>();
+  /** Asks that are open; only those that a second look still finds are put to the person, since many are answered beforehand. */
+  readonly #asks = new Map<string, { readonly ask: LedgerAsk; told: "not yet" | "seen" | "told" }>();
+  /** Asks that got this person's word, and whose owner has not taken it: nobody is asked the same twice. */
+  readonly #said = new Set<string>();
+  readonly #began = performance.now();
+  #last = 0;
+  #version: number | undefined;
+
+  constructor(parts: ViewerParts) {
+    this.#parts = parts;
+    const { context, home, session_id, store, inbox, left } = parts;
+    const openAsk = (ask_id: string) => this.#openAsk(ask_id);
+    const say = (word: Word) => this.#say(word);
+    if (inbox) this.#asking = new Asking({ context, home, session_id, store, openAsk, say, left });
+  }
+
+  /**
+   * Shows what the session is about and, unless nobody runs it, what Ctrl-C does here. Records before the first that is shown are
+   * only counted.
+   */
+  begin(opening: Omit<Opening, "session_id" | "version" | "now">, ctrl_c?: "stops" | "detaches"): void {
+    const { session_id, first, reporter } = this.#parts;
+    for (const record of this.#records(first - 1)) this.#count(record);
+    reporter.begin({
+      ...opening,
+      session_id,
+      version: programVersion(),
+      ...(ctrl_c === undefined ? {} : { elsewhere: { ctrl_c, skipped: opening.resumed ? 0 : this.#last } }),
+      now: () => this.#standing(),
+    });
+  }
+
+  /** Shows the session until nobody runs it any more, or the person at this terminal has had enough. */
+  async watch(gone: () => boolean, enough?: AbortSignal): Promise<void> {
+    for (;;) {
+      // Asked before the records, so that what its last owner wrote is still shown.
+      const over = gone();
+      await this.#look();
+      if (over || enough?.aborted === true) break;
+      this.#ask();
+      await delay(LOOK_EVERY_MS, undefined, enough ? { signal: enough } : {}).catch(() => {});
+    }
+    await this.#asking?.end();
+  }
+
+  /** Shows that the session is being stopped. */
+  async stopping(): Promise<void> {
+    const { reporter, store, session_id } = this.#parts;
+    void this.#asking?.end();
+    const stored = await store.load(session_id);
+    const turns = stored.ok ? [...stored.value.rows("turn")].map(({ value }) => value as unknown as LedgerTurn) : [];
+    const running = turns.filter(({ status }) => status === "open").length;
+    reporter.event({ kind: "stopping", reason: "signal", running });
+  }
+
+  /** Shows how the session was left. Gives the exit code: `exited` if its scheduler's own is known. Failures as `readSession`. */
+  async end(exited: number | undefined, own: boolean): Promise<Result<number, Failure>> {
+    const { store, home, session_id, reporter } = this.#parts;
+    const row = store.session(session_id);
+    if (!row.ok) return row;
+    const stored = await readSession(store, home, row.value);
+    if (!stored.ok) return stored;
+    const { view, ledger, tickets, waiting } = stored.value;
+    const report = finalReport(store, session_id, row.value.last_sequence);
+    const end = endIn(ledger.figures, () => vanished(home, session_id));
+    const exit_code = exited ?? (end.ok ? exitCodeOf(end.value) : EXIT_INTERNAL);
+    const stand = { session_id, state: view.state, tickets, ledger, report };
+    const open = ledger.figures.closed ? [] : waiting;
+    const elapsed_ms = own ? performance.now() - this.#began : undefined;
+    reporter.end(endingOf(home, stand, { end, exit_code, waiting: open, elapsed_ms }));
+    return ok(exit_code);
+  }
+
+  async #look(): Promise<void> {
+    const { store, session_id, reporter } = this.#parts;
+    const version = store.version();
+    if (version === this.#version) return;
+    this.#version = version;
+    for (const record of this.#records()) {
+      this.#count(record);
+      const { integrity: _, ...told } = record;
+      reporter.event({ kind: "record", sequence: this.#last, record: told });
+    }
+    const stored = await store.load(session_id);
+    const asks = stored.ok ? [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk) : [];
+    const open = new Set(asks.map(({ ask_id }) => ask_id));
+    for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
+    for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, told: "not yet" });
+    this.#asking?.look();
+  }
+
+  #ask(): void {
+    const { store, session_id, reporter } = this.#parts;
+    for (const [ask_id, known] of this.#asks) {
+      if (known.told === "seen") {
+        if (this.#asking) this.#asking.ask(ask_id);
+        else for (const one of waitingFor(store, session_id, known.ask)) reporter.asked(one);
+      }
+      known.told = known.told === "not yet" ? "seen" : "told";
+    }
+  }
+
+  #openAsk(ask_id: string): LedgerAsk | undefined {
+    const { store, session_id } = this.#parts;
+    if (this.#said.has(ask_id)) return undefined;
+    return store.value(session_id, "ask", ask_id) as unknown as LedgerAsk | undefined;
+  }
+
+  async #say(word: Word): Promise<Failure | undefined> {
+    const { inbox, session_id } = this.#parts;
+    const row = inbox?.session(session_id);
+    if (!inbox || !row?.ok) return undefined;
+    const put = await putWord(inbox, row.value, word);
+    if (!put.ok) return put.error;
+    if (put.value.took !== "taken") for (const ask_id of this.#asks.keys()) this.#said.add(ask_id);
+    return undefined;
+  }
+
+  *#records(to?: number): Generator<LogRecord> {
+    const { store, session_id } = this.#parts;
+    for (const line of store.records(session_id, this.#last + 1, to)) {
+      this.#last += 1;
+      yield JSON.parse(line) as LogRecord;
+    }
+  }
+
+  #count({ record }: LogRecord): void {
+    for (const { ticket_id, to } of record.effects ?? []) this.#statuses.set(ticket_id, to);
+  }
+
+  #standing(): Standing {
+    const { store, session_id } = this.#parts;
+    const row = store.session(session_id);
+    const figures = store.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
+    const counts: Record<string, number> = {};
+    for (const status of this.#statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
+    const state = row.ok ? row.value.state : "";
+    return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.size };
+  }
+}
+
+function endIn({ closed, stopped }: LedgerFigures, otherwise: () => Failure): Result<SessionEnd, Failure> {
+  if (closed) return ok({ kind: "closed", ...closed });
+  return stopped ? ok({ kind: "stopped", ...stopped }) : err(otherwise());
+}
+
+function vanished(home: string, session_id: string): Failure {
+  const words = lastWords(home, session_id);
+  const said = words === "" ? "." : `, saying:\n${words}`;
+  return failure("internal", `The scheduler of ${session_id} has gone before the session was over${said}`, {
+    hint: "What was committed is safe.",
+  });
+}

@@ -1,0 +1,139 @@
+import { onDoubtAnswered } from "./doubts.ts";
+import { endsTurn, figuresAfter } from "./figures.ts";
+import { hold, isHold, lift, liftUnending, onHoldTimer, termsOf } from "./holds.ts";
+import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
+import { isDropped, onSleep, repeatDropped } from "./sleep.ts";
+import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
+
+/** What a fact needs to show that it is not too late: the turn and run, timer or checks that it ends must be open. */
+export function isLate(ledger: Ledger, fact: Fact): boolean {
+  if (fact.turn && fact.payload_type !== "turn_request") {
+    const turn = ledger.turns.get(fact.turn.turn_id);
+    if (turn?.run !== fact.turn.run || turn.status === "offered") return true;
+    return turn.status === "asked" && fact.payload_type !== "turn_failed";
+  }
+  if (fact.payload_type === "timer_fired") return !ledger.timers.has(fact.payload.timer_id);
+  if (fact.payload_type === "check_result") return !ledger.checks.has(fact.payload.check_id);
+  return ledger.figures.closed !== undefined && fact.payload_type !== "session_reopened";
+}
+
+const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
+
+/** What follows from a fact that is the engine's own business; undefined for all others, which the mode decides. */
+export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
+  switch (fact.payload_type) {
+    case "time_shifted":
+      return NOTHING;
+    case "turn_failed":
+    case "error":
+      return isHold(fact) || isDropped(ledger, fact) ? NOTHING : undefined;
+    case "timer_fired":
+      return onHoldTimer(ledger, fact);
+    case "clarification_response":
+      return onDoubtAnswered(ledger, fact);
+    default:
+      return undefined;
+  }
+}
+
+/** The engine's changes that follow from a fact and the commands its step gave. */
+export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
+  const changes: Change[] = [];
+  const figures = figuresAfter(ledger.figures, fact);
+  if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
+  else if (isHold(fact)) hold(ledger, fact, changes);
+  else if (isDropped(ledger, fact)) repeatDropped(ledger, fact, changes);
+  else if (endsTurn(fact) && fact.turn) changes.push({ drop: "turn", id: fact.turn.turn_id });
+  if (fact.payload_type === "timer_fired") changes.push({ drop: "timer", id: fact.payload.timer_id });
+  if (fact.payload_type === "check_result") changes.push({ drop: "check", id: fact.payload.check_id });
+  if (fact.payload_type === "session_recovered") {
+    for (const { turn_id, run } of fact.payload.turns) {
+      const turn = ledger.turns.get(turn_id);
+      if (!turn) continue;
+      const recoveries = (turn.recoveries ?? 0) + (fact.payload.graceful ? 0 : 1);
+      changes.push(put("turn", turn_id, { ...turn, run, status: "offered", interrupted: true, recoveries }));
+    }
+    for (const turn_id of fact.payload.asked ?? []) {
+      const turn = ledger.turns.get(turn_id);
+      if (turn) changes.push(put("turn", turn_id, { ...turn, status: "asked" }));
+    }
+    liftUnending(ledger, changes);
+  }
+  if (fact.payload_type === "time_shifted") onSleep(ledger, fact, changes);
+  if (fact.payload_type === "session_opened") changes.push(put("terms", "terms", termsOf(fact)));
+  if (fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id) {
+    lift(ledger, fact.payload.role_id, changes);
+  }
+  let after = figures;
+  for (const command of commands) after = carry(ledger, fact, command, after, changes);
+  if (after !== ledger.figures) changes.push(put("figures", "figures", after));
+  return changes;
+}
+
+function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigures, changes: Change[]): LedgerFigures {
+  switch (command.do) {
+    case "offer_turn": {
+      const { do: _, ...turn } = command;
+      changes.push(put("turn", turn.turn_id, { ...turn, run: 1, status: "offered" }));
+      return figures;
+    }
+    case "withdraw_turn":
+      changes.push({ drop: "turn", id: command.turn_id });
+      if (ledger.asks.has(command.turn_id)) changes.push({ drop: "ask", id: command.turn_id });
+      return figures;
+    case "repeat_turn": {
+      const turn = ledger.turns.get(command.turn_id);
+      if (turn) {
+        changes.push(put("turn", turn.turn_id, { ...turn, status: "offered", run: turn.run + 1, interrupted: true }));
+      }
+      return figures;
+    }
+    case "fail_turn":
+      return figures;
+    case "ask": {
+      const { do: _, ...ask } = command;
+      changes.push(put("ask", ask.ask_id, ask));
+      return figures;
+    }
+    case "clear_ask":
+      changes.push({ drop: "ask", id: command.ask_id });
+      return figures;
+    case "set_timer":
+      changes.push(
+        put("timer", command.timer_id, { due_at: command.due_at, ...(command.passive ? { passive: true } : {}) }),
+      );
+      return figures;
+    case "clear_timer":
+      changes.push({ drop: "timer", id: command.timer_id });
+      return figures;
+    case "run_checks": {
+      const { do: _, ...checks } = command;
+      changes.push(put("check", checks.check_id, checks));
+      return figures;
+    }
+    case "drop_checks":
+      changes.push({ drop: "check", id: command.check_id });
+      return figures;
+    case "stop_session":
+      return { ...figures, stopped: { reason: command.reason, message: command.message } };
+    case "finish":
+      for (const id of ledger.turns.keys()) if (id !== fact.turn?.turn_id) changes.push({ drop: "turn", id });
+      for (const id of ledger.timers.keys()) changes.push({ drop: "timer", id });
+      for (const id of ledger.asks.keys()) changes.push({ drop: "ask", id });
+      for (const id of ledger.checks.keys()) changes.push({ drop: "check", id });
+      for (const id of ledger.holds.keys()) changes.push({ drop: "hold", id });
+      return {
+        ...figures,
+        closed: { outcome: command.outcome, ...(command.reason === undefined ? {} : { reason: command.reason }) },
+      };
+  }
+}
+
+function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[]): void {
+  const turn = ledger.turns.get(stamp.turn_id);
+  if (!turn || fact.payload_type !== "turn_request") return;
+  const { role_id } = fact.payload;
+  changes.push(put("turn", turn.turn_id, { ...turn, status: "open", role_id, run: stamp.run }));
+  // Whoever is given a turn is held no longer.
+  if (ledger.holds.has(role_id)) lift(ledger, role_id, changes);
+}

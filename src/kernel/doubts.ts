@@ -1,0 +1,108 @@
+import type { JsonObject } from "../lib/json.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Ledger, LedgerTurn } from "./ledger.ts";
+import type { Command, EnvelopeDraft, Fact, Step } from "./mode.ts";
+
+/** The one question about a turn in doubt; the ask itself has the turn's id, so it is answered as `<turn_id>.again`. */
+const QUESTION = "again";
+
+const REPEAT = "repeat";
+const GIVE_UP = "give up";
+
+/**
+ * A turn that a dead scheduler cut short, of a role that wants a person asked before it is repeated: it holds no seat and no attempt is
+ * counted until somebody has answered. The records that ask come right after those the mode wrote, from `next` on.
+ */
+export function doubts(
+  ledger: Ledger,
+  fact: Extract<Fact, { payload_type: "session_recovered" }>,
+  next: number,
+): { readonly envelopes: readonly EnvelopeDraft[]; readonly commands: readonly Command[] } {
+  const turns = (fact.payload.asked ?? []).flatMap((turn_id) => ledger.turns.get(turn_id) ?? []);
+  return {
+    envelopes: turns.map(question),
+    commands: turns.map(({ turn_id, subject }, index) => ({
+      do: "ask",
+      ask_id: turn_id,
+      kind: "questions",
+      record: next + index,
+      ...aboutOf(subject),
+    })),
+  };
+}
+
+function question({ turn_id, role_id = "", subject }: LedgerTurn): EnvelopeDraft {
+  const about = subject === undefined ? "" : ` on ${subject}`;
+  const asked: JsonObject = {
+    question_id: QUESTION,
+    text: `The scheduler died while ${role_id} worked${about} (turn ${turn_id}), so that work may be half done. Shall the turn be run again?`,
+    why: `The recovery of ${role_id} is "ask". "${GIVE_UP}" makes it a failed turn.`,
+    options: [REPEAT, GIVE_UP],
+  };
+  return {
+    target: "user",
+    payload_type: "clarification",
+    payload: { questions: [asked], status: "open" },
+    ...aboutOf(subject),
+  };
+}
+
+/** What follows from an answer about turns in doubt; undefined for one about anything else, which is the mode's. */
+export function onDoubtAnswered(
+  ledger: Ledger,
+  fact: Extract<Fact, { payload_type: "clarification_response" }>,
+): Step | undefined {
+  const asked = [...ledger.asks.keys()].filter((ask_id) => ledger.turns.get(ask_id)?.status === "asked");
+  if (asked.length === 0) return undefined;
+  const { answers, ask_id } = fact.payload;
+  const meant = answers.map(({ question_id }) =>
+    asked.find(
+      (turn_id) =>
+        question_id === `${turn_id}.${QUESTION}` ||
+        (question_id === QUESTION && (ask_id === turn_id || (ask_id === undefined && asked.length === 1))),
+    ),
+  );
+  if (meant.every((turn_id) => turn_id === undefined)) return undefined;
+  const commands: Command[] = [];
+  for (const [index, answer] of answers.entries()) {
+    const turn_id = meant[index];
+    const text = answer.text.trim().toLowerCase();
+    if (turn_id === undefined) {
+      const own = asked.map((one) => `${one}.${QUESTION}`).join(", ");
+      return refused(
+        index,
+        "question_id",
+        "turns in doubt are answered apart from other questions",
+        `answer ${own} alone`,
+      );
+    }
+    if (text !== REPEAT && text !== GIVE_UP) {
+      const hint = `answer "${REPEAT}" or "${GIVE_UP}"`;
+      return refused(index, "text", `"${answer.text.slice(0, 80)}" does not say whether the turn is run again`, hint);
+    }
+    commands.push({ do: "clear_ask", ask_id: turn_id });
+    commands.push(
+      text === REPEAT
+        ? { do: "repeat_turn", turn_id }
+        : {
+            do: "fail_turn",
+            turn_id,
+            code: "cancelled",
+            message: "The turn was cut short when the scheduler died, and a person gave it up.",
+          },
+    );
+  }
+  return { changes: [], envelopes: [], effects: [], commands };
+}
+
+function refused(index: number, field: string, message: string, hint: string): Step {
+  const why: Failure = failure("validation_failed", message, {
+    hint,
+    details: { pointer: `/answers/${index}/${field}` },
+  });
+  return { changes: [], envelopes: [], effects: [], commands: [], refused: why };
+}
+
+function aboutOf(subject: string | undefined): { subject?: string } {
+  return subject === undefined ? {} : { subject };
+}

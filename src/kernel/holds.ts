@@ -1,0 +1,149 @@
+import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
+import { type Ledger, type LedgerHold, type LedgerTerms, put } from "./ledger.ts";
+import type { Change, Command, Fact, Step } from "./mode.ts";
+
+/** Failures that are the trouble of a role, or of the account it works under, and not of the turn that met them. */
+const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
+
+/** Timers that begin so are the engine's own; a mode is not told of them. */
+const HOLD_TIMER = "hold:";
+
+/** What helps against each, in words to a person, for the message of a stop. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  rate_limited: "wait until its limit allows work again",
+  authentication: "log in with its program",
+  trust: "let its program trust the workspace",
+};
+
+/** What of a session's opening its holds go by. */
+export function termsOf(fact: Extract<Fact, { payload_type: "session_opened" }>): LedgerTerms {
+  const { max_hold_s } = fact.payload.config as { max_hold_s?: number };
+  return {
+    ...(max_hold_s === undefined ? {} : { max_hold_s }),
+    accounts: fact.payload.roles.flatMap(({ role_id, account }) =>
+      account === undefined ? [] : [[role_id, account] as const],
+    ),
+  };
+}
+
+/**
+ * Whether a fact is a rate limit, a failed log-in or a program that does not trust its workspace: the role is held, the turn stays
+ * offered, no attempt is spent, and the mode is not told.
+ */
+export function isHold(fact: Fact): boolean {
+  if (!fact.turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return false;
+  return HOLDING_CODES.has(fact.payload.code);
+}
+
+/** Holds the role whose turn met it, and all that share its account. A hold that stands already can only become longer. */
+export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
+  const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
+  if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
+  changes.push(put("turn", turn.turn_id, { ...turn, status: "offered", run: turn.run + 1, interrupted: true }));
+  const role_id = turn.role_id ?? "";
+  const account = accountOf(ledger, role_id);
+  const before = ledger.holds.get(role_id);
+  const standing = before && isHeldAt(before, fact.received_at) ? before : undefined;
+  const until = endTold(fact.payload.details?.retry_at);
+  const longer = standing && endsAt(standing.until) >= endsAt(until) ? standing : { reason: fact.payload.code, until };
+  const since = standing?.since ?? fact.received_at;
+  for (const one of sharing(ledger, role_id)) {
+    const held: LedgerHold = {
+      role_id: one,
+      reason: longer.reason,
+      since,
+      ...(longer.until === undefined ? {} : { until: longer.until }),
+      ...(account === undefined ? {} : { account }),
+    };
+    changes.push(put("hold", one, held));
+  }
+  const { max_hold_s } = ledger.terms;
+  if (standing || max_hold_s === undefined) return;
+  changes.push(put("timer", timerOf(ledger, role_id), { due_at: later(since, max_hold_s * 1000), passive: true }));
+}
+
+/** Ends the hold of a role and of all that share its account. */
+export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
+  for (const one of sharing(ledger, role_id)) if (ledger.holds.has(one)) changes.push({ drop: "hold", id: one });
+  const timer_id = timerOf(ledger, role_id);
+  if (ledger.timers.has(timer_id)) changes.push({ drop: "timer", id: timer_id });
+}
+
+/** Ends what only a person ends: whoever resumes a session has seen to it. */
+export function liftUnending(ledger: Ledger, changes: Change[]): void {
+  for (const { role_id, until } of ledger.holds.values()) {
+    if (until === undefined && sharing(ledger, role_id)[0] === role_id) lift(ledger, role_id, changes);
+  }
+}
+
+/** What follows when a role has been held for `max_hold_s`; undefined for a timer that is the mode's. */
+export function onHoldTimer(ledger: Ledger, fact: Extract<Fact, { payload_type: "timer_fired" }>): Step | undefined {
+  const { timer_id } = fact.payload;
+  if (!timer_id.startsWith(HOLD_TIMER)) return undefined;
+  const held = ledger.holds.get(timer_id.slice(HOLD_TIMER.length));
+  const late = held && isHeldAt(held, fact.received_at);
+  const commands: Command[] = late ? [{ do: "stop_session", ...stopFor(ledger, held, fact.received_at) }] : [];
+  return { changes: [], envelopes: [], effects: [], commands };
+}
+
+/** How a session stops over a hold: by a limit if the hold ends by itself, else because it waits for a person. Names role, reason and remedy. */
+export function stopFor(
+  ledger: Ledger,
+  { role_id, reason, until, since, account }: LedgerHold,
+  now: Instant,
+): Omit<Extract<Command, { do: "stop_session" }>, "do"> {
+  // Rows come back in another order: of those that are held together always the same one is named.
+  const who = `the role "${sharing(ledger, role_id)[0]}"${account === undefined ? "" : ` (account "${account}")`}`;
+  const remedy = REMEDIES[reason] ?? "see to its failure";
+  const { max_hold_s } = ledger.terms;
+  if (until === undefined || max_hold_s === undefined) {
+    return { reason: "waiting", message: `${who} is held (${reason}): ${remedy}, then resume the session` };
+  }
+  return {
+    reason: "limit",
+    message: `${who} is held until ${until} (${reason}), longer than max_hold_s (${max_hold_s}) allows: resume the session then, or release the role`,
+    limit: {
+      limit: "max_hold_s",
+      used: Math.floor((milliseconds(now) - milliseconds(since ?? now)) / 1000),
+      max: max_hold_s,
+    },
+  };
+}
+
+/** Whether the role may take no turns at that time. */
+export function isHeldAt({ until }: LedgerHold, at: Instant): boolean {
+  return endsAt(until) > milliseconds(at);
+}
+
+/** Whether a hold ends by itself before the session would stop over it, so that waiting for it is worth while. */
+export function endsInTime({ terms }: Ledger, { until, since }: LedgerHold): boolean {
+  if (until === undefined) return false;
+  if (since === undefined || terms.max_hold_s === undefined) return true;
+  return milliseconds(until) <= milliseconds(since) + terms.max_hold_s * 1000;
+}
+
+/** What an agent said of the end of its trouble; a time that none can read is no end. */
+function endTold(retry_at: unknown): Instant | undefined {
+  const read = typeof retry_at === "string" ? parseInstant(retry_at) : undefined;
+  return read?.ok ? read.value : undefined;
+}
+
+function endsAt(until: Instant | undefined): number {
+  return until === undefined ? Number.POSITIVE_INFINITY : milliseconds(until);
+}
+
+function accountOf({ terms }: Ledger, role_id: string): string | undefined {
+  return terms.accounts.find(([one]) => one === role_id)?.[1];
+}
+
+/** The roles that are held together with this one, itself among them, in the order of the role table. */
+function sharing(ledger: Ledger, role_id: string): readonly [string, ...string[]] {
+  const account = accountOf(ledger, role_id);
+  const [first = role_id, ...others] = ledger.terms.accounts.flatMap(([one, its]) => (its === account ? [one] : []));
+  return [first, ...others];
+}
+
+/** One timer for all that are held together. */
+function timerOf(ledger: Ledger, role_id: string): string {
+  return `${HOLD_TIMER}${sharing(ledger, role_id)[0]}`;
+}

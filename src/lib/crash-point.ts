@@ -1,0 +1,60 @@
+/**
+ * Every boundary at which a scheduler can die with something done and something not: before and after what is durable, and before
+ * and after what the world sees. A test kills one here; nothing else ever does.
+ */
+export const CRASH_POINTS = [
+  // A session's beginning, and its taking up.
+  "database_made",
+  "session_created",
+  "lock_held",
+  "lock_taken",
+  "leftovers_ended",
+  "recovery_decided",
+  // A step: its transaction, then the files, then the effects.
+  "before_commit",
+  "after_commit",
+  "record_written",
+  "record_renamed",
+  "events_appended",
+  "after_publish",
+  "after_effects",
+  // Catching up the files after a crash.
+  "caught_up",
+  // A turn.
+  "given_file_written",
+  "turn_spawned",
+  "turn_pid_committed",
+  "turn_given",
+  "turn_heard",
+  "answer_held",
+  // A check.
+  "check_spawned",
+  "check_pid_committed",
+  "check_running",
+  "check_ended",
+  // An artifact.
+  "artifact_copied",
+  "artifact_kept",
+  // Timers and people.
+  "timer_due",
+  "inbox_read",
+  // Leaving.
+  "stopping",
+  "report_begun",
+  "report_written",
+  "ended",
+  "lock_released",
+] as const;
+
+export type CrashPoint = (typeof CRASH_POINTS)[number];
+
+/** Which point, at which passing of it, and what happens there: `BOSUN_CRASH_AT=after_commit:3`, or `after_commit:3:SIGSTOP`. */
+const [wanted, passing = "1", signal = "SIGKILL"] = (process.env.BOSUN_CRASH_AT ?? "").split(":");
+let passed = 0;
+
+/** Ends this process as a crash would, with nothing cleaned up, or freezes it, if a test asked for it by `BOSUN_CRASH_AT`. */
+export function crashPoint(name: CrashPoint): void {
+  if (wanted !== name) return;
+  passed += 1;
+  if (passed === Number(passing)) process.kill(process.pid, signal);
+}

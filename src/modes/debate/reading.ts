@@ -1,0 +1,6 @@
+import type { ModeReading } from "../../kernel/mode.ts";
+import { apply, type DebateState, empty } from "./state.ts";
+import { view } from "./view.ts";
+
+/** A debate for those who only look. */
+export const debateReading: ModeReading<DebateState> = { name: "debate", empty, apply, view };

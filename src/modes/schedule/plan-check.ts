@@ -1,0 +1,60 @@
+import { checkGraph } from "../../kernel/graph.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Draft } from "./draft.ts";
+import { assignment, digestOf, executablesOf, type Task } from "./tasks.ts";
+
+/** Why a plan cannot stand, for its tasks, the crew and what is done already; undefined if it can. */
+export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undefined {
+  if (tasks.length === 0) {
+    return failure("invalid_plan", "the plan has no tasks", {
+      hint: "plan at least one",
+      details: { pointer: "/tasks" },
+    });
+  }
+  const graph = checkGraph(tasks.map((task) => ({ id: task.task_id, depends_on: task.dependencies ?? [] })));
+  if (!graph.ok) return graph.error;
+  const workers = draft.session.roles.filter((role) => role.type === "worker");
+  for (const [index, task] of tasks.entries()) {
+    const { role_id, capability } = assignment(task);
+    const fits = workers.some(
+      (role) =>
+        (role_id === undefined || role.role_id === role_id) &&
+        (capability === undefined || role.capabilities.includes(capability)),
+    );
+    if (!fits) {
+      const wanted = role_id === undefined ? `a worker with the capability "${capability}"` : `the worker "${role_id}"`;
+      return failure("invalid_plan", `task "${task.task_id}" is assigned to ${wanted}, which this crew does not have`, {
+        hint: `assign it to one of: ${workers.map((role) => role.role_id).join(", ")}`,
+        details: { pointer: `/tasks/${index}/assigned_to` },
+      });
+    }
+    const policy = task.review ?? draft.session.settings.review;
+    if (policy === "checks" && executablesOf(draft, task, [0, ""]).length === 0) {
+      return failure(
+        "invalid_plan",
+        `task "${task.task_id}" is reviewed by checks, but has no criterion with a command`,
+        {
+          hint: "give it an acceptance criterion with a command, or another review policy",
+          details: { pointer: `/tasks/${index}/acceptance_criteria` },
+        },
+      );
+    }
+    const done = draft.ticket(task.task_id);
+    if (done?.status === "done" && done.digest !== digestOf(task)) {
+      return failure("invalid_plan", `task "${task.task_id}" is done and cannot be changed`, {
+        hint: "leave done tasks as they are, and add a new task for what is missing",
+        details: { pointer: `/tasks/${index}` },
+      });
+    }
+  }
+  const ids = new Set(tasks.map((task) => task.task_id));
+  for (const ticket of draft.all()) {
+    if (ticket.status === "done" && !ids.has(ticket.id)) {
+      return failure("invalid_plan", `task "${ticket.id}" is done, but missing from the revised plan`, {
+        hint: "a revision is the whole plan: keep done tasks in it, unchanged",
+        details: { pointer: "/tasks" },
+      });
+    }
+  }
+  return undefined;
+}

@@ -1,0 +1,143 @@
+import type { Fact } from "../../kernel/mode.ts";
+import { failure } from "../../protocol/failure.ts";
+import type { Draft } from "./draft.ts";
+import type { OpenTurn, Place, QuestionSet } from "./state.ts";
+import { refuseAnswer } from "./trouble.ts";
+
+type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** The manager asks the person: only what the turn was about waits. */
+export function onClarification(draft: Draft, fact: Of<"clarification">, turn: OpenTurn): void {
+  const id = fact.subject;
+  const rounds = (turn.rounds ?? 0) + 1;
+  if (id === undefined && hasNoQuestions(draft, fact, turn)) {
+    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
+    draft.offer(undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
+    return;
+  }
+  if (fact.payload.questions.length === 0) {
+    refuseAnswer(
+      draft,
+      id,
+      failure("validation_failed", "a clarification needs at least one question", {
+        details: { pointer: "/questions" },
+      }),
+    );
+    return;
+  }
+  const ids = fact.payload.questions.map((question) => question.question_id);
+  const twice = ids.findIndex((one, index) => ids.indexOf(one) < index);
+  if (twice >= 0) {
+    refuseAnswer(
+      draft,
+      id,
+      failure("validation_failed", `question_id "${ids[twice] ?? ""}" is used twice`, {
+        hint: "give each question its own",
+        details: { pointer: `/questions/${twice}/question_id` },
+      }),
+    );
+    return;
+  }
+  if (rounds > draft.session.settings.max_clarification_rounds) {
+    refuseAnswer(
+      draft,
+      id,
+      failure("not_permitted", "no more questions can be asked about this", {
+        hint: "decide with what is known",
+        details: { pointer: "/questions" },
+      }),
+    );
+    return;
+  }
+  const set: QuestionSet = {
+    id: `c${draft.session.asked + 1}`,
+    record: fact.sequence,
+    pointer: "/questions",
+    questions: ids,
+    answers: ids.map(() => null),
+    ...(id === undefined ? {} : { subject: id }),
+  };
+  draft.patchSession({ asked: draft.session.asked + 1 });
+  draft.putQuestions(set);
+  if (id === undefined) {
+    draft.moveSession("questions_asked");
+    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
+  }
+  draft.putAgainLater(id, set.id, {
+    message: id === undefined ? "clarification_response" : turn.message,
+    retries: 0,
+    rounds,
+  });
+  draft.command({
+    do: "ask",
+    ask_id: set.id,
+    kind: "questions",
+    record: fact.sequence,
+    ...(id === undefined ? {} : { subject: id }),
+  });
+}
+
+/** The manager says that it has nothing to ask about the requirement, which it can say once: so it is asked for the plan. */
+function hasNoQuestions(draft: Draft, { payload }: Of<"clarification">, turn: OpenTurn): boolean {
+  if (payload.questions.length > 0 || payload.status !== "complete") return false;
+  return turn.message === "requirement" || (turn.rounds ?? 0) < draft.session.settings.max_clarification_rounds;
+}
+
+/** Answers count by scoped id (`c2.q1`), or by a bare one where only one open question (of the set that `ask_id` names) has it. All stand or none. */
+export function onClarificationResponse(draft: Draft, fact: Of<"clarification_response">): void {
+  const { ask_id } = fact.payload;
+  const open = [...draft.before.questions.values()]
+    .filter((set) => !set.closed && (ask_id === undefined || ask_id === set.id))
+    .toSorted((a, b) => a.record - b.record);
+  const given = new Map<QuestionSet, (Place | null)[]>();
+  for (const [index, answer] of fact.payload.answers.entries()) {
+    const found = open.flatMap((set) =>
+      set.questions.flatMap((id, at) =>
+        `${set.id}.${id}` === answer.question_id || id === answer.question_id ? { set, at } : [],
+      ),
+    );
+    const exact = found.filter(({ set, at }) => `${set.id}.${set.questions[at]}` === answer.question_id);
+    const [match, another] = exact.length > 0 ? exact : found;
+    if (!match || another) {
+      const waiting = open.flatMap((set) => set.questions.map((id) => `${set.id}.${id}`)).join(", ");
+      draft.refuse(
+        failure(
+          "validation_failed",
+          `"${answer.question_id}" ${another ? "is asked more than once" : "is not an open question"}`,
+          {
+            hint: waiting ? `open questions: ${waiting}` : "no question is open",
+            details: { pointer: `/answers/${index}/question_id` },
+          },
+        ),
+      );
+      return;
+    }
+    const answers = given.get(match.set) ?? [...match.set.answers];
+    answers[match.at] = [fact.sequence, `/answers/${index}/text`];
+    given.set(match.set, answers);
+  }
+  const complete = fact.payload.status === "complete";
+  if (complete && given.size === 0) for (const set of open) given.set(set, [...set.answers]);
+  for (const [set, answers] of given) settle(draft, { ...set, answers }, complete);
+}
+
+function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
+  const closed = complete || !set.answers.includes(null);
+  draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
+  if (!closed) return;
+  draft.command({ do: "clear_ask", ask_id: set.id });
+  const holder = set.subject === undefined ? draft.session : draft.ticket(set.subject);
+  if (!holder) return;
+  const clarifications = [...(holder.clarifications ?? []), set.id];
+  const again = holder.put_again;
+  // "No more questions, please": the same message may not ask again.
+  const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
+  if (set.subject === undefined) {
+    draft.patchSession({ clarifications, put_again });
+    if (draft.session.phase === "clarifying") draft.moveSession("answered");
+  } else {
+    draft.remember(set.subject);
+    draft.patchTicket(set.subject, { clarifications, put_again });
+  }
+  draft.putAgain(set.subject, set.id);
+}

@@ -1,0 +1,75 @@
+import { createHash } from "node:crypto";
+import { canonicalJson } from "../../lib/canonical.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import { executables } from "./criteria.ts";
+import type { Draft } from "./draft.ts";
+import type { Place, Ticket } from "./state.ts";
+
+/** A task as a plan has it. */
+export type Task = NonNullable<PayloadByType["plan"]["tasks"]>[number];
+
+/** Expected outputs that change something others depend on; such a ticket is discussed before it is begun. */
+const RISKY_OUTPUT =
+  /\b(deploy|deployment|release|publish|migrat\w*|delet\w*|drop|production|credential\w*|payment\w*)\b/i;
+
+/** The ticket that a task of a plan becomes, with nothing lived through yet. */
+export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
+  const { settings } = draft.session;
+  const criteria = executablesOf(draft, task, place);
+  const discuss =
+    settings.proposal === "always" ||
+    task.proposal_needed === true ||
+    (settings.proposal === "risk" &&
+      task.proposal_needed !== false &&
+      ((task.risks?.length ?? 0) > 0 ||
+        (task.expected_outputs ?? []).some((output) => RISKY_OUTPUT.test(text(output)))));
+  return {
+    id: task.task_id,
+    status: "pending",
+    since: draft.fact.received_at,
+    task: place,
+    order: Number(place[1].slice(place[1].lastIndexOf("/") + 1)),
+    digest: digestOf(task),
+    depends_on: [...new Set(task.dependencies ?? [])],
+    seat: { type: "worker", ...assignment(task) },
+    review: task.review ?? settings.review,
+    attempt: 0,
+    ...(discuss ? { discuss } : {}),
+    ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
+    ...(criteria.length > 0 ? { criteria } : {}),
+  };
+}
+
+/** Places of a task's executable criteria, those of an instruction given with it, and the configuration's own. */
+export function executablesOf(draft: Draft, task: Task, place: Place): Place[] {
+  const own = executables(task.acceptance_criteria, place[0], `${place[1]}/acceptance_criteria`);
+  const instructed = executables(
+    task.instruction?.acceptance_criteria,
+    place[0],
+    `${place[1]}/instruction/acceptance_criteria`,
+  );
+  return [...draft.session.settings.checks, ...own, ...instructed];
+}
+
+/** Whom a task names, in the words of a seat. */
+export function assignment(task: Task): { role_id?: string; capability?: string } {
+  const to = task.assigned_to;
+  if (!to) return {};
+  if ("role_id" in to && to.role_id !== undefined) return { role_id: to.role_id };
+  if ("capability" in to && to.capability !== undefined) return { capability: to.capability };
+  return {};
+}
+
+function text(value: unknown): string {
+  return typeof value === "string"
+    ? value
+    : typeof value === "object" && value !== null && "text" in value
+      ? String(value.text)
+      : "";
+}
+
+/** What the manager may not change of a done task, and what makes a revised one different: all but its `status` echo. */
+export function digestOf(task: Task): string {
+  const { status: _echo, ...planned } = task;
+  return createHash("sha256").update(canonicalJson(planned)).digest("hex").slice(0, 16);
+}

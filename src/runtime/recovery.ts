@@ -1,0 +1,65 @@
+import { type Ledger, stampOf } from "../kernel/ledger.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import type { LogRecord } from "../protocol/record.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import type { Session } from "./session.ts";
+
+/** What the last close said: whoever died right after it may not have come to write it out. */
+export function lastReport(store: Store, { session_id, last_sequence }: SessionRow): JsonObject {
+  for (let sequence = last_sequence; ; sequence -= 1) {
+    const record = JSON.parse(store.record(session_id, sequence) ?? "null") as LogRecord | null;
+    if (!record) throw new Error(`session ${session_id} is closed, but has no final report`);
+    if (record.payload_type === "final_report") return record.payload;
+  }
+}
+
+/** What the log must say of the take-over: which turns are repeated under which run, about which a person is asked, and which have been repeated too often. */
+export function recover<S>(
+  session: Session<S>,
+  ledger: Ledger,
+  { config, roles }: Pick<PayloadByType["session_opened"], "config" | "roles">,
+  epoch: number,
+  change: { readonly limits?: JsonObject; readonly reopen?: string },
+): void {
+  if (change.reopen !== undefined) {
+    session.submit({ source: "user", payload_type: "session_reopened", payload: { reason: change.reopen } });
+    return;
+  }
+  if (ledger.figures.closed) return;
+  const open = [...ledger.turns.values()].filter((turn) => turn.status === "open");
+  const graceful = ledger.figures.stopped !== undefined;
+  const asking = new Set(roles.flatMap((role) => (role.recovery === "ask" ? [role.role_id] : [])));
+  const asked = open.filter((turn) => !graceful && asking.has(turn.role_id ?? ""));
+  const others = open.filter((turn) => !asked.includes(turn));
+  const spent = others.filter((turn) => !graceful && (turn.recoveries ?? 0) >= config.max_recoveries);
+  for (const turn of spent) {
+    session.submit({
+      source: "scheduler",
+      payload_type: "turn_failed",
+      subject: turn.subject,
+      turn: stampOf(turn),
+      payload: {
+        turn_id: turn.turn_id,
+        code: "agent_failed",
+        message: `The scheduler died ${config.max_recoveries + 1} times while this turn ran.`,
+        resolution_hint: "See whether this work brings the machine down.",
+        refused: [],
+      },
+    });
+  }
+  const turns = others
+    .filter((turn) => !spent.includes(turn))
+    .map((turn) => ({ turn_id: turn.turn_id, run: turn.run + 1 }));
+  session.submit({
+    source: "scheduler",
+    payload_type: "session_recovered",
+    payload: {
+      graceful,
+      epoch,
+      turns,
+      ...(asked.length > 0 ? { asked: asked.map((turn) => turn.turn_id) } : {}),
+      ...(change.limits ? { limits: change.limits } : {}),
+    },
+  });
+}

@@ -1,0 +1,48 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Role } from "../protocol/roles.ts";
+
+const SECRET_NAME = /key|token|secret|password|passwd|credential/i;
+const WITHHELD = "[withheld]";
+
+/** A role as it is recorded: values that look secret by their name stay out of the log. */
+export function withoutSecrets(role: Role): Role {
+  if (!role.env) return role;
+  const env = Object.entries(role.env).map(([name, value]) => [name, SECRET_NAME.test(name) ? WITHHELD : value]);
+  return { ...role, env: Object.fromEntries(env) as Record<string, string> };
+}
+
+/**
+ * Recorded roles with what the log withheld: each value is looked up under its name in the environment of whoever resumes. Fails
+ * with `environment` if one is not there, since an agent without its key would only fail later and for a reason harder to see.
+ */
+export function withSecrets(
+  session_id: string,
+  roles: readonly Role[],
+  environment: Readonly<Record<string, string | undefined>>,
+): Result<readonly Role[], Failure> {
+  const missing = roles.flatMap(({ role_id, env = {} }) =>
+    Object.keys(env)
+      .filter((name) => env[name] === WITHHELD && environment[name] === undefined)
+      .map((name) => ({ role_id, name })),
+  );
+  if (missing.length > 0) {
+    const each = missing.map(({ role_id, name }) => `${name} of the role ${role_id}`).join(", ");
+    const settings = [...new Set(missing.map(({ name }) => `${name}=…`))].join(" ");
+    return err(
+      failure("environment", `The log of ${session_id} does not hold secrets, and these are not set here: ${each}.`, {
+        hint: `Set them for this command: ${settings} bosun resume ${session_id}`,
+      }),
+    );
+  }
+  return ok(
+    roles.map((role) => {
+      if (!role.env) return role;
+      const env = Object.entries(role.env).map(([name, value]) => [
+        name,
+        value === WITHHELD ? environment[name] : value,
+      ]);
+      return { ...role, env: Object.fromEntries(env) as Record<string, string> };
+    }),
+  );
+}

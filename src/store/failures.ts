@@ -1,0 +1,51 @@
+import { type Failure, failure } from "../protocol/failure.ts";
+import { DAMAGED } from "./database.ts";
+import type { Owner, SessionRow } from "./store.ts";
+
+/** The variable of the environment by which a person accepts such a home: `BOSUN_SHARED_HOME=accept`. */
+export const ACCEPT_SHARED_HOME = "BOSUN_SHARED_HOME";
+
+/** The home lies where machines share files: `environment`. */
+export function sharedHome(home: string, name: string): Failure {
+  return failure(
+    "environment",
+    `The home ${home} lies on ${name}, where files are shared between machines and a database's locks cannot be relied on.`,
+    {
+      hint: `Put the home on a disk of this machine with --home or BOSUN_HOME. If only one machine ever uses it and you mean it: ${ACCEPT_SHARED_HOME}=accept.`,
+      details: { file_system: name },
+    },
+  );
+}
+
+/** Somebody else holds the session: `busy`, naming the holder if known. */
+export function busy(session_id: string, owner: Owner | undefined): Failure {
+  const holder =
+    owner === undefined ? "another process" : `process ${owner.pid} on ${owner.host} since ${owner.started_at}`;
+  return failure("busy", `The session ${session_id} is held by ${holder}.`, {
+    hint: `Watch it with \`bosun attach ${session_id}\`, or end that process and try again.`,
+    ...(owner === undefined ? {} : { details: { pid: owner.pid, host: owner.host, started_at: owner.started_at } }),
+  });
+}
+
+/** The id of a new session is another's: `busy`. */
+export function taken(session_id: string): Failure {
+  return failure("busy", `There is a session ${session_id} already.`, {
+    hint: `Go on with \`bosun resume ${session_id}\`, or choose another id.`,
+  });
+}
+
+/** The last record of the session is not the one it was committed with: `storage`. */
+export function incomplete(file: string, { session_id, last_sequence }: SessionRow): Failure {
+  return failure(
+    "storage",
+    `The database ${file} is damaged: it does not hold record ${last_sequence} of ${session_id} as it was written.`,
+    { hint: DAMAGED },
+  );
+}
+
+/** The session was taken over: `stale_lease`. */
+export function stale(session_id: string): Failure {
+  return failure("stale_lease", `The session ${session_id} is no longer this process's to write.`, {
+    hint: `Another process took it over; \`bosun status ${session_id}\` tells which.`,
+  });
+}

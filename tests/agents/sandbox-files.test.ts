@@ -1,0 +1,156 @@
+import { once } from "node:events";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { wayHere } from "../../src/agents/isolation/machine.ts";
+import type { Isolation, Level } from "../../src/agents/isolation/way.ts";
+import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
+
+const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
+const hasFiles = (await wayHere("files", PATH)).ok;
+
+let cleanup: Cleanup;
+let directory: string;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  directory = await scratchDirectory(cleanup);
+});
+afterEach(() => cleanup.run());
+
+/** What a script prints in a sandbox, with the places that a session of a home below `directory` has. */
+async function said(level: Level, script: string, places: Partial<Isolation["places"]> = {}): Promise<string> {
+  const isolation: Isolation = {
+    level,
+    required: true,
+    places: { writable: [directory], hidden: [], shown: [], ...places },
+  };
+  const environment = { PATH, TMPDIR: "/somewhere" };
+  const launched = await embeddedLauncher(PATH).launch({
+    command: ["sh", "-c", `{ ${script}\n} 2>&1`],
+    directory,
+    environment,
+    isolation,
+  });
+  if (!launched.ok) throw new Error(launched.error.message);
+  const { value } = launched;
+  const { stdin, stdout, stderr, exited } = value;
+  cleanup.add(() => {
+    value.signalGroup("SIGKILL");
+    value.destroyPipes();
+  });
+  stdin.end();
+  stderr.resume();
+  const chunks: Buffer[] = [];
+  for await (const chunk of stdout) chunks.push(chunk as Buffer);
+  await exited;
+  return Buffer.concat(chunks).toString();
+}
+
+async function home(): Promise<{
+  readonly places: Isolation["places"];
+  readonly folder: string;
+  readonly root: string;
+}> {
+  const root = join(directory, "home");
+  const folder = join(root, "sessions", "s-1");
+  for (const path of [join(root, "logs", "s-1"), join(folder, "work"), join(root, "sessions", "s-2")]) {
+    await mkdir(path, { recursive: true });
+  }
+  for (const file of ["bosun.db", "logs/s-1/000001.json", "sessions/s-1/plan.json", "sessions/s-2/secret"]) {
+    await writeFile(join(root, file), "known\n");
+  }
+  const hidden = ["bosun.db", "bosun.db-wal", "logs", "sessions"].map((name) => join(root, name));
+  return { root, folder, places: { writable: [directory, join(folder, "work")], hidden, shown: [folder] } };
+}
+
+describe.runIf(hasFiles)("an agent in the sandbox files", () => {
+  test("changes what is in its workspace, as whoever runs it", async () => {
+    await said("files", "echo made > made");
+    expect(readFileSync(join(directory, "made"), "utf8")).toBe("made\n");
+    expect(statSync(join(directory, "made")).uid).toBe(process.getuid?.());
+  });
+
+  test("changes nothing anywhere else", async () => {
+    const out = await said(
+      "files",
+      'for d in / /etc /usr "$HOME" /var; do touch "$d/bosun-was-here" && echo "wrote $d"; done',
+    );
+    expect(out).not.toContain("wrote");
+    expect(existsSync("/etc/bosun-was-here")).toBe(false);
+  });
+
+  test("has a /tmp of its own, which its TMPDIR is", async () => {
+    const name = `bosun-sandbox-${process.pid}`;
+    const out = await said("files", `echo x > /tmp/${name} && cat /tmp/${name}; echo "\${TMPDIR-none}"`);
+    expect(out).toBe("x\nnone\n");
+    expect(existsSync(`/tmp/${name}`)).toBe(false);
+  });
+
+  test("cannot make what is kept from it its own again", async () => {
+    const out = await said("files", "mount -o remount,rw / && echo remounted; umount /tmp && echo unmounted");
+    expect(out).not.toMatch(/remounted|unmounted/);
+  });
+
+  test("sees neither database nor log nor other sessions, although they lie in its workspace", async () => {
+    const { root, places } = await home();
+    const out = await said("files", `cd home; cat bosun.db; ls logs sessions; cat sessions/s-2/secret`, places);
+    expect(out).not.toContain("known");
+    expect(out).not.toContain("s-2\n");
+    expect(out).toContain("s-1\n");
+    const wrote = await said(
+      "files",
+      "cd home; echo x > bosun.db; for d in logs sessions; do touch $d/y && echo wrote; done; touch logs/x sessions/x; rm -r logs sessions bosun.db; mv logs l",
+      places,
+    );
+    expect(wrote).not.toContain("wrote");
+    expect(readFileSync(join(root, "bosun.db"), "utf8")).toBe("known\n");
+    expect(readFileSync(join(root, "logs/s-1/000001.json"), "utf8")).toBe("known\n");
+    expect(existsSync(join(root, "sessions/x"))).toBe(false);
+  });
+
+  test("reads what its own session has for it, and writes only where its artifacts go", async () => {
+    const { folder, places } = await home();
+    const out = await said(
+      "files",
+      `cat ${folder}/plan.json; echo x > ${folder}/plan.json; echo a > ${folder}/work/a`,
+      places,
+    );
+    expect(out).toContain("known\n");
+    expect(readFileSync(join(folder, "plan.json"), "utf8")).toBe("known\n");
+    expect(readFileSync(join(folder, "work/a"), "utf8")).toBe("a\n");
+  });
+
+  test("can be given a place that lies in what is hidden, and then has that alone", async () => {
+    const { root, places } = await home();
+    const within = join(root, "sessions/s-2");
+    const script = `echo w > ${within}/w; ls home/sessions; touch made`;
+    const out = await said("files", script, { ...places, shown: [], writable: [within] });
+    expect(readFileSync(join(within, "w"), "utf8")).toBe("w\n");
+    expect(out).toMatch(/^s-2$/m);
+    expect(out).not.toContain("s-1");
+    expect(existsSync(join(directory, "made"))).toBe(false);
+  });
+
+  test("has the network; in the sandbox offline not even the machine's own", async () => {
+    const server = createServer((socket) => socket.end("reached"));
+    server.listen(0, "127.0.0.1");
+    cleanup.add(() => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as { port: number };
+    const connect = `require("net").connect(${port},"127.0.0.1").on("data",d=>console.log(""+d)).on("error",e=>console.log(e.code))`;
+    const script = `${process.execPath} -e '${connect}'`;
+    expect(await said("files", script)).toBe("reached\n");
+    expect(await said("offline", script)).toMatch(/^E(?:CONNREFUSED|NETUNREACH|ADDRNOTAVAIL)\n$/);
+  });
+
+  test("offline has what files has", async () => {
+    const out = await said("offline", "echo made > made; touch /etc/x && echo wrote; ls /run | wc -l");
+    expect(out).not.toContain("wrote");
+    expect(out.trim().endsWith("0")).toBe(true);
+    expect(existsSync(join(directory, "made"))).toBe(true);
+  });
+});

@@ -1,0 +1,133 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type RunLimits, SupervisedRun } from "../../src/agents/cli/process.ts";
+import { embeddedLauncher, type Launched } from "../../src/agents/launcher.ts";
+import { type Extent, inProcess, interleaved, medianOf, table, target } from "./measure.ts";
+
+/** `spawn` is the floor: the same processes with the same pipes, and nobody who looks after them. */
+export interface ChildrenOrder {
+  readonly by: "spawn" | "launcher" | "supervision";
+  readonly count: number;
+}
+
+/** What a number of live children cost the process that started them; MiB and ms, for a thousand. */
+export interface ChildrenCost {
+  readonly count: number;
+  readonly rss: number;
+  readonly starting: number;
+}
+
+const COMMAND = ["sleep", "600"] as const;
+const NO_LIMITS: RunLimits = {
+  timeout_ms: 1_000_000,
+  idle_timeout_ms: 1_000_000,
+  kill_grace_ms: 1_000,
+  answer_grace_ms: 1_000,
+  max_output_bytes: 1e9,
+};
+const DEAF = { capOf: () => 1, line: () => undefined };
+/** A child takes three descriptors here, and something else needs some, too. */
+const OTHER_DESCRIPTORS = 200;
+
+/** Starts them, looks, and ends them. */
+export async function holdChildren({ by, count: wanted }: ChildrenOrder): Promise<ChildrenCost> {
+  const count = Math.min(wanted, Math.floor((openFiles() - OTHER_DESCRIPTORS) / 3));
+  // What only the first one costs is not for a thousand.
+  const first = await start(by);
+  const before = await resident();
+  const began = performance.now();
+  const others: Child[] = [];
+  for (let number = 0; number < count; number += 1) others.push(await start(by));
+  const starting = performance.now() - began;
+  const rss = (await resident()) - before;
+  await Promise.all([first, ...others].map((child) => child.end()));
+  return { count, rss: (rss * 1_000) / count, starting: (starting * 1_000) / count };
+}
+
+/** Prints the cost of a thousand live children beside the floor. */
+export async function measure(extent: Extent): Promise<void> {
+  const count = extent.quick ? 300 : 1_000;
+  const arm = (by: ChildrenOrder["by"]) => () => inProcess<ChildrenCost>("children", { by, count }, extent);
+  const results = await interleaved(extent.rounds, {
+    spawn: arm("spawn"),
+    launcher: arm("launcher"),
+    supervision: arm("supervision"),
+  });
+  const floor = medianOf(results.spawn, ({ rss }) => rss);
+  const rows = Object.entries(results).map(([name, costs]): [string, number, number, number] => {
+    const rss = medianOf(costs, (cost) => cost.rss);
+    return [name, rss, rss / floor, medianOf(costs, (cost) => cost.starting)];
+  });
+  const measured = results.spawn[0]?.count ?? 0;
+  table(
+    `children: what 1,000 live ones cost their scheduler (measured with ${measured})`,
+    ["", "MiB", "x spawn", "ms"],
+    rows,
+  );
+  const launched = medianOf(results.launcher, ({ rss }) => rss);
+  target("1,000 launched children in MiB", launched, "<= 30", launched <= 30);
+}
+
+interface Child {
+  readonly end: () => Promise<void>;
+}
+
+async function start(by: ChildrenOrder["by"]): Promise<Child> {
+  const [program, ...rest] = COMMAND;
+  if (by === "spawn") return endOf(spawn(program, rest, { detached: true, stdio: "pipe" }));
+  const environment = { PATH: process.env["PATH"] ?? "" };
+  const launched = await embeddedLauncher().launch({ command: COMMAND, directory: tmpdir(), environment });
+  if (!launched.ok) throw new Error(launched.error.message);
+  const { value } = launched;
+  if (by === "supervision") return supervised(value);
+  value.stdout.resume();
+  value.stderr.resume();
+  return {
+    end: async () => {
+      value.signalGroup("SIGKILL");
+      await value.exited;
+      value.destroyPipes();
+    },
+  };
+}
+
+function supervised(launched: Launched): Child {
+  const run = new SupervisedRun(launched, NO_LIMITS, DEAF, new AbortController().signal);
+  run.give("go\n");
+  return {
+    end: async () => {
+      launched.signalGroup("SIGKILL");
+      await run.ended;
+    },
+  };
+}
+
+function endOf(child: ChildProcess): Child {
+  child.stdout?.resume();
+  child.stderr?.resume();
+  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
+  return {
+    end: () => {
+      child.kill("SIGKILL");
+      return closed;
+    },
+  };
+}
+
+/** The memory that this process holds now, in MiB. */
+async function resident(): Promise<number> {
+  for (let time = 0; time < 3; time += 1) {
+    globalThis.gc?.();
+    await nextTurn();
+  }
+  return process.memoryUsage.rss() / 1_048_576;
+}
+
+/** How many descriptors this process may have; Node raises its own limit to the highest it is let. */
+function openFiles(): number {
+  if (process.platform !== "linux") return 1_024;
+  const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];
+  return Number(soft ?? 1_024);
+}

@@ -1,0 +1,224 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { CommandContext } from "../../src/commands/command.ts";
+import { Viewer } from "../../src/commands/viewer.ts";
+import { openReader } from "../../src/store/sqlite-store.ts";
+import type { Reporter } from "../../src/ui/reporter.ts";
+import { onlySession, typed } from "./in-process.ts";
+import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
+import { endAfterwards, strays } from "./strays.ts";
+import { open } from "./terminal.ts";
+import { ASK, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "./waiting-task.ts";
+
+const GATED = JSON.stringify({ plan_approval: "ask" });
+
+/** A session that is at work without a terminal. */
+async function detached(here: Rig, plan: string, more: readonly string[] = []): Promise<string> {
+  const left = await here.run(["run", "--plan", here.write("plan.json", plan), "--detach", ...more]);
+  expect(left.stderr).toBe("");
+  return onlySession(here);
+}
+
+async function atWork(here: Rig): Promise<string> {
+  await detached(endAfterwards(here), WAIT);
+  return (await taskRuns(here)).session_id;
+}
+
+const shows = (viewer: Running, text: string) => until(`"${text}"`, () => viewer.stdout().includes(text));
+
+const stateOf = async (here: Rig, session_id: string) => (await statusOf(here, session_id)).state;
+
+describe("a viewer", () => {
+  it("tells only what is still asked at a second look, since what was answered beforehand goes at once", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    const reader = openReader(here.home);
+    if (!reader.ok) throw new Error(reader.error.message);
+    onTestFinished(() => reader.value.close());
+    const askedWithin = async (looks: number): Promise<string[]> => {
+      const asked: string[] = [];
+      const reporter: Reporter = { begin() {}, event() {}, asked: (one) => void asked.push(one.ask_id), end() {} };
+      const parts = { home: here.home, store: reader.value, inbox: undefined, session_id, reporter, first: 1 };
+      const viewer = new Viewer({ ...parts, context: {} as CommandContext, left: () => {} });
+      let look = 0;
+      await viewer.watch(() => ++look >= looks);
+      return asked;
+    };
+    expect(await askedWithin(2)).toEqual([]);
+    expect(await askedWithin(5)).toEqual(["c1"]);
+  });
+});
+
+describe("bosun attach", () => {
+  it("shows a session that is at work from its beginning to its end, and exits with its code", async () => {
+    const here = rig();
+    const session_id = await atWork(here);
+    const viewer = here.start(["attach"]);
+    await shows(viewer, "pending -> in_progress");
+    letGo(here);
+    const left = await viewer.done;
+    expect(left.stderr).toBe("");
+    expect(left.code).toBe(0);
+    expect(left.stdout).toContain(`Session ${session_id}: Write some files.`);
+    expect(left.stdout).toContain(`Ctrl-C leaves it at work: bosun attach ${session_id}`);
+    for (const told of [
+      "PLAN 1 task",
+      "in_progress -> awaiting_review",
+      "CLOSED done",
+      `${session_id} is done: 1 of 1 ticket done`,
+    ])
+      expect(left.stdout).toContain(told);
+  });
+
+  it("shows programs the whole record, in order, as `run --json` does", async () => {
+    const here = rig();
+    const session_id = await atWork(here);
+    const viewer = here.start(["attach", "--json"]);
+    await shows(viewer, '"turn_request"');
+    letGo(here);
+    const left = await viewer.done;
+    const events = left.stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as { type: string; sequence?: number });
+    expect(events[0]).toMatchObject({ type: "hello", session_id });
+    expect(events.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
+    const shown = events.slice(1, -1);
+    expect(new Set(shown.map(({ type }) => type))).toEqual(new Set(["record"]));
+    expect(shown.map(({ sequence }) => sequence)).toEqual(shown.map((_, index) => index + 1));
+    const stored = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n");
+    expect(shown).toHaveLength(stored.length);
+    expect(Object.keys(shown[0] ?? {})).not.toContain("integrity");
+  });
+
+  it("leaves out what is long past, and says how much and where it is", async () => {
+    const here = endAfterwards(rig());
+    const early = Array.from({ length: 12 }, (_, index) => ({ task_id: `early-${index}`, shell: "true" }));
+    const wait = { ...WAITING_TASK, dependencies: early.map(({ task_id }) => task_id) };
+    const session_id = await detached(here, tinyPlan([...early, wait]));
+    await taskRuns(here);
+    const viewer = here.start(["attach"]);
+    await shows(viewer, "pending -> in_progress");
+    expect(viewer.stdout()).toMatch(new RegExp(`^\\d+ earlier records: bosun log ${session_id}$`, "m"));
+    expect(viewer.stdout()).toMatch(/ state=running .*in_progress=0|state=running .*pending=\d+/);
+    expect(viewer.stdout()).not.toContain("PLAN 13 tasks");
+    letGo(here);
+    expect((await viewer.done).code).toBe(0);
+  });
+
+  it("asks the questions and shows the plan for approval, and its answers count like anybody's", async () => {
+    const here = endAfterwards(rig());
+    const session_id = await detached(here, ASK, ["--config", here.write("config.json", GATED)]);
+    const pane = open(here, ["attach", session_id]);
+    await pane.shows("Question 1 of 1");
+    pane.type("2", "Enter");
+    await pane.shows("A plan of 1 task");
+    await pane.shows("1  Approve");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
+    const answers = await typed(here, ["replay", session_id, "--type", "clarification_response", "--json"]);
+    expect(JSON.parse(answers.stdout)).toMatchObject({ source: "user", record: { actor: { via: "cli" } } });
+  });
+
+  it("is told why an answer does not stand, and asks again", async () => {
+    const here = endAfterwards(rig());
+    const session_id = await detached(here, tinyPlan([{ task_id: "write", shell: "true" }]), [
+      "--config",
+      here.write("config.json", GATED),
+    ]);
+    const editor = here.write(
+      "editor.sh",
+      'sed -i "s/task_id: write/task_id: write\\n    dependencies: [nothing]/" "$1"\n',
+    );
+    const pane = open(here, ["attach", session_id], { EDITOR: `sh ${editor}` });
+    await pane.shows("1  Approve");
+    pane.type("3", "Enter");
+    await pane.shows("refused it");
+    await until("the choice again", () => pane.screen().split("1  Approve").length === 3);
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+  });
+
+  it("lets several watch at once: whoever answers first has answered, and all see the end", async () => {
+    const here = rig();
+    const owner = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
+    await owner.shows("Question 1 of 1");
+    const second = open(here, ["attach"]);
+    await second.shows("Question 1 of 1");
+    second.type("Eve", "Enter");
+    expect(await second.exit()).toBe(0);
+    expect(await owner.exit()).toBe(0);
+    for (const pane of [owner, second]) {
+      expect(pane.screen()).toContain('c1.name: Eve"');
+      expect(pane.screen()).toContain("1 of 1 ticket done");
+    }
+  });
+
+  it("leaves the session at work with Ctrl-C, and says how to come back and how to end it: 130", async () => {
+    const here = rig();
+    const session_id = await atWork(here);
+    const pane = open(here, ["attach"]);
+    await pane.shows("pending -> in_progress");
+    pane.type("C-c");
+    expect(await pane.exit()).toBe(130);
+    for (const told of [`${session_id} goes on without it`, `bosun attach ${session_id}`, `bosun cancel ${session_id}`])
+      expect(pane.screen()).toContain(told);
+    expect(await stateOf(here, session_id)).toBe("running");
+    letGo(here);
+    await until("the session to close", async () => (await stateOf(here, session_id)) === "closed");
+    pane.hangUp();
+    await until("every process to be gone", () => strays(here).length === 0);
+  });
+
+  it("leaves a question open with Ctrl-D, and the session at work: 4, and the command that answers", async () => {
+    const here = endAfterwards(rig());
+    const session_id = await detached(here, ASK);
+    const pane = open(here, ["attach"]);
+    await pane.shows("Question 1 of 1");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(4);
+    expect(pane.screen()).toContain(`bosun answer ${session_id}`);
+    expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
+    await until("the session to close", async () => (await stateOf(here, session_id)) === "closed");
+  });
+
+  it("shows how a session ended that is over, and exits with its code", async () => {
+    const here = rig();
+    expect(
+      (await here.run(["run", "--plan", here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]))]))
+        .code,
+    ).toBe(0);
+    const session_id = await onlySession(here);
+    const over = await typed(here, ["attach", session_id]);
+    expect(over.code).toBe(0);
+    expect(over.stdout).toContain(`${session_id} is done: 1 of 1 ticket done`);
+    expect(over.stdout).not.toContain("earlier record");
+    const failing = rig();
+    const plan = tinyPlan([
+      { task_id: "bad", shell: "false", more: { metadata: { playbook: { on_error: "give_up" } } } },
+    ]);
+    const quick = failing.write("quick.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
+    expect((await failing.run(["run", "--plan", failing.write("plan.json", plan), "--config", quick])).code).toBe(1);
+    expect((await typed(failing, ["attach"])).code).toBe(1);
+  });
+
+  it("says that nobody runs a session, shows what it waits for, and how it goes on: 4, or 5 at a limit", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", ASK);
+    expect((await here.run(["run", "--plan", plan, "--session", "asks"])).code).toBe(4);
+    const waits = await typed(here, ["attach", "asks"]);
+    expect(waits.code).toBe(4);
+    expect(waits.stderr).toContain("Nobody runs asks now.");
+    for (const told of ["Whose name?", "bosun answer asks c1.name Ada", "bosun resume asks"])
+      expect(waits.stdout).toContain(told);
+    const limited = ["run", "--plan", plan, "--session", "limited", "--answer", "name=Eve", "--budget-turns", "1"];
+    expect((await here.run(limited)).code).toBe(5);
+    const limit = await typed(here, ["attach", "limited"]);
+    expect(limit.code).toBe(5);
+    expect(limit.stdout).toContain("bosun resume limited --budget-turns 2");
+    expect((await typed(here, ["attach", "lost"])).code).toBe(2);
+  });
+});

@@ -1,0 +1,265 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { endAfterwards, strays } from "./strays.ts";
+import { open } from "./terminal.ts";
+import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
+
+async function closes(here: Rig, session_id: string): Promise<void> {
+  await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+  expect(await statusOf(here, session_id)).toMatchObject({ outcome: "done" });
+  expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("done\n");
+}
+
+function processSession(pid: number): number {
+  return Number(execFileSync("ps", ["-o", "sid=", "-p", String(pid)], { encoding: "utf8" }));
+}
+
+const nobodyIsLeft = (here: Rig) => until("every process to be gone", () => strays(here).length === 0);
+
+describe("bosun run at a terminal", () => {
+  it("is at work in a process session of its own, which this terminal only watches", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
+    const { session_id, owner } = await taskRuns(here);
+    expect(owner).not.toBe(pane.pid());
+    expect(processSession(owner)).toBe(owner);
+    await pane.shows(`closing this terminal does not: bosun attach ${session_id}`);
+    letGo(here);
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toMatch(/wait +in_progress -> awaiting_review[^]*wait +awaiting_review -> done/);
+    expect(pane.screen()).toContain(`${session_id} is done: 1 of 1 ticket done`);
+    expect(readFileSync(join(here.home, "sessions", session_id, "scheduler.log"), "utf8")).toMatch(
+      new RegExp(`^\\S+Z process ${owner} runs ${session_id}\n$`),
+    );
+    expect(readdirSync(join(here.home, "sessions", session_id, "viewers"))).toEqual([]);
+  });
+
+  it("goes on when the terminal hangs up, and when its viewer is killed", async () => {
+    for (const leave of ["hang up", "kill"] as const) {
+      const here = rig();
+      const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
+      const { session_id, owner } = await taskRuns(here);
+      const viewer = pane.pid();
+      if (leave === "kill") process.kill(viewer, "SIGKILL");
+      else pane.hangUp();
+      await until("the viewer to be gone", () => !strays(here).includes(viewer));
+      expect((await statusOf(here, session_id)).owner?.pid).toBe(owner);
+      letGo(here);
+      await closes(here, session_id);
+      pane.hangUp();
+      await nobodyIsLeft(here);
+      expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+    }
+  });
+
+  it("stops the session with the first Ctrl-C and says so: 130, and nothing is left running", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
+    const { session_id } = await taskRuns(here);
+    pane.type("C-c");
+    expect(await pane.exit()).toBe(130);
+    expect(pane.screen()).toContain("Stopping: asked 1 agent to end");
+    expect(pane.screen()).toContain(`bosun resume ${session_id}`);
+    expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
+    pane.hangUp();
+    await nobodyIsLeft(here);
+  });
+
+  it("kills everything with the second Ctrl-C", async () => {
+    const here = rig();
+    const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
+    const pane = open(here, ["run", "--plan", plan, "--worker", `sh ${worker}`]);
+    await taskRuns(here);
+    pane.type("C-c");
+    await pane.shows("Stopping: asked 1 agent to end");
+    pane.type("C-c");
+    expect(await pane.exit()).toBe(130);
+    pane.hangUp();
+    await nobodyIsLeft(here);
+  });
+
+  it("exits with the session's own code, and so does `resume`: 5 at a limit, 1 with a failed ticket", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT), "--budget-turns", "1"]);
+    expect(await pane.exit()).toBe(5);
+    const session_id = await onlySession(here);
+    expect(pane.screen()).toContain(`bosun resume ${session_id} --budget-turns 2`);
+    letGo(here);
+    const resumed = open(here, ["resume", "--budget-turns", "20"]);
+    expect(await resumed.exit()).toBe(0);
+    expect(resumed.screen()).toContain(`Going on with ${session_id}`);
+    expect(resumed.screen()).not.toContain("earlier record");
+    const failing = rig();
+    const plan = tinyPlan([
+      { task_id: "bad", shell: "false", more: { metadata: { playbook: { on_error: "give_up" } } } },
+    ]);
+    const quick = failing.write("quick.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
+    const failed = open(failing, ["run", "--plan", failing.write("plan.json", plan), "--config", quick]);
+    expect(await failed.exit()).toBe(1);
+  });
+
+  it("says what became of a scheduler that was killed, and how the session goes on: 70", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
+    const { session_id, owner } = await taskRuns(here);
+    process.kill(owner, "SIGKILL");
+    expect(await pane.exit()).toBe(70);
+    expect(pane.screen()).toContain(`The scheduler of ${session_id} has gone before the session was over`);
+    expect(pane.screen()).toContain(`bosun resume ${session_id}`);
+    letGo(here);
+    expect(await open(here, ["resume"]).exit()).toBe(0);
+  });
+
+  it("shows why its scheduler could not go on, and exits with its code", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
+    const { session_id } = await taskRuns(here);
+    const log = join(here.home, "logs", session_id);
+    rmSync(log, { recursive: true });
+    writeFileSync(log, "in the way");
+    letGo(here);
+    expect(await pane.exit()).toBe(3);
+    expect(pane.screen()).toContain(`The scheduler of ${session_id} has gone before the session was over, saying:`);
+    expect(pane.screen()).toMatch(new RegExp(`^${session_id}: .*log`, "m"));
+    pane.hangUp();
+    await nobodyIsLeft(here);
+  });
+
+  it("asks nothing that was answered beforehand", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), "--answer", "name=Eve"]);
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain('c1.name: Eve"');
+    expect(pane.screen()).not.toContain("Question 1 of 1");
+  });
+
+  it("asks the person who is there, whatever is to be done where nobody is", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), "--unanswered", "default"]);
+    await pane.shows("Question 1 of 1");
+    pane.type("Eve", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
+  });
+
+  it("stays in the typed process with --foreground, and is stopped by its hang-up", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT), "--foreground"]);
+    const { session_id, owner } = await taskRuns(here);
+    expect(owner).toBe(pane.pid());
+    pane.hangUp();
+    await nobodyIsLeft(here);
+    expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
+  });
+});
+
+describe("a scheduler that cannot start", () => {
+  it("gives its own message and code: 7 for a session that is held, 3 for a home that cannot be written", async () => {
+    const here = endAfterwards(rig());
+    const args = ["run", "--plan", here.write("plan.json", WAIT), "--session", "mine"];
+    const holder = here.start(args);
+    await taskRuns(here);
+    for (const refused of [await here.run([...args, "--detach"]), await here.run(["resume", "mine", "--detach"])]) {
+      expect(refused.code).toBe(7);
+      expect(refused.stderr).toContain(`The session mine is held by process ${holder.child.pid} on `);
+    }
+    letGo(here);
+    expect((await holder.done).code).toBe(0);
+
+    const blocked = endAfterwards(rig());
+    blocked.write("home/logs", "in the way");
+    const failed = await blocked.run(["run", "--plan", blocked.write("plan.json", WAIT), "--detach"]);
+    expect(failed.code).toBe(3);
+    expect(failed.stderr).toContain(join(blocked.home, "logs"));
+    expect(failed.stdout).toBe("");
+    await nobodyIsLeft(blocked);
+  });
+
+  it("is not even started for what is wrong with the input", async () => {
+    const here = rig();
+    const refused = await typed(here, ["run", "--plan", "nowhere.yaml", "--detach"]);
+    expect(refused.code).toBe(3);
+    expect(refused.stderr).toContain("nowhere.yaml");
+    expect(here.sessions()).toEqual([]);
+    const both = await typed(here, ["run", "--plan", here.write("plan.json", WAIT), "--detach", "--foreground"]);
+    expect(both.code).toBe(2);
+    expect(both.stderr).toContain("--detach and --foreground contradict each other.");
+    expect(here.sessions()).toEqual([]);
+  });
+
+  it("does nothing when somebody types its command", async () => {
+    const typedIt = await typed(rig(), ["scheduler", "s-abc234"]);
+    expect(typedIt.code).toBe(2);
+    expect(typedIt.stderr).toContain("nobody has told it what to run");
+  });
+});
+
+describe("--detach", () => {
+  it("returns at once without a terminal, and names the session and how to look at it", async () => {
+    const here = endAfterwards(rig());
+    const left = await here.run(["run", "-", "--plan", here.write("plan.json", WAIT), "--detach"], { input: "Wait." });
+    expect(left.stderr).toBe("");
+    expect(left.code).toBe(0);
+    const { session_id, owner } = await taskRuns(here);
+    for (const told of [
+      `${session_id} is at work in process ${owner}.`,
+      `bosun attach ${session_id}`,
+      `bosun status ${session_id}`,
+    ])
+      expect(left.stdout).toContain(told);
+    expect(processSession(owner)).toBe(owner);
+    letGo(here);
+    await closes(here, session_id);
+    await nobodyIsLeft(here);
+    expect((await typedJson<{ requirement: string }>(here, ["status", session_id, "--json"])).requirement).toBe(
+      "Wait.",
+    );
+  });
+
+  it("writes one event with --json, also for `resume`", async () => {
+    const here = endAfterwards(rig());
+    const args = ["run", "--plan", here.write("plan.json", WAIT), "--session", "mine", "--budget-turns", "1"];
+    expect((await here.run(args)).code).toBe(5);
+    const left = await here.run(["resume", "--budget-turns", "20", "--detach", "--json"]);
+    expect(left.code).toBe(0);
+    const { owner } = await taskRuns(here);
+    expect(JSON.parse(left.stdout)).toEqual({
+      type: "detached",
+      session_id: "mine",
+      pid: owner,
+      log: join(here.home, "sessions", "mine", "scheduler.log"),
+      next: ["bosun attach mine", "bosun status mine"],
+    });
+    letGo(here);
+    await closes(here, "mine");
+  });
+
+  it("keeps what is asked open for whoever answers, from anywhere", async () => {
+    const here = endAfterwards(rig());
+    expect((await here.run(["run", "--plan", here.write("plan.json", ASK), "--detach"])).code).toBe(0);
+    await until("the question", async () => (await typed(here, ["inbox"])).stdout.includes("Whose name?"));
+    const session_id = await onlySession(here);
+    expect((await typed(here, ["inbox"])).stdout).not.toContain("Nobody runs it now");
+    expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
+    await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
+  });
+
+  it("takes what was said beforehand, and with --unanswered default the default, at once", async () => {
+    for (const [flags, name] of [
+      [["--answer", "name=Eve"], "Eve"],
+      [["--unanswered", "default"], "Ada"],
+    ] as const) {
+      const here = endAfterwards(rig());
+      expect((await here.run(["run", "--plan", here.write("plan.json", ASK), "--detach", ...flags])).code).toBe(0);
+      const session_id = await onlySession(here);
+      await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
+      expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe(`${name}\n`);
+    }
+  });
+});

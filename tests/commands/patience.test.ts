@@ -1,0 +1,127 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { attend } from "../../src/commands/attendance.ts";
+import type { AskersWord, Order, TakeUp } from "../../src/commands/order.ts";
+import { built } from "../built.ts";
+import { onlySession, typed } from "./in-process.ts";
+import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+import { ASK, letGo, statusOf, taskRuns, WAITING_TASK } from "./waiting-task.ts";
+
+describe("a scheduler that only a person can move", () => {
+  /** A session that waits for the answer to its question, and nobody runs. */
+  async function waiting(here: Rig): Promise<string> {
+    expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    return onlySession(here);
+  }
+
+  /** The scheduler of that session, with little patience. */
+  function start(
+    here: Rig,
+    session_id: string,
+    manner: Partial<Order["manner"]> = {},
+    change: TakeUp = {},
+  ): ChildProcess {
+    const child = fork(built("cli.js"), ["--home", here.home, "scheduler", session_id], {
+      cwd: here.workspace,
+      env: { ...here.environment },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const order: Order = {
+      do: "take_up",
+      session_id,
+      change,
+      manner: {
+        reporter: "plain",
+        ask: false,
+        answers: [],
+        unanswered: "stop",
+        approve_plans: false,
+        plan_only: false,
+        scheduler: "detached",
+        kill_grace_s: 1,
+        ...manner,
+      },
+    };
+    child.send({ kind: "order", order, patience_ms: 300 } satisfies AskersWord);
+    return child;
+  }
+
+  const ended = (child: ChildProcess) =>
+    new Promise<number | null>((resolve) => {
+      child.once("exit", (code) => resolve(code));
+    });
+
+  it("stops as waiting when nobody has come for as long as its patience lasts, and keeps the question", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    expect(await ended(start(here, session_id))).toBe(4);
+    expect((await statusOf(here, session_id)).owner).toBeNull();
+    const inbox = await typed(here, ["inbox"]);
+    expect(inbox.stdout).toContain("Whose name?");
+    expect(inbox.stdout).toContain(`bosun resume ${session_id}`);
+  });
+
+  it("waits as long as somebody sits at a terminal where it is asked", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    const leave = attend(here.home, session_id);
+    if (!leave.ok) throw new Error(leave.error.message);
+    const child = start(here, session_id);
+    const end = ended(child);
+    await new Promise((resolve) => child.once("message", resolve));
+    const recovered = performance.now();
+    // Several times its patience: without somebody there it would be gone by now, as the test above shows.
+    await until("its patience to have run out", () => performance.now() - recovered > 1_500 || child.exitCode !== null);
+    expect(child.exitCode).toBeNull();
+    leave.value();
+    expect(await end).toBe(4);
+  });
+
+  it("is one that is paused, too, but none whose agents are still at work", async () => {
+    const here = endAfterwards(rig());
+    const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
+    expect((await here.run(["run", "--plan", here.write("plan.json", plan), "--budget-turns", "1"])).code).toBe(5);
+    const child = start(here, await onlySession(here), {}, { limits: { turns: 50 } });
+    const end = ended(child);
+    const { session_id } = await taskRuns(here);
+    expect((await typed(here, ["pause"])).stdout).toContain("took it");
+    const paused = performance.now();
+    await until("its patience to have run out", () => performance.now() - paused > 1_500 || child.exitCode !== null);
+    expect(child.exitCode).toBeNull();
+    letGo(here);
+    expect(await end).toBe(4);
+    expect((await here.run(["resume", session_id])).code).toBe(0);
+  });
+
+  it("says what was settled for the case that nobody comes", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    const leave = attend(here.home, session_id);
+    if (!leave.ok) throw new Error(leave.error.message);
+    const child = start(here, session_id, { unanswered: "default" });
+    const end = ended(child);
+    await new Promise((resolve) => child.once("message", resolve));
+    expect((await typed(here, ["inbox"])).stdout).toContain("Whose name?");
+    leave.value();
+    expect(await end).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
+  });
+
+  it("exits without working when whoever started it goes before it gives an order", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    const child = fork(built("cli.js"), ["--home", here.home, "scheduler", session_id], {
+      cwd: here.workspace,
+      env: { ...here.environment },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const end = ended(child);
+    child.disconnect();
+    expect(await end).toBe(2);
+  });
+});

@@ -1,0 +1,58 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readlinkSync } from "node:fs";
+import { dirname, sep } from "node:path";
+import { afterEach } from "vitest";
+import { type Rig, until } from "./rig.ts";
+
+const watched = new Set<string>();
+
+afterEach(async () => {
+  for (const directory of watched) {
+    for (const pid of processesIn(directory)) kill(pid);
+    await until("what a scheduler left to be gone", () => processesIn(directory).length === 0);
+  }
+  watched.clear();
+});
+
+/** Ends after the test whatever still runs in this place: a scheduler of its own has no parent that would. */
+export function endAfterwards(here: Rig): Rig {
+  watched.add(dirname(here.home));
+  return here;
+}
+
+/** The processes that work in this place: schedulers, viewers, agents. */
+export function strays(here: Rig): number[] {
+  return processesIn(dirname(here.home));
+}
+
+function processesIn(directory: string): number[] {
+  if (process.platform !== "linux") return processesNaming(directory);
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => `${directoryOf(pid)}${sep}`.startsWith(`${directory}${sep}`));
+}
+
+/** A zombie has no directory any more. */
+function directoryOf(pid: number): string {
+  try {
+    return readlinkSync(`/proc/${pid}/cwd`);
+  } catch {
+    return "";
+  }
+}
+
+function processesNaming(directory: string): number[] {
+  return execFileSync("ps", ["-axo", "pid=,command="], { encoding: "utf8" })
+    .split("\n")
+    .filter((line) => line.includes(directory))
+    .map((line) => Number.parseInt(line, 10));
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It went by itself meanwhile.
+  }
+}

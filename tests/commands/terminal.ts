@@ -1,0 +1,64 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach } from "vitest";
+import { built } from "../built.ts";
+import { type Rig, until } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+
+const sockets: string[] = [];
+
+afterEach(() => {
+  for (const socket of sockets.splice(0)) spawnSync("tmux", ["-L", socket, "kill-server"]);
+});
+
+/** A real terminal with a command line in it. */
+export interface Pane {
+  screen(): string;
+  /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
+  type(...keys: string[]): void;
+  shows(text: string): Promise<void>;
+  /** The exit code, once the command has ended. */
+  exit(): Promise<number>;
+  /** The process that was typed. */
+  pid(): number;
+  /** Closes the terminal: the command is hung up. */
+  hangUp(): void;
+}
+
+/** Types a command line in a new terminal, in the workspace. */
+export function open(here: Rig, args: readonly string[], env: Record<string, string> = {}): Pane {
+  endAfterwards(here);
+  const socket = `bosun-${process.pid}-${sockets.length}-${performance.now().toFixed(0)}`;
+  sockets.push(socket);
+  const left = join(here.home, "..", `exit-code-${sockets.length}`);
+  rmSync(left, { force: true });
+  const words = [process.execPath, built("cli.js"), "--home", here.home, ...args].map(quoted);
+  const tmux = (...more: string[]) =>
+    execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
+      cwd: here.workspace,
+      env: { ...here.environment, ...env, TERM: "xterm-256color" },
+      encoding: "utf8",
+    });
+  tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);
+  const screen = () => tmux("capture-pane", "-p", "-S", "-200");
+  return {
+    screen,
+    type: (...keys) => void tmux("send-keys", ...keys),
+    shows: (text) => until(`"${text}" on the screen, which is\n${screen()}`, () => screen().includes(text)),
+    async exit() {
+      await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));
+      return Number(readFileSync(left, "utf8"));
+    },
+    pid() {
+      const shell = tmux("display-message", "-p", "#{pane_pid}").trim();
+      const [child] = execFileSync("pgrep", ["-P", shell], { encoding: "utf8" }).split("\n");
+      return Number(child);
+    },
+    hangUp: () => void spawnSync("tmux", ["-L", socket, "kill-server"]),
+  };
+}
+
+function quoted(word: string): string {
+  return `'${word.replaceAll("'", `'\\''`)}'`;
+}

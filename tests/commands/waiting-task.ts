@@ -1,0 +1,38 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { onlySession, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, tinyPlan, until } from "./rig.ts";
+
+/** A task that says its pid, then waits until it is told to go on. */
+export const WAITING_TASK = {
+  task_id: "wait",
+  shell: "echo $$ > pid; until [ -e go ]; do sleep 0.05; done; echo done > out.txt",
+};
+
+/** A plan of that task alone. */
+export const WAIT = tinyPlan([WAITING_TASK]);
+
+/** A plan that asks for a name, and writes it down. */
+export const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
+
+export interface Status {
+  readonly state: string;
+  readonly outcome: string | null;
+  readonly owner: { readonly pid: number } | null;
+}
+
+export function statusOf(here: Rig, session_id: string): Promise<Status> {
+  return typedJson<Status>(here, ["status", session_id, "--json"]);
+}
+
+/** The only session there is, once the task runs, and the process of its scheduler. */
+export async function taskRuns(here: Rig): Promise<{ session_id: string; owner: number }> {
+  await until("the task to run", () => existsSync(join(here.workspace, "pid")));
+  const session_id = await onlySession(here);
+  return { session_id, owner: (await statusOf(here, session_id)).owner?.pid ?? 0 };
+}
+
+/** Tells the task to go on. */
+export function letGo(here: Rig): void {
+  writeFileSync(join(here.workspace, "go"), "");
+}

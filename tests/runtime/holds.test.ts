@@ -1,0 +1,103 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { failure } from "../../src/protocol/failure.ts";
+import { instant } from "../../src/protocol/timestamp.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, CREW, logOf, newRig, recordOf, reportOf, resume, run, told } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const INSTRUCTION = { summary: "Do it." };
+const given = (id: string, role_id: string) => task(id, [], { instruction: INSTRUCTION, assigned_to: { role_id } });
+
+/** Two workers on one account, and one that has its own. */
+const SHARED = [
+  ...CREW.map((role) => (role.role_id === "hand" ? { ...role, account: "acme" } : role)),
+  { role_id: "eye", type: "worker", cli_command: ["unused"], account: "acme" },
+  { role_id: "ear", type: "worker", cli_command: ["unused"], account: "other" },
+] as const;
+
+function limited(retry_at: number) {
+  return { failure: failure("rate_limited", "Slow down.", { details: { retry_at: instant(retry_at) } }), refused: [] };
+}
+
+describe("a role that is held", () => {
+  it("holds all that share its account, and those only", async () => {
+    const rig = newRig();
+    const runs: [role: string, at: number][] = [];
+    let end = 0;
+    const agentFor = crew([given("a", "hand"), given("b", "eye"), given("c", "ear")], {
+      instruction: ({ role }) => {
+        runs.push([role.role_id, Date.now()]);
+        if (runs.length > 1) return report();
+        end = Date.now() + 300;
+        return limited(end);
+      },
+    });
+    // One after the other, so that the first is held before the second is begun.
+    const session = await begin(rig, { agentFor, roles: SHARED, config: { max_workers: 1 } });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(runs.map(([role_id]) => role_id).slice(0, 2)).toEqual(["hand", "ear"]);
+    const [, ear, ...others] = runs;
+    expect(ear?.[1]).toBeLessThan(end);
+    expect(others.map(([role_id]) => role_id).sort()).toEqual(["eye", "hand"]);
+    for (const [, at] of others) expect(at).toBeGreaterThanOrEqual(end);
+  });
+
+  it("longer than max_hold_s allows stops the session at once when nothing else can go on, and again when it is resumed", async () => {
+    const rig = newRig();
+    let ahead = 0;
+    const clock: Clock = { ...systemClock, now: () => instant(Date.now() + ahead) };
+    const end = Date.now() + 7_200_000;
+    const asked: string[] = [];
+    const agentFor = crew([given("a", "hand"), given("c", "ear")], {
+      instruction: ({ role }) => {
+        asked.push(role.role_id);
+        return role.role_id === "hand" && ahead === 0 ? limited(end) : report();
+      },
+    });
+    const session = await begin(rig, { agentFor, clock, roles: SHARED });
+    const stopped = {
+      kind: "stopped",
+      reason: "limit",
+      message: expect.stringContaining(`the role "hand" (account "acme") is held until ${instant(end)} (rate_limited)`),
+    };
+    expect(await session.run({ waitForPeople: true })).toMatchObject({ ok: true, value: stopped });
+    // What others could do was done before.
+    expect(session.view().counts).toEqual({ done: 1, in_progress: 1 });
+    expect(logOf(rig, session.session_id, "session_stopped")).toMatchObject([
+      { payload: { reason: "limit", limit: "max_hold_s", max: 3600 } },
+    ]);
+    expect(await run(await resume(rig, session.session_id, { agentFor, clock }))).toMatchObject(stopped);
+    expect(asked.filter((role_id) => role_id === "hand")).toHaveLength(1);
+    ahead = 7_300_000;
+    expect(await run(await resume(rig, session.session_id, { agentFor, clock }))).toMatchObject({ outcome: "done" });
+    expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
+  });
+
+  it("until a person acts is given up waiting for after max_hold_s, though the person is there", async () => {
+    const rig = newRig();
+    let able = false;
+    const agentFor = crew([given("a", "hand")], {
+      instruction: () => (able ? report() : { failure: failure("trust", "Not a trusted folder."), refused: [] }),
+    });
+    const session = await begin(rig, { agentFor, config: { max_hold_s: 1 } });
+    const failed = told(session, recordOf("turn_failed", "a"));
+    const ended = session.run({ waitForPeople: true });
+    await failed;
+    expect(session.ledger.timers.get("hold:hand")).toMatchObject({ passive: true });
+    expect(await ended).toMatchObject({
+      value: {
+        reason: "waiting",
+        message: 'the role "hand" is held (trust): let its program trust the workspace, then resume the session',
+      },
+    });
+    expect(
+      logOf(rig, session.session_id)
+        .map(({ payload_type }) => payload_type)
+        .slice(-2),
+    ).toEqual(["timer_fired", "session_stopped"]);
+    able = true;
+    expect(await run(await resume(rig, session.session_id, { agentFor }))).toMatchObject({ outcome: "done" });
+  });
+});

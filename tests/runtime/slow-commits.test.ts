@@ -1,0 +1,73 @@
+import { afterEach, expect, it } from "vitest";
+import { failure } from "../../src/protocol/failure.ts";
+import { instant } from "../../src/protocol/timestamp.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import type { Store } from "../../src/store/store.ts";
+import { crew, task } from "./crew.ts";
+import { begin, cleanUp, newRig, recordOf, reportOf, told, value } from "./rig.ts";
+
+afterEach(cleanUp);
+
+/** Longer than the pace at which the inbox is looked at, so that its alarm can be told from those looks. */
+const HOLD_MS = 1000;
+const LOOKS_MS = 150;
+
+it("a hold that ends while a commit is under way is noticed after it", async () => {
+  const rig = newRig();
+  const ended = Promise.withResolvers<void>();
+  let isSlow = false;
+  // The commit takes until the hold's alarm has rung.
+  const store: Store = {
+    ...rig.store,
+    async commit(lease, commit) {
+      const done = await rig.store.commit(lease, commit);
+      if (isSlow) await ended.promise;
+      return done;
+    },
+  };
+  const clock: Clock = {
+    ...systemClock,
+    after: (delay_ms, callback) =>
+      systemClock.after(delay_ms, () => {
+        callback();
+        if (isSlow && delay_ms > LOOKS_MS && delay_ms <= HOLD_MS) ended.resolve();
+      }),
+  };
+  let until = 0;
+  const agentFor = crew([task("a", [], { instruction: { summary: "Do it." } })], {
+    review_request: () => {
+      if (until > 0) return { payload_type: "review", payload: { decision: "approved" } };
+      until = Date.now() + HOLD_MS;
+      const details = { retry_at: instant(until) };
+      return { failure: failure("rate_limited", "Too much.", { details }), refused: [] };
+    },
+  });
+  const session = await begin(rig, { store, clock, agentFor });
+  const held = told(session, recordOf("turn_failed"));
+  const running = session.run({ waitForPeople: true });
+  await held;
+  isSlow = true;
+  session.submit({
+    source: "user",
+    payload_type: "user_command",
+    payload: { command: "tell", text: "Take your time." },
+  });
+  expect(value(await running)).toEqual({ kind: "closed", outcome: "done" });
+  expect(reportOf(rig, session.session_id)).toMatchObject({ outcome: "done" });
+});
+
+it("a malformed word that comes with the one that closes the session stays in the inbox", async () => {
+  const rig = newRig();
+  const actor = { user: "ada", host: "here", via: "test" };
+  const session = await begin(rig, { agentFor: crew([task("a")]) });
+  value(
+    await rig.store.inbox.put(
+      session.session_id,
+      { payload_type: "user_command", payload: { command: "cancel" } },
+      actor,
+    ),
+  );
+  value(await rig.store.inbox.put(session.session_id, { payload_type: "nonsense", payload: {} }, actor));
+  expect(value(await session.run({ waitForPeople: true }))).toMatchObject({ kind: "closed", outcome: "cancelled" });
+  expect(rig.store.inbox.pending(session.session_id)).toMatchObject([{ body: { payload_type: "nonsense" } }]);
+});

@@ -1,0 +1,259 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Agent } from "../../src/kernel/agent.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { SteadyClock } from "../../src/runtime/steady-clock.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, logOf, newRig, type Rig, recordOf, reportOf, resume, run, told } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const HOUR = 3_600_000;
+const YEARS = 10 * 365 * 24 * HOUR;
+
+/** The system's clock, bent: a wall that can be set, and a machine that can sleep. Its timers run while it is awake, as Node's do. */
+class BentClock implements Clock {
+  set = 0;
+  slept = 0;
+  readonly #alarms = new Set<() => void>();
+
+  now(): string {
+    return instant(Date.now() + this.set + this.slept);
+  }
+
+  monotonic(): number {
+    return performance.now();
+  }
+
+  uptime(): number {
+    return performance.now() + this.slept;
+  }
+
+  after(delay_ms: number, callback: () => void): () => void {
+    const ring = () => {
+      cancel();
+      callback();
+    };
+    const stop = systemClock.after(delay_ms, ring);
+    const cancel = () => {
+      stop();
+      this.#alarms.delete(ring);
+    };
+    this.#alarms.add(ring);
+    return cancel;
+  }
+
+  soon(callback: () => void): void {
+    systemClock.soon(callback);
+  }
+
+  /** Everything that waits for a time looks again now, as it would in some seconds. */
+  wakeAll(): void {
+    for (const ring of [...this.#alarms]) ring();
+  }
+}
+
+/** A clock whose every hand is moved by hand. */
+class HandClock implements Clock {
+  wall = 1_000_000_000_000;
+  awake = 5_000;
+  up = 90_000;
+  now = () => instant(this.wall);
+  monotonic = () => this.awake;
+  uptime = () => this.up;
+  after = () => () => {};
+  soon = () => {};
+
+  pass(ms: number): void {
+    this.wall += ms;
+    this.awake += ms;
+    this.up += ms;
+  }
+
+  sleep(ms: number): void {
+    this.wall += ms;
+    this.up += ms;
+  }
+}
+
+describe("a session's time", () => {
+  it("is the wall's at first, and goes on by what really passes", () => {
+    const hands = new HandClock();
+    const clock = new SteadyClock(hands);
+    expect(clock.now()).toBe(instant(hands.wall));
+    hands.pass(1_500);
+    expect(clock.now()).toBe(instant(hands.wall));
+    expect(clock.look()).toEqual([]);
+  });
+
+  it.each([YEARS, -24 * HOUR])("does not follow a wall clock that is set by %d ms, and tells of it once", (by) => {
+    const hands = new HandClock();
+    const clock = new SteadyClock(hands);
+    const before = hands.wall;
+    hands.pass(1_000);
+    hands.wall += by;
+    expect(clock.look()).toEqual([{ cause: "clock", shift_ms: by }]);
+    expect(clock.look()).toEqual([]);
+    expect(clock.now()).toBe(instant(before + 1_000));
+  });
+
+  it("follows sleep of the machine as soon as that was seen, and tells of it once", () => {
+    const hands = new HandClock();
+    const clock = new SteadyClock(hands);
+    hands.sleep(8 * HOUR);
+    expect(clock.look()).toEqual([{ cause: "sleep", shift_ms: 8 * HOUR }]);
+    expect(clock.look()).toEqual([]);
+    expect(clock.now()).toBe(instant(hands.wall));
+  });
+
+  it("tells sleep and a clock that was set meanwhile apart", () => {
+    const hands = new HandClock();
+    const clock = new SteadyClock(hands);
+    hands.sleep(HOUR);
+    hands.wall -= YEARS;
+    expect(clock.look()).toEqual([
+      { cause: "sleep", shift_ms: HOUR },
+      { cause: "clock", shift_ms: -YEARS },
+    ]);
+  });
+
+  it("takes no notice of clocks that are a little unsteady", () => {
+    const hands = new HandClock();
+    const clock = new SteadyClock(hands);
+    hands.wall += 900;
+    hands.up += 900;
+    expect(clock.look()).toEqual([]);
+  });
+
+  it("never lies before the last record, whatever the wall shows by now", () => {
+    const hands = new HandClock();
+    const last = instant(hands.wall + HOUR);
+    const clock = new SteadyClock(hands, last);
+    expect(clock.now()).toBe(last);
+    expect(clock.look()).toEqual([]);
+    expect(new SteadyClock(hands, instant(hands.wall - HOUR)).now()).toBe(instant(hands.wall));
+  });
+});
+
+/** The shifts on record, to the second: two clocks are never read at one moment. */
+function shiftsIn(rig: Rig, session_id: string): { cause: unknown; shift_s: number }[] {
+  return logOf(rig, session_id, "time_shifted").map(({ payload }) => ({
+    cause: payload["cause"],
+    shift_s: Math.round(Number(payload["shift_ms"]) / 1_000),
+  }));
+}
+
+describe("a session under a wall clock that is set while it works", () => {
+  it.each([YEARS, -24 * HOUR])("by %d ms retries in time, records it, and ends as if nothing had been", async (by) => {
+    const rig = newRig();
+    const clock = new BentClock();
+    let tries = 0;
+    const agentFor = crew([task("a")], {
+      instruction: () => {
+        tries += 1;
+        if (tries > 1) return report();
+        clock.set = by;
+        return { payload_type: "error", payload: { code: "agent_failed", message: "not today" } };
+      },
+    });
+    const session = await begin(rig, { agentFor, clock, config: { retry_backoff_ms: 1_000 } });
+    const began = performance.now();
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(performance.now() - began).toBeLessThan(60_000);
+    expect(shiftsIn(rig, session.session_id)).toEqual([{ cause: "clock", shift_s: by / 1_000 }]);
+    expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 2 }] });
+    const times = logOf(rig, session.session_id).map(({ record }: LogRecord) => milliseconds(record.received_at));
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+    expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeLessThan(60_000);
+  });
+
+  it("back while nobody runs it, does not wait for that time to come again when it is resumed", async () => {
+    const rig = newRig();
+    const clock = new BentClock();
+    let tries = 0;
+    const agentFor = crew([task("a")], {
+      instruction: () => {
+        tries += 1;
+        return tries > 1
+          ? report()
+          : { payload_type: "error" as const, payload: { code: "agent_failed", message: "not today" } };
+      },
+    });
+    const session = await begin(rig, { agentFor, clock, config: { retry_backoff_ms: 1_000 } });
+    const failed = told(session, recordOf("error", "a"));
+    const ending = run(session);
+    await failed;
+    session.stop("signal", "home time");
+    await ending;
+    clock.set = -24 * HOUR;
+    const resumed = await resume(rig, session.session_id, { agentFor, clock });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    const times = logOf(rig, session.session_id).map(({ record }: LogRecord) => milliseconds(record.received_at));
+    expect(times).toEqual(times.toSorted((a, b) => a - b));
+  });
+});
+
+describe("a machine that sleeps while an agent works", () => {
+  /** An agent whose first run loses its connection after the machine slept, and whose next one does its work. */
+  function dropped(clock: BentClock, code: string): { agent: Agent; runs: number[] } {
+    const runs: number[] = [];
+    const agent: Agent = {
+      async turn(request) {
+        runs.push(request.stamp.run);
+        if (runs.length > 1) return { answer: report(), refused: [] };
+        clock.slept = 8 * HOUR;
+        clock.wakeAll();
+        return { failure: { code, message: "the connection was lost" }, refused: [] };
+      },
+    } as Agent;
+    return { agent, runs };
+  }
+
+  it("repeats the turn that was cut short by it, without an attempt, and records how long it slept", async () => {
+    const rig = newRig();
+    const clock = new BentClock();
+    const worker = dropped(clock, "agent_failed");
+    const manager = crew([task("a")]);
+    const session = await begin(rig, {
+      clock,
+      agentFor: (role) => (role.type === "worker" ? worker.agent : manager(role)),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(worker.runs).toEqual([1, 2]);
+    expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 1 }] });
+    expect(shiftsIn(rig, session.session_id)).toEqual([{ cause: "sleep", shift_s: (8 * HOUR) / 1_000 }]);
+    const [first, second] = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target === "hand");
+    expect(
+      milliseconds(second?.record.received_at ?? "") - milliseconds(first?.record.received_at ?? ""),
+    ).toBeGreaterThan(7 * HOUR);
+    expect(second?.payload["context"]).toMatchObject({ notes: [expect.stringContaining("half done")] });
+  });
+
+  it("counts the attempt of a turn that failed of something else", async () => {
+    const rig = newRig();
+    const clock = new BentClock();
+    const worker = dropped(clock, "malformed_output");
+    const manager = crew([task("a")]);
+    const session = await begin(rig, {
+      clock,
+      agentFor: (role) => (role.type === "worker" ? worker.agent : manager(role)),
+      config: { retry_backoff_ms: 0 },
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 2 }] });
+  });
+
+  it("does not spend the session's time by sleeping", async () => {
+    const rig = newRig();
+    const clock = new BentClock();
+    const worker = dropped(clock, "agent_failed");
+    const manager = crew([task("a"), task("b")]);
+    const session = await begin(rig, {
+      clock,
+      agentFor: (role) => (role.type === "worker" ? worker.agent : manager(role)),
+      config: { budget: { wall_s: 600 } },
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+  });
+});
