@@ -1,0 +1,8 @@
+# An executable criterion: works for as long as it takes, like any agent, and is never there beside one.
+BOSUN_ROLE_ID=check
+. "${0%/*}/marks.sh"
+test -s "$1" || exit 1
+case $subject in
+*slow*) if (set -C && : >"checked.$subject") 2>/dev/null; then sleep 0.6; fi ;;
+*) sleep 0.05 ;;
+esac

@@ -1,0 +1,109 @@
+import { CRASH_POINTS, type CrashPoint } from "../../src/lib/crash-point.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+
+/** How one scheduler dies: at a passing of a crash point, or so many ms after its start. */
+export type Death =
+  | { readonly point: CrashPoint; readonly passing: number }
+  | { readonly after_ms: number; readonly point?: never };
+
+/** One session's fate: its scenario, and the deaths of its schedulers one after the other. As text: `work|turn_given:2,+120`. */
+export interface Fate {
+  readonly scenario: string;
+  readonly deaths: readonly Death[];
+}
+
+export function fateText({ scenario, deaths }: Fate): string {
+  return `${scenario}|${deaths.map((death) => (death.point ? `${death.point}:${death.passing}` : `+${death.after_ms}`)).join(",")}`;
+}
+
+/** Reads what `fateText` wrote. Throws for anything else: it was typed by hand. */
+export function readFate(text: string): Fate {
+  const [scenario = "", deaths = ""] = text.split("|");
+  return {
+    scenario,
+    deaths: deaths.split(",").map((death) => {
+      if (death.startsWith("+")) return { after_ms: Number(death.slice(1)) };
+      const [name, passing = "1"] = death.split(":");
+      const point = CRASH_POINTS.find((known) => known === name);
+      if (!point) throw new Error(`${JSON.stringify(death)} is neither a crash point nor +milliseconds`);
+      return { point, passing: Number(passing) };
+    }),
+  };
+}
+
+/** Points that only somebody passes who takes a session up: first there has to be a death. */
+const ONLY_WHEN_TAKEN_UP: ReadonlySet<CrashPoint> = new Set(["leftovers_ended", "recovery_decided"]);
+
+/** How often a whole session passes a point at least, as its log shows; what it says nothing of is passed once in each life. */
+function passings(point: CrashPoint, log: readonly LogRecord[]): number {
+  const records = (...types: string[]) => log.filter(({ payload_type }) => types.includes(payload_type)).length;
+  const ended = log.filter(({ record }) => record.exit !== undefined).length;
+  switch (point) {
+    case "record_written":
+    case "record_renamed":
+      return log.length;
+    case "before_commit":
+    case "after_commit":
+    case "after_publish":
+    case "after_effects":
+    case "events_appended":
+      // At the least the request and the end of each turn.
+      return records("turn_request") + ended;
+    case "turn_spawned":
+    case "turn_pid_committed":
+    case "turn_given":
+    case "answer_held":
+      return records("turn_request");
+    case "turn_heard":
+    case "artifact_copied":
+    case "artifact_kept":
+      return records("artifact_ref");
+    case "check_spawned":
+    case "check_pid_committed":
+    case "check_running":
+    case "check_ended":
+      return records("check_result");
+    case "timer_due":
+      return records("timer_fired");
+    case "inbox_read":
+      return log.filter(({ source }) => source === "user").length - 1;
+    case "stopping":
+      return records("session_stopped");
+    case "given_file_written":
+      return Math.min(1, records("plan"));
+    default:
+      return 1;
+  }
+}
+
+/** A point's first passing, and a later one, in a session of which this is the log of an undisturbed run; empty if it has none. */
+export function deathsAt(point: CrashPoint, log: readonly LogRecord[], random: () => number): Death[][] {
+  const before: Death[] = ONLY_WHEN_TAKEN_UP.has(point) ? [{ point: "turn_given", passing: 1 }] : [];
+  const most = passings(point, log);
+  if (most < 1) return [];
+  const first = [...before, { point, passing: 1 }];
+  if (most === 1) return [first];
+  // A life that began in the middle passes fewer: so its later passing is one of the first half.
+  return [first, [...before, { point, passing: 2 + Math.floor(random() * (most / 2)) }]];
+}
+
+/** Deaths one after the other, at points and at instants within what an undisturbed session takes. */
+export function anyDeaths(count: number, log: readonly LogRecord[], takes_ms: number, random: () => number): Death[] {
+  const passed = CRASH_POINTS.filter((point) => passings(point, log) > 0);
+  return Array.from({ length: count }, (): Death => {
+    if (random() < 0.5) return { after_ms: Math.floor(random() * takes_ms) };
+    const point = passed[Math.floor(random() * passed.length)] ?? "after_commit";
+    return { point, passing: 1 + Math.floor(random() ** 2 * passings(point, log)) };
+  });
+}
+
+/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+export function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}

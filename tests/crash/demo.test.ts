@@ -1,0 +1,50 @@
+import { readdirSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { killStray } from "../agents/cleanup.ts";
+import { until } from "../commands/rig.ts";
+import { randomFrom } from "./deaths.ts";
+import { holderOf } from "./fate.ts";
+import { cleanUp, living, newPlace, type Place, start } from "./place.ts";
+import { WORK } from "./scenarios.ts";
+
+const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
+
+/** About as many records as the demo's session has before it waits for its last workers. */
+const RECORDS = 45;
+
+afterEach(cleanUp);
+
+/** The demo's own session, once it has begun. */
+function sessionIn({ home }: Place): string | undefined {
+  try {
+    return readdirSync(join(home, "logs"))[0];
+  } catch {
+    return undefined;
+  }
+}
+
+function records({ home, session_id }: Place): number {
+  return readdirSync(join(home, "logs", session_id)).filter((name) => name.endsWith(".json")).length;
+}
+
+describe("the demo", () => {
+  it(`is killed with its scheduler in the middle, and its session taken up by hand (seed ${SEED})`, async () => {
+    const empty = newPlace(WORK);
+    const demo = start(empty, ["demo", resolve(import.meta.dirname, "../.."), "--keep", "--json", "--no-input"]);
+    await until("its session to begin", () => sessionIn(empty) !== undefined, 60_000);
+    const place = { ...empty, session_id: sessionIn(empty) ?? "" };
+    const wanted = 3 + Math.floor(randomFrom(SEED)() * RECORDS);
+    await until(`its record ${wanted}`, () => records(place) >= wanted, 60_000);
+    const scheduler = holderOf(place);
+    demo.child.kill("SIGKILL");
+    if (scheduler !== undefined) killStray(scheduler);
+    await demo.ended;
+    await until("nobody to hold it", () => holderOf(place) === undefined);
+    const resumed = await start(place, ["resume", place.session_id, "--no-input", "--unanswered", "default"]).ended;
+    expect(resumed).toMatchObject({ code: 0 });
+    expect(living(place)).toEqual([]);
+    const proved = await start(place, ["replay", place.session_id, "--verify", "--json"]).ended;
+    expect(JSON.parse(proved.stdout)).toMatchObject({ ok: true, decisions: "ok", completeness: "closed" });
+  }, 120_000);
+});

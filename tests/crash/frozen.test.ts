@@ -1,0 +1,160 @@
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import SqliteDatabase from "better-sqlite3";
+import type { CrashPoint } from "../../src/lib/crash-point.ts";
+import { lockPath } from "../../src/store/lock.ts";
+import { holderOf, wasBegun } from "./fate.ts";
+import { begin, cleanUp, living, newPlace, type Place, resume, type Started, start } from "./place.ts";
+import { frozen } from "./freeze.ts";
+import { holding, WORK } from "./scenarios.ts";
+import { violationsOf } from "./violations.ts";
+import { until } from "../commands/rig.ts";
+
+afterEach(cleanUp);
+
+/** Begins a session whose scheduler freezes at this passing of this point. */
+async function freeze(point: CrashPoint, passing: number, scenario = WORK): Promise<{ place: Place; holder: Started }> {
+  const place = newPlace(scenario);
+  const holder = start(place, begin(place), { crash_at: `${point}:${passing}:SIGSTOP` });
+  await until(`the scheduler to freeze at ${point}`, () => frozen(holder.child.pid));
+  return { place, holder };
+}
+
+/** The system has forgotten the lock, as a network file system does whose server was away. */
+function loseLock({ home, session_id }: Place): void {
+  rmSync(lockPath(home, session_id));
+}
+
+/** Everything that a scheduler can leave: files with what stands in them, and rows. */
+function everything({ home, session_id, workspace }: Place): Record<string, string> {
+  const found: Record<string, string> = { rows: JSON.stringify(rows(home)) };
+  const folders = [join(home, "logs", session_id), join(home, "sessions", session_id), workspace];
+  for (const folder of folders) {
+    for (const name of readdirSync(folder, { recursive: true, encoding: "utf8" })) {
+      const path = join(folder, name);
+      if (statSync(path).isFile() && !name.includes("owner.lock")) found[path] = readFileSync(path, "latin1");
+    }
+  }
+  return found;
+}
+
+function rows(home: string): unknown {
+  const database = new SqliteDatabase(join(home, "bosun.db"), { readonly: true });
+  const tables = ["sessions", "records", "state", "artifacts", "inbox"];
+  const all = tables.map((table) => database.prepare(`SELECT * FROM ${table}`).all());
+  database.close();
+  return all;
+}
+
+describe("a scheduler that was frozen while another took its session over", () => {
+  it.each<[CrashPoint, number]>([
+    ["lock_taken", 1],
+    ["caught_up", 1],
+    ["after_commit", 1],
+    ["after_commit", 6],
+    ["record_written", 9],
+    ["record_renamed", 9],
+    ["events_appended", 6],
+    ["after_publish", 1],
+    ["after_publish", 7],
+    ["after_effects", 7],
+    ["turn_spawned", 2],
+    ["turn_pid_committed", 2],
+    ["turn_given", 2],
+    ["turn_heard", 2],
+    ["artifact_copied", 1],
+    ["artifact_kept", 1],
+    ["answer_held", 2],
+    ["check_spawned", 1],
+    ["check_pid_committed", 1],
+    ["check_running", 1],
+    ["check_ended", 1],
+    ["timer_due", 1],
+    ["given_file_written", 1],
+  ])("writes nothing more, says so and exits 7 (frozen at %s, passing %i)", async (point, passing) => {
+    const { place, holder } = await freeze(point, passing);
+    loseLock(place);
+    const next = await start(place, wasBegun(place) ? resume(place) : begin(place)).ended;
+    expect(next.stderr).toBe("");
+    expect(next.code).toBe(0);
+    const before = everything(place);
+    holder.child.kill("SIGCONT");
+    const ended = await holder.ended;
+    expect(ended).toMatchObject({ code: 7, signal: null });
+    expect(ended.stdout).toContain("is no longer this process's to write");
+    expect(everything(place)).toEqual(before);
+    expect(living(place)).toEqual([]);
+    expect(doubles(place)).toEqual([]);
+  });
+
+  it.each<[CrashPoint, number]>([
+    ["after_commit", 5],
+    ["after_effects", 4],
+    ["turn_spawned", 2],
+    ["turn_pid_committed", 2],
+  ])("leaves its successor alone, which is at work (frozen at %s, passing %i)", async (point, passing) => {
+    const { place, holder } = await freeze(point, passing, holding(1));
+    loseLock(place);
+    const next = start(place, wasBegun(place) ? resume(place) : begin(place));
+    await until("the successor's worker to begin", () => begun(place) > 0 && holderOf(place) === next.child.pid);
+    const workers = begun(place);
+    holder.child.kill("SIGCONT");
+    expect(await holder.ended).toMatchObject({ code: 7, signal: null });
+    expect(begun(place)).toBe(workers);
+    writeFileSync(join(place.workspace, "go"), "");
+    expect((await next.ended).code).toBe(0);
+    expect(doubles(place)).toEqual([]);
+    expect(await violationsOf(place, { kills: ["random"], lives: 2, words: 0, violations: [] }, undefined)).toEqual([]);
+  });
+
+  it("leaves its successor alone, which has not written anything yet", async () => {
+    const { place, holder } = await freeze("answer_held", 1);
+    loseLock(place);
+    const next = start(place, resume(place), { crash_at: "lock_taken:1:SIGSTOP" });
+    await until("the successor to hold it", () => frozen(next.child.pid));
+    const before = everything(place);
+    holder.child.kill("SIGCONT");
+    expect(await holder.ended).toMatchObject({ code: 7, signal: null });
+    expect(everything(place)).toEqual(before);
+    next.child.kill("SIGCONT");
+    expect((await next.ended).code).toBe(0);
+    expect(doubles(place)).toEqual([]);
+  });
+
+  it("notices within seconds, though it has nothing to do", async () => {
+    const place = newPlace(holding(1));
+    const holder = start(place, begin(place));
+    await until("the worker to begin", () => begun(place) > 0);
+    const paused = await start(place, ["pause", place.session_id]).ended;
+    expect(paused.code).toBe(0);
+    writeFileSync(join(place.workspace, "go"), "");
+    await until("nothing to be left to do", () => recordsOf(place, "check_result") > 0);
+    holder.child.kill("SIGSTOP");
+    await until("it to freeze", () => frozen(holder.child.pid));
+    loseLock(place);
+    expect((await start(place, resume(place)).ended).code).toBe(0);
+    const before = everything(place);
+    holder.child.kill("SIGCONT");
+    expect(await holder.ended).toMatchObject({ code: 7, signal: null });
+    expect(everything(place)).toEqual(before);
+  });
+});
+
+function marked({ workspace }: Place, beginning: string): string[] {
+  const file = join(workspace, "marks");
+  const marks = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  return marks.filter((mark) => mark.startsWith(beginning));
+}
+
+function recordsOf({ home, session_id }: Place, type: string): number {
+  return readdirSync(join(home, "logs", session_id)).filter((name) => name.endsWith(`-${type}.json`)).length;
+}
+
+function doubles(place: Place): string[] {
+  return marked(place, "double");
+}
+
+function begun(place: Place): number {
+  return marked(place, "start hold-0").length;
+}

@@ -1,0 +1,145 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import type { Json } from "../../src/lib/json.ts";
+import { CRASH_POINTS } from "../../src/lib/crash-point.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { anyDeaths, deathsAt, type Fate, fateText, randomFrom, readFate } from "./deaths.ts";
+import { carryOut } from "./fate.ts";
+import { cleanUp, leave, logOf, newPlace } from "./place.ts";
+import { SCENARIOS, type Scenario } from "./scenarios.ts";
+import { essence, violationsOf } from "./violations.ts";
+
+/** How many kills there are at the least, and what chooses them. One fate alone: `BOSUN_CRASH_FATE='work|turn_given:2,+120'`. */
+const KILLS = Number(process.env["BOSUN_CRASH_KILLS"] ?? 300);
+const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
+const ALONE = process.env["BOSUN_CRASH_FATE"];
+
+/** Sessions at once: each waits for its agents half of the time. */
+const AT_ONCE = 4;
+
+/** How deep a crash during the taking up of a crash goes. */
+const DEEP = 3;
+
+/** A kill takes a fifth of a second and more of two processors, and there may be less of them. */
+const LIMIT_MS = 5 * 60_000 + KILLS * 1_500;
+
+interface Undisturbed {
+  readonly scenario: Scenario;
+  readonly report: Json;
+  readonly log: readonly LogRecord[];
+  readonly takes_ms: number;
+}
+
+const undisturbed = new Map<string, Undisturbed>();
+const kills = new Map<string, number>();
+const random = randomFrom(SEED);
+
+beforeAll(async () => {
+  await inParallel(SCENARIOS, async (scenario) => {
+    const place = newPlace(scenario);
+    const began = performance.now();
+    const outcome = await carryOut(place, []);
+    const takes_ms = performance.now() - began;
+    const violations = await violationsOf(place, outcome, undefined);
+    if (violations.length > 0) throw new Error(`${scenario.name}, undisturbed: ${violations.join("\n")}`);
+    undisturbed.set(scenario.name, {
+      scenario,
+      report: essence(place),
+      log: logOf(place),
+      takes_ms: takes_ms / outcome.lives,
+    });
+    leave(place);
+  });
+}, LIMIT_MS);
+
+afterEach(cleanUp);
+
+afterAll(() => {
+  const table = [...kills].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([point, count]) => `${point} ${count}`);
+  console.log(`${total()} kills (seed ${SEED}): ${table.join(", ")}`);
+});
+
+function total(): number {
+  return [...kills.values()].reduce((sum, count) => sum + count, 0);
+}
+
+/** Carries them out, some at once; gives what was violated, each with the command that repeats it. */
+async function suffer(fates: readonly Fate[]): Promise<string[]> {
+  const violations: string[] = [];
+  await inParallel(fates, async (fate) => {
+    const expected = known(fate.scenario);
+    const place = newPlace(expected.scenario);
+    const outcome = await carryOut(place, fate.deaths);
+    for (const point of outcome.kills) kills.set(point, (kills.get(point) ?? 0) + 1);
+    const found = await violationsOf(place, outcome, expected.report);
+    const repeat = `BOSUN_CRASH_FATE='${fateText(fate)}' npx vitest run tests/crash/matrix.test.ts`;
+    if (found.length > 0) violations.push(`${repeat}\n  ${found.join("\n  ")}`);
+    leave(place);
+  });
+  return violations;
+}
+
+function known(name: string): Undisturbed {
+  const found = undisturbed.get(name);
+  if (!found) throw new Error(`There is no scenario ${name}.`);
+  return found;
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  const left = [...items];
+  const worker = async () => {
+    for (let item = left.shift(); item !== undefined; item = left.shift()) await work(item);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
+}
+
+describe.skipIf(ALONE !== undefined)("a session whose scheduler is killed", () => {
+  it(
+    "at any crash point, at its first passing and at a later one, ends as if nothing had happened",
+    async () => {
+      const fates = CRASH_POINTS.flatMap((point) => {
+        const passing = SCENARIOS.map(({ name }) => ({ name, ways: deathsAt(point, known(name).log, random) })).filter(
+          ({ ways }) => ways.length > 0,
+        );
+        // Each way in one scenario or another is enough for a change; in all of them when there is time.
+        if (KILLS > 300) return passing.flatMap(({ name, ways }) => ways.map((deaths) => ({ scenario: name, deaths })));
+        return [0, 1].flatMap((way) => {
+          const [one] = shuffled(passing.filter(({ ways }) => ways.length > way));
+          const deaths = one?.ways[way];
+          return one && deaths ? [{ scenario: one.name, deaths }] : [];
+        });
+      });
+      expect(await suffer(fates)).toEqual([]);
+      expect(CRASH_POINTS.filter((point) => !kills.has(point))).toEqual([]);
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    `at any instant and any point, again and again while it is taken up, ends as if nothing had happened`,
+    async () => {
+      const violations: string[] = [];
+      for (let round = 0; total() < KILLS && round < KILLS; round += 1) {
+        const fates = Array.from({ length: AT_ONCE * 2 }, (_, index): Fate => {
+          const { scenario, log, takes_ms } = known(SCENARIOS[(round + index) % SCENARIOS.length]?.name ?? "");
+          return { scenario: scenario.name, deaths: anyDeaths(DEEP, log, takes_ms, random) };
+        });
+        violations.push(...(await suffer(fates)));
+      }
+      expect(violations).toEqual([]);
+      expect(total()).toBeGreaterThanOrEqual(KILLS);
+      console.log(`${total()} kills, 0 violations`);
+    },
+    LIMIT_MS,
+  );
+});
+
+describe.runIf(ALONE !== undefined)("one fate", () => {
+  it(`${ALONE}`, async () => expect(await suffer([readFate(ALONE ?? "")])).toEqual([]), LIMIT_MS);
+});
+
+function shuffled<T>(items: readonly T[]): T[] {
+  return items
+    .map((item) => ({ item, place: random() }))
+    .toSorted((a, b) => a.place - b.place)
+    .map(({ item }) => item);
+}

@@ -1,0 +1,143 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { built } from "../built.ts";
+import type { Scenario } from "./scenarios.ts";
+
+const CLI = built("cli.js");
+
+/** What every crash costs is bounded by these: short, and long enough for a busy machine. */
+const CONFIGURATION = {
+  max_workers: 2,
+  max_retries: 1,
+  retry_backoff_ms: 30,
+  kill_grace_s: 1,
+  answer_grace_s: 1,
+  max_recoveries: 50,
+};
+
+/** One session's place: a home and a workspace of its own. */
+export interface Place {
+  readonly directory: string;
+  readonly home: string;
+  readonly workspace: string;
+  readonly session_id: string;
+  readonly scenario: Scenario;
+}
+
+/** How a process ended, and what it said on the way. */
+export interface Ended {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface Started {
+  readonly child: ChildProcess;
+  readonly ended: Promise<Ended>;
+}
+
+const directories = new Set<string>();
+const children = new Set<ChildProcess>();
+let made = 0;
+
+export function newPlace(scenario: Scenario): Place {
+  const directory = realpathSync(mkdtempSync(join(tmpdir(), "bosun-crash-")));
+  directories.add(directory);
+  made += 1;
+  const workspace = join(directory, "workspace");
+  mkdirSync(workspace);
+  writeFileSync(join(directory, "roles.json"), JSON.stringify({ roles: scenario.roles }));
+  writeFileSync(
+    join(directory, "config.json"),
+    JSON.stringify({ ...CONFIGURATION, plan_approval: "never", ...scenario.config }),
+  );
+  const plan = { summary: "The plan", tasks: scenario.tasks ?? [] };
+  writeFileSync(join(workspace, "plan.json"), `${JSON.stringify(plan)}\n`);
+  const session_id = `s-${scenario.name}-${process.pid}-${made}`;
+  return { directory, home: join(directory, "home"), workspace, session_id, scenario };
+}
+
+/** Starts the program in this place. `crash_at` as `BOSUN_CRASH_AT`; `hear` gets each line of its output. */
+export function start(
+  place: Place,
+  args: readonly string[],
+  { crash_at, hear }: { readonly crash_at?: string | undefined; readonly hear?: (line: string) => void } = {},
+): Started {
+  const child = spawn(process.execPath, [CLI, "--home", place.home, ...args], {
+    cwd: place.workspace,
+    env: {
+      PATH: process.env["PATH"],
+      HOME: place.directory,
+      TMPDIR: place.directory,
+      ...(crash_at === undefined ? {} : { BOSUN_CRASH_AT: crash_at }),
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  children.add(child);
+  let stdout = "";
+  let stderr = "";
+  child.stdout.setEncoding("utf8").on("data", (text: string) => (stdout += text));
+  child.stderr.setEncoding("utf8").on("data", (text: string) => (stderr += text));
+  if (hear) createInterface({ input: child.stdout }).on("line", hear);
+  const ended = new Promise<Ended>((settle) => {
+    child.once("close", (code, signal) => {
+      children.delete(child);
+      settle({ code, signal, stdout, stderr });
+    });
+  });
+  return { child, ended };
+}
+
+/** What begins the place's session, or what takes it up. */
+export function begin({ scenario, directory, session_id }: Place): string[] {
+  const files = ["--roles", join(directory, "roles.json"), "--config", join(directory, "config.json")];
+  return [...scenario.begin, ...files, "--session", session_id, "--json", "--no-input"];
+}
+
+export function resume({ scenario, session_id }: Place): string[] {
+  return ["resume", session_id, "--json", "--no-input", ...(scenario.resume ?? [])];
+}
+
+/** Everything that stands in the session's log folder, in order. */
+export function logOf({ home, session_id }: Place): LogRecord[] {
+  const folder = join(home, "logs", session_id);
+  return readdirSync(folder)
+    .filter((name) => /^\d{6,}-/.test(name))
+    .toSorted()
+    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord);
+}
+
+/** Processes that were started for this place, by /proc: the mark of its session, or its folder as directory. */
+export function living({ session_id }: Pick<Place, "session_id">): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+        if (!environment.includes(`BOSUN_SESSION_ID=${session_id}`)) return false;
+        return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+export function leave(place: Place): void {
+  rmSync(place.directory, { recursive: true, force: true, maxRetries: 5 });
+  directories.delete(place.directory);
+}
+
+/** For `afterEach`: no process and no directory stays, whatever failed. */
+export async function cleanUp(): Promise<void> {
+  const gone = [...children].map((child) => new Promise<void>((resolve) => void child.once("close", () => resolve())));
+  for (const child of children) child.kill("SIGKILL");
+  await Promise.all(gone);
+  for (const directory of directories) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  directories.clear();
+}
