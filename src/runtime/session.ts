@@ -325,6 +325,8 @@ export class Session<S> {
   }
 
   #onTimer(): void {
+    // What is due can be told no more, and an alarm for it would ring again at once, for as long as agents take to end.
+    if (this.#isOver) return;
     this.#time.look();
     crashPoint("timer_due");
     for (const due of this.#work.timers.due())

@@ -61,8 +61,8 @@ export function openForReading(home: string): Result<Database, Failure> {
  */
 export function write<T>(database: Database, work: () => Result<T, Failure>): Result<T, Failure> {
   return guarded(database.name, () => {
+    database.exec("BEGIN IMMEDIATE");
     try {
-      database.exec("BEGIN IMMEDIATE");
       const result = work();
       if (result.ok) database.exec("COMMIT");
       return result;

@@ -22,7 +22,12 @@ beforeEach(async () => {
 afterEach(() => cleanup.run());
 
 /** What a script prints in a sandbox, with the places that a session of a home below `directory` has. */
-async function said(level: Level, script: string, places: Partial<Isolation["places"]> = {}): Promise<string> {
+async function said(
+  level: Level,
+  script: string,
+  places: Partial<Isolation["places"]> = {},
+  command: readonly string[] = ["sh", "-c", `{ ${script}\n} 2>&1`],
+): Promise<string> {
   const isolation: Isolation = {
     level,
     required: true,
@@ -30,7 +35,7 @@ async function said(level: Level, script: string, places: Partial<Isolation["pla
   };
   const environment = { PATH, TMPDIR: "/somewhere" };
   const launched = await embeddedLauncher(PATH).launch({
-    command: ["sh", "-c", `{ ${script}\n} 2>&1`],
+    command,
     directory,
     environment,
     isolation,
@@ -88,6 +93,15 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     const out = await said("files", `echo x > /tmp/${name} && cat /tmp/${name}; echo "\${TMPDIR-none}"`);
     expect(out).toBe("x\nnone\n");
     expect(existsSync(`/tmp/${name}`)).toBe(false);
+  });
+
+  test("is found although it lies in the /tmp that it does not see otherwise, and cannot be changed there", async () => {
+    const elsewhere = await scratchDirectory(cleanup);
+    const program = join(elsewhere, "program");
+    await writeFile(program, 'echo "it runs"; touch "$1/changed" && echo "and wrote"\n', { mode: 0o755 });
+    const out = await said("files", "", {}, ["/bin/sh", program, elsewhere]);
+    expect(out).toBe("it runs\n");
+    expect(existsSync(join(elsewhere, "changed"))).toBe(false);
   });
 
   test("cannot make what is kept from it its own again", async () => {

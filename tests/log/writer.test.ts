@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { attempt } from "../../src/log/attempt.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
@@ -226,3 +227,12 @@ function eventsOfLast(directory: string): number {
   const text = readFileSync(join(directory, "events.log"), "utf8");
   return Buffer.byteLength(text.slice(text.lastIndexOf("\n", text.length - 2) + 1));
 }
+
+test("a file that may not grow so far is told as what it is", () => {
+  const outgrown = () => {
+    throw Object.assign(new Error("EFBIG: file too large, write"), { code: "EFBIG" });
+  };
+  const failed = attempt("/somewhere", outgrown);
+  expect(failed).toMatchObject({ ok: false, error: { code: "storage_full" } });
+  expect(JSON.stringify(failed)).toContain("ulimit -f unlimited");
+});

@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { sep } from "node:path";
+import { isAbsolute, join, relative, sep } from "node:path";
 import type { Sandbox } from "../../protocol/roles.ts";
 import type { LaunchSpec } from "../launcher.ts";
 
@@ -44,7 +44,7 @@ const NO_PLACES: Places = { writable: [], hidden: [], shown: [] };
 export function wrapped(way: Way, { command, directory, isolation }: LaunchSpec): string[] {
   const { level = "processes", places = NO_PLACES } = isolation ?? {};
   if (way.by === "unshare") return throughUnshare(way, command);
-  const inside = level === "processes" ? ["--dev-bind", "/", "/", "--proc", "/proc"] : filesOf(level, places);
+  const inside = level === "processes" ? ["--dev-bind", "/", "/", "--proc", "/proc"] : filesOf(level, places, command);
   return [
     way.bwrap,
     ...["--unshare-user", "--unshare-pid", "--die-with-parent"],
@@ -81,7 +81,7 @@ function throughUnshare(way: Extract<Way, { by: "unshare" }>, command: readonly 
 }
 
 /** A file system that can only be read, but for a few places; `/tmp` and `/dev` of its own, and no terminal, disk or shared memory. */
-function filesOf(level: Exclude<Level, "processes">, places: Places): string[] {
+function filesOf(level: Exclude<Level, "processes">, places: Places, command: readonly string[]): string[] {
   const [writable, hidden, shown] = [places.writable, places.hidden, places.shown].map(there) as [
     string[],
     string[],
@@ -93,7 +93,8 @@ function filesOf(level: Exclude<Level, "processes">, places: Places): string[] {
   const within = writable.filter((path) => !around.includes(path));
   return [
     ...["--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
-    ...there(["/tmp", "/var/tmp"]).flatMap((path) => ["--tmpfs", path]),
+    ...there(TEMPORARY).flatMap((path) => ["--tmpfs", path]),
+    ...foldersOfPrograms(command).flatMap((path) => ["--ro-bind", path, path]),
     ...["--unsetenv", "TMPDIR"],
     // Sockets of daemons that would do for the agent what it may not are there.
     ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
@@ -103,6 +104,20 @@ function filesOf(level: Exclude<Level, "processes">, places: Places): string[] {
     ...within.flatMap(bind),
     ...hidden.filter(isFolder).flatMap((path) => ["--remount-ro", path]),
   ];
+}
+
+/** Where everybody may put things, so that each agent gets one of its own. */
+const TEMPORARY = ["/tmp", "/var/tmp"];
+
+/** What lies directly in there and holds a program or script of this command: without it there would be nothing to run. */
+function foldersOfPrograms(command: readonly string[]): string[] {
+  const named = command.filter((word) => isAbsolute(word) && existsSync(word));
+  const below = [...named, ...there(named)].flatMap((path) =>
+    TEMPORARY.filter((folder) => isBelow(path, folder) && path !== folder).map((folder) =>
+      join(folder, relative(folder, path).split(sep, 1)[0] ?? ""),
+    ),
+  );
+  return [...new Set(below)];
 }
 
 /** Mounts are made where a path really leads. */

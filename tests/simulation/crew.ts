@@ -1,0 +1,304 @@
+import type { Answer, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { type Failure, failure } from "../../src/protocol/failure.ts";
+import { later } from "../../src/protocol/timestamp.ts";
+import type { Conduct } from "./agents.ts";
+import { probe } from "./scenario.ts";
+import { type Random, randomOf } from "./random.ts";
+import type { World } from "./world.ts";
+
+/** The plan as its manager has it in mind: the one that stands, and until there is one what was drawn. */
+export class Plan {
+  tasks: readonly JsonObject[];
+
+  constructor(tasks: readonly JsonObject[]) {
+    this.tasks = tasks;
+  }
+
+  replace(tasks: readonly JsonObject[]): void {
+    this.tasks = tasks;
+  }
+
+  /** The whole plan with one ticket's task changed, now and then with another to be done before it. */
+  revised(id: string, revision: number): JsonObject[] {
+    const before = { task_id: `${id}-before${revision}`, description: `Prepare ${id}` };
+    return this.tasks.flatMap((task) => {
+      if (task["task_id"] !== id) return [task];
+      const changed = { ...task, description: `Work on ${id}, ${revision}. time` };
+      const dependencies = [...((task["dependencies"] as string[] | undefined) ?? []), before.task_id];
+      return revision % 2 === 0 ? [changed] : [before, { ...changed, dependencies }];
+    });
+  }
+}
+
+/** After so many answers to the same thing an agent does what it should. */
+const FOLLY = 4;
+
+/** What each agent does in each turn: a function of the seed and of what it is asked, for how often it was asked. */
+export class Crew {
+  readonly plan: Plan;
+  readonly #world: World;
+  readonly #turns = new Map<string, string[]>();
+  readonly #held = new Set<string>();
+
+  constructor(world: World) {
+    this.#world = world;
+    this.plan = new Plan(world.scenario.tasks);
+  }
+
+  conduct(request: TurnRequest): Conduct {
+    const { scenario, isCalm } = this.#world;
+    const { turn_id, subject = "", attempt } = request.stamp;
+    const { payload_type: message } = request.payload.message;
+    const asked = `${subject}/${message}/${message === "instruction" ? attempt : 0}`;
+    const turns = this.#turns.get(asked) ?? [];
+    if (!turns.includes(turn_id)) turns.push(turn_id);
+    this.#turns.set(asked, turns);
+    const time = turns.indexOf(turn_id);
+    const random = randomOf(scenario.seed, "conduct", asked, time);
+    const patience = message === "instruction" ? attempt : time;
+    const isGood = isCalm || patience >= FOLLY || random.chance(scenario.skill);
+    const answer = this.#answer(request, random, isGood, time);
+    const takes_ms = random.between(1, 3000);
+    const usual = {
+      takes_ms: answer.payload_type === "report" ? takes_ms : takes_ms / 3,
+      says: random.chance(0.15) ? [this.#notice(request, random)] : [],
+      result: { answer, refused: [] },
+      lingers_ms: random.chance(0.2) ? random.between(1, 2000) : 0,
+      stubborn: random.chance(0.3),
+    };
+    return isGood ? usual : this.#misconduct(request, random, usual, `${asked}/${time}`);
+  }
+
+  #notice({ stamp }: TurnRequest, random: Random): TurnEvent {
+    if (random.chance(0.3)) return { kind: "console", stream: "stdout", text: "thinking" };
+    if (random.chance(0.4)) {
+      return {
+        kind: "envelope",
+        payload_type: "artifact_ref",
+        payload: { label: `${stamp.subject ?? "session"}-${random.between(1, 2)}`, uri: "https://example.org/made" },
+      };
+    }
+    return { kind: "envelope", payload_type: "report", payload: { status: "progress", summary: "On it." } };
+  }
+
+  /** What goes wrong with a turn, whatever it would have said. */
+  #misconduct(request: TurnRequest, random: Random, usual: Conduct, key: string): Conduct {
+    const { comparable } = this.#world.scenario;
+    const failed = (wrong: Failure, more: Partial<TurnResult> = {}): Conduct => ({
+      ...usual,
+      result: { failure: wrong, refused: [], ...more },
+    });
+    const refusal = {
+      payload_type: "report",
+      code: "validation_failed",
+      pointer: "/payload",
+      message: "It is no such.",
+    } as const;
+    const refused: TurnEvent = { kind: "refused", refusal, excerpt: "{}" };
+    const holding = this.#held.has(key) ? 0 : 1;
+    const kind = random.weighted({
+      nothing: 4,
+      fails: 2,
+      hangs: 1,
+      silent: 1,
+      refused: 2,
+      malformed: 1,
+      unexpected: 1,
+      error: 1,
+      limited: 2 * holding,
+      locked: 0.7 * holding,
+      talkative: 2,
+      hasBadExit: 1,
+      late: comparable ? 0 : 1,
+    });
+    switch (kind) {
+      case "nothing":
+        return usual;
+      case "fails":
+        return failed(failure("agent_failed", "It exited with code 1."), { exit: { code: 1, signal: null } });
+      case "hangs":
+        return { ...usual, takes_ms: Number.POSITIVE_INFINITY };
+      case "silent":
+        return failed(failure("no_answer", "It said nothing."));
+      case "refused":
+        return { ...usual, says: [refused], result: { ...usual.result, refused: [refusal] } };
+      case "malformed":
+        return {
+          ...failed(failure("malformed_output", "Nobody can read it."), { refused: [refusal] }),
+          says: [refused],
+        };
+      case "unexpected":
+        return {
+          ...usual,
+          result: { answer: { payload_type: "opinion", payload: { round: 1, position: "Mine" } }, refused: [] },
+        };
+      case "error":
+        return {
+          ...usual,
+          result: {
+            answer: { payload_type: "error", payload: { code: "agent_failed", message: "I cannot." } },
+            refused: [],
+          },
+        };
+      case "limited": {
+        this.#held.add(key);
+        const retry_at = later(this.#world.time.now(), random.between(100, 8000));
+        const details = random.chance(0.7) ? { details: { retry_at } } : {};
+        return failed(failure("rate_limited", "Too much.", details));
+      }
+      case "locked":
+        this.#held.add(key);
+        return failed(failure("authentication", "Who are you?"));
+      case "talkative": {
+        const { answer } = usual.result;
+        if (!answer) return usual;
+        const { payload_type, payload } = answer;
+        const again: TurnEvent = random.chance(0.5)
+          ? { kind: "duplicate", payload_type }
+          : { kind: "late", payload_type, payload };
+        return { ...usual, says: [this.#notice(request, random), refused, again] };
+      }
+      case "hasBadExit":
+        return {
+          ...usual,
+          result: {
+            ...usual.result,
+            failure: failure("agent_failed", "It exited with code 3."),
+            exit: { code: 3, signal: null },
+          },
+        };
+      case "late":
+        return { ...usual, afterwards: this.#notice(request, random) };
+    }
+  }
+
+  #answer(request: TurnRequest, random: Random, isGood: boolean, time: number): Answer {
+    const { expects, message } = request.payload;
+    const said = this.#said(request, message.payload_type, random, isGood, time);
+    return expects.includes(said.payload_type) || said.payload_type === "error"
+      ? said
+      : { payload_type: "error", payload: { code: "agent_failed", message: "I may not say what I would." } };
+  }
+
+  #said(request: TurnRequest, message: string, random: Random, isGood: boolean, time: number): Answer {
+    const { subject = "", attempt } = request.stamp;
+    const asks = !isGood && time < 2 && random.chance(0.4);
+    switch (message) {
+      case "requirement":
+        if (request.payload.expects.includes("opinion")) return opinion(request, random, isGood);
+        return asks ? questions(random) : this.#planned(random, isGood);
+      case "clarification_response":
+        return asks && random.chance(0.3) ? questions(random) : this.#planned(random, isGood);
+      case "ticket":
+        if (asks) return questions(random);
+        if (random.chance(request.payload.discuss ? 0.6 : 0.1)) {
+          return { payload_type: "instruction_proposal", payload: { summary: "Perhaps so?" } };
+        }
+        return instruction(random, subject);
+      case "instruction_proposal":
+        return report(isGood ? "proposal" : random.pick(["proposal", "blocked", "completed", "error"]), random);
+      case "report":
+        if (request.payload.expects.includes("verdict")) return verdict(request, random, isGood);
+        return asks ? questions(random) : instruction(random, subject);
+      case "instruction":
+        return report(
+          isGood ? "completed" : random.pick(["completed", "completed", "blocked", "error", "proposal"]),
+          random,
+        );
+      case "review_request":
+        if (asks) return questions(random);
+        return {
+          payload_type: "review",
+          payload: {
+            decision: isGood || random.chance(0.6) ? "approved" : "changes_requested",
+            notes: `after ${attempt}`,
+          },
+        };
+      case "error":
+        return this.#rescue(subject, random, isGood, time, asks);
+      default:
+        return { payload_type: "error", payload: { code: "internal", message: `What is ${message}?` } };
+    }
+  }
+
+  #planned(random: Random, isGood: boolean): Answer {
+    const { tasks } = this.plan;
+    const usage = { input_tokens: 10, output_tokens: 5, cost_usd: 0.01 };
+    if (isGood || random.chance(0.5)) return { payload_type: "plan", payload: { summary: "The plan", tasks, usage } };
+    const wrong = random.pick([
+      [],
+      [...tasks, { task_id: "X", description: "Nobody's", dependencies: ["nowhere"] }],
+      [...tasks, { task_id: "X", description: "Its own", dependencies: ["X"] }],
+      [...tasks, { task_id: "X", description: "Whose?", assigned_to: { role_id: "stranger" } }],
+    ]);
+    return { payload_type: "plan", payload: { summary: "The plan", tasks: wrong } };
+  }
+
+  /** A ticket could not go on: what its manager makes of it. */
+  #rescue(subject: string, random: Random, isGood: boolean, time: number, asks: boolean): Answer {
+    if (asks) return questions(random);
+    const way = random.weighted({
+      instruct: 5,
+      replan: 2,
+      drop: this.#world.scenario.comparable ? 0 : 0.5,
+      giveUp: isGood ? 0.2 : 1,
+      review: 1,
+    });
+    switch (way) {
+      case "instruct":
+        return instruction(random, subject);
+      case "replan":
+        return {
+          payload_type: "plan",
+          payload: { summary: "Another plan", tasks: this.plan.revised(subject, time + 1) },
+        };
+      case "drop": {
+        const tasks = this.plan.tasks.filter(
+          (task) =>
+            task["task_id"] === subject || !((task["dependencies"] as string[] | undefined) ?? []).includes(subject),
+        );
+        return { payload_type: "plan", payload: { summary: "A smaller plan", tasks } };
+      }
+      case "giveUp":
+        return { payload_type: "error", payload: { code: "agent_failed", message: "It cannot be done." } };
+      case "review":
+        return { payload_type: "review", payload: { decision: random.pick(["approved", "changes_requested"]) } };
+    }
+  }
+}
+
+function questions(random: Random): Answer {
+  const list = ["one", "two"]
+    .slice(0, random.between(1, 2))
+    .map((question_id) => ({ question_id, text: `${question_id}?` }));
+  return { payload_type: "clarification", payload: { questions: list, status: "open" } };
+}
+
+function instruction(random: Random, subject: string): Answer {
+  const criteria = random.chance(0.2) ? [probe(subject, random.between(4, 5))] : [];
+  return { payload_type: "instruction", payload: { summary: "Do it so.", acceptance_criteria: criteria } };
+}
+
+function report(status: "proposal" | "completed" | "blocked" | "error", random: Random): Answer {
+  const asked = status === "blocked" && random.chance(0.7) ? { questions: [{ question_id: "q", text: "How?" }] } : {};
+  const usage = random.chance(0.5) ? { usage: { input_tokens: 100, output_tokens: 20, cost_usd: 0.1 } } : {};
+  return {
+    payload_type: "report",
+    payload: { status, summary: `It is ${status}.`, outputs: [`out-${random.between(1, 9)}`], ...asked, ...usage },
+  };
+}
+
+function opinion({ payload, role }: TurnRequest, random: Random, isGood: boolean): Answer {
+  const metadata = payload.context["metadata"] as { round?: number } | undefined;
+  const round = (metadata?.round ?? 1) + (isGood ? 0 : random.between(0, 1));
+  return {
+    payload_type: "opinion",
+    payload: { round, position: `${role.role_id} says so`, changed: random.chance(0.5) },
+  };
+}
+
+function verdict({ payload }: TurnRequest, random: Random, isGood: boolean): Answer {
+  const stranger = !isGood && random.chance(0.5) ? { winner: "stranger" } : {};
+  return { payload_type: "verdict", payload: { conclusion: `So be it ${payload.role_id}`, ...stranger } };
+}

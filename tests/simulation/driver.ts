@@ -1,0 +1,248 @@
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { LedgerFigures } from "../../src/kernel/ledger.ts";
+import type { Mode } from "../../src/kernel/mode.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import type { NewSessionInput } from "../../src/runtime/open.ts";
+import type { AgentOf } from "./agents.ts";
+import type { Crew } from "./crew.ts";
+import type { Misfortunes } from "./scenario.ts";
+import { type Change, type CommitFault, type Ended, Scheduler } from "./scheduler.ts";
+import { compareMemory, seeClosed } from "./state-rules.ts";
+import { SESSION_ID, type World } from "./world.ts";
+
+const DAY_MS = 86_400_000;
+
+type Misfortune = Exclude<keyof Misfortunes, "rate">;
+
+/** Whoever starts schedulers: begins the session, takes it up again however it was left, and brings misfortune over it. */
+export class Driver {
+  readonly #world: World;
+  readonly #mode: Mode<unknown>;
+  readonly #crew: Crew;
+  readonly #agentOf: AgentOf;
+  readonly #store: ReturnType<World["database"]["connect"]>;
+  readonly #all: Scheduler[] = [];
+  readonly #left: Record<Misfortune, number>;
+  #reopenings = 1;
+  readonly reports: JsonObject[] = [];
+  current: Scheduler | undefined;
+  isOver = false;
+  crashes = 0;
+
+  constructor(world: World, mode: Mode<unknown>, crew: Crew, agentOf: AgentOf) {
+    this.#world = world;
+    this.#mode = mode;
+    this.#crew = crew;
+    this.#agentOf = agentOf;
+    this.#store = world.database.connect();
+    const { rate: _, ...left } = world.scenario.misfortunes;
+    this.#left = { ...left };
+    world.mayDie = () => this.#mayDie();
+  }
+
+  begin(): void {
+    this.#start((scheduler, patient) => scheduler.begin(this.#input(), patient));
+  }
+
+  /** After the end: whoever is left is ended. */
+  letGo(): void {
+    for (const scheduler of this.#all) scheduler.die();
+  }
+
+  /** After every event something bad may happen. */
+  misfortune(): void {
+    const { chance, scenario, isCalm } = this.#world;
+    const { current } = this;
+    if (isCalm || this.isOver || !chance.chance(scenario.misfortunes.rate)) return;
+    const kinds = Object.entries(this.#left).filter(([, left]) => left > 0);
+    if (kinds.length === 0) return;
+    const [kind] = chance.pick(kinds) as [Misfortune, number];
+    if (kind === "clockJumps") this.#jump();
+    else if (kind === "killedAgents") this.#killAgent();
+    else if (current?.isRunning !== true) return;
+    else if (kind === "crashes") this.#crash(current);
+    else if (kind === "failedCommits") current.fault = chance.pick<CommitFault>(["fails", "fails but stands"]);
+    else if (kind === "takeOvers") this.#takeOver(current);
+    else if (kind === "stops") current.session?.stop("signal", "a person pressed Ctrl-C");
+    this.#left[kind] -= 1;
+  }
+
+  #mayDie(): boolean {
+    if (this.#world.isCalm || this.#left.crashes === 0 || !this.#world.chance.chance(0.03)) return false;
+    this.#left.crashes -= 1;
+    this.#takeUpLater();
+    this.crashes += 1;
+    return true;
+  }
+
+  #crash(scheduler: Scheduler): void {
+    this.crashes += 1;
+    const { chance } = this.#world;
+    if (chance.chance(0.4)) {
+      scheduler.fault = chance.pick<CommitFault>(["dies before", "dies after"]);
+      this.#watch(scheduler);
+      return;
+    }
+    compareMemory(this.#world, scheduler);
+    scheduler.die();
+    this.#takeUpLater();
+  }
+
+  /** One that will die or freeze in its next commit is followed by another when it has. */
+  #watch(scheduler: Scheduler): void {
+    this.#world.time.after(100, () => {
+      if (this.current !== scheduler || this.isOver) return;
+      if (scheduler.isDead) this.#takeUpLater();
+      else if (scheduler.isFrozen) this.#takeFrom(scheduler);
+      else this.#watch(scheduler);
+    });
+  }
+
+  #takeOver(scheduler: Scheduler): void {
+    if (this.#world.chance.chance(0.5)) {
+      scheduler.fault = "freezes after";
+      this.#watch(scheduler);
+      return;
+    }
+    scheduler.freeze();
+    this.#takeFrom(scheduler);
+  }
+
+  #takeFrom(scheduler: Scheduler): void {
+    const { chance, database, time } = this.#world;
+    time.after(chance.between(100, 3000), () => {
+      if (this.isOver) return;
+      database.takeFromHolder(SESSION_ID);
+      scheduler.isFenced = true;
+      this.current = undefined;
+      this.#takeUp();
+      time.after(chance.between(0, 8000), () => scheduler.thaw());
+    });
+  }
+
+  #jump(): void {
+    const { chance, time } = this.#world;
+    if (chance.chance(0.5)) {
+      const ms = chance.pick([3000, 60_000, DAY_MS]);
+      time.sleep(ms);
+      this.#world.tell(() => `the machine slept for ${ms} ms`);
+      return;
+    }
+    const ms = chance.pick([-DAY_MS, -30_000, -500, 500, 30_000, DAY_MS, 3650 * DAY_MS]);
+    time.jump(ms);
+    this.#world.tell(() => `the wall clock jumps by ${ms} ms`);
+  }
+
+  #killAgent(): void {
+    const { chance, processes } = this.#world;
+    const outside = processes.working.filter((process) => !process.inside);
+    if (outside.length === 0) return;
+    const victim = chance.pick(outside);
+    this.#world.tell(() => `${victim.who} is killed`);
+    processes.end(victim, { code: null, signal: "SIGKILL" });
+  }
+
+  #takeUpLater(): void {
+    this.#world.time.after(this.#world.chance.between(1, 5000), () => {
+      if (!this.isOver && (this.current === undefined || this.current.isDead)) this.#takeUp();
+    });
+  }
+
+  #takeUp(change: Change = {}): void {
+    const row = this.#store.session(SESSION_ID);
+    if (!row.ok || row.value.last_sequence === 0) this.begin();
+    else this.#start((scheduler, patient) => scheduler.resume(patient, change));
+  }
+
+  #start(work: (scheduler: Scheduler, patient: boolean) => Promise<Ended>): void {
+    const { chance, scenario } = this.#world;
+    const scheduler = new Scheduler(this.#world, `S${this.#all.length + 1}`, this.#mode, this.#agentOf);
+    this.#all.push(scheduler);
+    this.current = scheduler;
+    this.#world.tell(() => `${scheduler.name} starts`);
+    void work(scheduler, chance.chance(scenario.patience)).then((ended) => this.#onEnd(scheduler, ended));
+  }
+
+  #onEnd(scheduler: Scheduler, ended: Ended): void {
+    const { processes } = this.#world;
+    if (scheduler.isDead) return;
+    this.#world.tell(() => `${scheduler.name} ends: ${ended.ok ? JSON.stringify(ended.value) : ended.error.code}`);
+    const mine = processes.living.filter((process) => process.owner === scheduler);
+    if (mine.length > 0 && scheduler.session) {
+      this.#world.broken(
+        "no process is left after the end",
+        mine.map(({ who, subject }) => `${who} ${subject}`).join(", "),
+      );
+    }
+    if (ended.ok && this.current === scheduler) compareMemory(this.#world, scheduler);
+    scheduler.die();
+    if (this.current !== scheduler) return;
+    if (ended.ok && ended.value.kind === "closed") {
+      this.#closed();
+      return;
+    }
+    const change = ended.ok ? this.#changeAfter() : {};
+    const isWaiting = ended.ok && ended.value.kind === "stopped" && ended.value.reason === "waiting";
+    this.#takeUpOnce(scheduler, change, isWaiting ? 20 : 0);
+  }
+
+  /** After a while; a session that waits for a person once somebody has said something, or to see whether it still does. */
+  #takeUpOnce(scheduler: Scheduler, change: Change, patience: number): void {
+    this.#world.time.after(this.#world.chance.between(1, 6000), () => {
+      if (this.current !== scheduler) return;
+      if (patience > 0 && this.#store.inbox.pending(SESSION_ID).length === 0) {
+        this.#takeUpOnce(scheduler, change, patience - 1);
+      } else this.#takeUp(change);
+    });
+  }
+
+  /** A limit that was reached is raised by whoever takes the session up; sometimes only at the second time. */
+  #changeAfter(): Change {
+    const figures = this.#store.value(SESSION_ID, "figures", "figures") as unknown as LedgerFigures | undefined;
+    if (figures?.stopped?.reason !== "limit" || this.#world.chance.chance(0.2)) return {};
+    return { limits: { turns: figures.turns + this.#world.chance.between(1, 30), wall_s: 100_000 } };
+  }
+
+  #closed(): void {
+    seeClosed(this.#world);
+    const report = this.#lastReport();
+    this.reports.push(report);
+    const { scenario, chance, isCalm } = this.#world;
+    const tickets = (report["tickets"] ?? []) as { ticket_id: string; status: string }[];
+    const failed = tickets.filter((ticket) => ticket.status === "error");
+    const again = failed.length > 0 && !scenario.comparable && !isCalm && this.#reopenings > 0 && chance.chance(0.3);
+    if (!again) {
+      this.isOver = true;
+      return;
+    }
+    this.#reopenings -= 1;
+    const { ticket_id } = chance.pick(failed);
+    const fact = { payload_type: "user_command", payload: { command: "retry", ticket_id } } as const;
+    this.#takeUp({ reopen: "retry", fact });
+  }
+
+  #lastReport(): JsonObject {
+    const row = this.#store.session(SESSION_ID);
+    for (let sequence = row.ok ? row.value.last_sequence : 0; sequence > 0; sequence--) {
+      const record = JSON.parse(this.#store.record(SESSION_ID, sequence) ?? "") as LogRecord;
+      if (record.payload_type === "final_report") return record.payload;
+    }
+    throw new Error("A closed session has no final report.");
+  }
+
+  #input(): NewSessionInput {
+    const { config, roles, input, mode, planGiven } = this.#world.scenario;
+    const requirement = { payload_type: "requirement", payload: { text: "Do it." } } as const;
+    const plan = { payload_type: "plan", payload: { summary: "My plan", tasks: this.#crew.plan.tasks } } as const;
+    return {
+      session_id: SESSION_ID,
+      requirement: "Do it.",
+      input: planGiven ? { ...input, plan_given: true } : input,
+      config,
+      roles,
+      workspace: "/workspace",
+      started_by: { user: "ada", host: "here", via: "run" },
+      facts: mode === "debate" ? [] : planGiven ? [requirement, plan] : [requirement],
+    };
+  }
+}

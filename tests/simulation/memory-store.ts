@@ -1,0 +1,265 @@
+import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { err, ok, type Result } from "../../src/lib/result.ts";
+import { GENESIS } from "../../src/log/chain.ts";
+import { type Failure, failure } from "../../src/protocol/failure.ts";
+import type { Actor, SealedRecord } from "../../src/protocol/record.ts";
+import type { Instant } from "../../src/protocol/timestamp.ts";
+import { checkSessionId, unknownSession } from "../../src/store/sessions.ts";
+import type {
+  ArtifactRow,
+  Commit,
+  InboxRow,
+  Lease,
+  NewSession,
+  Owner,
+  SessionFilter,
+  SessionRow,
+  Store,
+} from "../../src/store/store.ts";
+
+interface StoredRow {
+  row: SessionRow;
+  holder: { readonly connection: number; readonly owner: Owner } | undefined;
+  readonly records: SealedRecord[];
+  readonly state: Map<string, Map<string, string>>;
+  readonly artifacts: ArtifactRow[];
+  readonly inbox: InboxRow[];
+}
+
+/** Told of every commit that stands, at the moment in which it does. */
+export type CommitListener = (lease: Lease, commit: Commit) => void;
+
+/** Sessions in memory that outlive the schedulers that write them: each scheduler has a connection, as a process has. */
+export class MemoryDatabase {
+  readonly #sessions = new Map<string, StoredRow>();
+  readonly #now: () => Instant;
+  #connections = 0;
+  #writes = 0;
+  #rowId = 0;
+  onCommit: CommitListener = () => {};
+
+  constructor(now: () => Instant) {
+    this.#now = now;
+  }
+
+  /** A way in, as of a process of its own. Its locks are its own, and `kill` drops them as death does. */
+  connect(): Store & { kill(): void } {
+    this.#connections += 1;
+    const connection = this.#connections;
+    let own = 0;
+    const kill = (): void => {
+      for (const session of this.#sessions.values()) {
+        if (session.holder?.connection === connection) session.holder = undefined;
+      }
+    };
+    const holds = ({ holder, row }: StoredRow, { epoch }: Lease): boolean =>
+      holder?.connection === connection && row.epoch === epoch;
+    const rowsOf = (session_id: string) => this.#sessions.get(session_id.toLowerCase());
+    const inbox = {
+      pending: (session_id: string) => [...(rowsOf(session_id)?.inbox ?? [])],
+      put: async (session_id: string, body: JsonObject, actor: Actor) => this.put(session_id, body, actor),
+    };
+    return {
+      kill,
+      inbox,
+      close: kill,
+      version: () => this.#writes - own,
+      create: async (session) => this.#create(session),
+      acquire: async (session_id, owner) => this.#acquire(session_id, owner, connection),
+      release: async (lease) => {
+        const session = rowsOf(lease.session_id);
+        if (session && holds(session, lease)) session.holder = undefined;
+      },
+      commit: async (lease, commit) => {
+        const session = rowsOf(lease.session_id);
+        if (!session || !holds(session, lease)) return err(stale(lease.session_id));
+        const done = this.#commit(session, lease, commit);
+        if (done.ok) own += 1;
+        return done;
+      },
+      confirm(lease) {
+        const session = rowsOf(lease.session_id);
+        return session && holds(session, lease) ? ok(undefined) : err(stale(lease.session_id));
+      },
+      async load(session_id) {
+        const session = rowsOf(session_id);
+        if (!session) return err(unknownSession(session_id));
+        return ok({ session: session.row, rows: (collection?: string) => rowsIn(session.state, collection) });
+      },
+      record: (session_id, sequence) => rowsOf(session_id)?.records[sequence - 1]?.line,
+      *records(session_id, from, to) {
+        for (const { line } of recordsOf(rowsOf(session_id), from, to)) yield line;
+      },
+      sealed: (session_id, from, to) => recordsOf(rowsOf(session_id), from, to),
+      sessions: (filter = {}) => this.#list(filter),
+      session: (id_or_prefix) => this.#find(id_or_prefix),
+      holder: (session_id) => rowsOf(session_id)?.holder?.owner,
+      value: (session_id, collection, id) => {
+        const text = rowsOf(session_id)?.state.get(collection)?.get(id);
+        return text === undefined ? undefined : (JSON.parse(text) as Json);
+      },
+      artifacts: (session_id) => [...(rowsOf(session_id)?.artifacts ?? [])],
+    };
+  }
+
+  /** What a store on another machine's lock would do: the holder is not asked, and finds out when it writes. */
+  takeFromHolder(session_id: string): void {
+    const session = this.#sessions.get(session_id.toLowerCase());
+    if (session) session.holder = undefined;
+  }
+
+  put(session_id: string, body: JsonObject, actor: Actor): Result<number, Failure> {
+    const session = this.#sessions.get(session_id.toLowerCase());
+    if (!session) return err(unknownSession(session_id));
+    this.#writes += 1;
+    this.#rowId += 1;
+    session.inbox.push({ id: this.#rowId, body: copy(body), actor, put_at: new Date(this.#now()).toISOString() });
+    return ok(this.#rowId);
+  }
+
+  /** The stored rows of a collection as text, for those who compare. */
+  texts(session_id: string, collection: string): ReadonlyMap<string, string> {
+    return this.#sessions.get(session_id.toLowerCase())?.state.get(collection) ?? new Map<string, string>();
+  }
+
+  lastSequence(session_id: string): number {
+    return this.#sessions.get(session_id.toLowerCase())?.row.last_sequence ?? 0;
+  }
+
+  #create(session: NewSession): Result<void, Failure> {
+    const { session_id, mode, workspace, created_at, requirement = null, parent = null } = session;
+    const named = checkSessionId(session_id);
+    if (!named.ok) return named;
+    const key = session_id.toLowerCase();
+    if (this.#sessions.has(key)) return err(failure("busy", `There is a session ${session_id} already.`));
+    this.#writes += 1;
+    this.#sessions.set(key, {
+      row: {
+        session_id,
+        mode,
+        workspace,
+        requirement,
+        parent,
+        created_at,
+        updated_at: created_at,
+        state: "created",
+        outcome: null,
+        exit_code: null,
+        last_sequence: 0,
+        head: GENESIS,
+        published: 0,
+        epoch: 0,
+      },
+      holder: undefined,
+      records: [],
+      state: new Map(),
+      artifacts: [],
+      inbox: [],
+    });
+    return ok(undefined);
+  }
+
+  #acquire(session_id: string, owner: Owner, connection: number): Result<Lease, Failure> {
+    const session = this.#sessions.get(session_id.toLowerCase());
+    if (!session) return err(unknownSession(session_id));
+    if (session.holder) {
+      const { pid, host, started_at } = session.holder.owner;
+      return err(
+        failure("busy", `The session ${session_id} is held by process ${pid} on ${host} since ${started_at}.`, {
+          details: { pid, host, started_at },
+        }),
+      );
+    }
+    this.#writes += 1;
+    session.row = { ...session.row, epoch: session.row.epoch + 1 };
+    session.holder = { connection, owner };
+    return ok({ session_id: session.row.session_id, epoch: session.row.epoch });
+  }
+
+  #commit(session: StoredRow, lease: Lease, commit: Commit): Result<void, Failure> {
+    const { expected, records, changes, artifacts = [], taken = [] } = commit;
+    for (const [index, { sequence }] of records.entries()) {
+      const belongs = expected + 1 + index;
+      if (sequence !== belongs) throw new Error(`Record ${sequence} was committed where ${belongs} belongs.`);
+    }
+    if (session.row.last_sequence !== expected) return err(stale(lease.session_id));
+    session.records.push(...records);
+    for (const change of changes) {
+      if ("put" in change) collectionOf(session.state, change.put).set(change.id, JSON.stringify(change.value));
+      else session.state.get(change.drop)?.delete(change.id);
+    }
+    session.artifacts.push(...artifacts);
+    for (const id of taken) {
+      const at = session.inbox.findIndex((row) => row.id === id);
+      if (at >= 0) session.inbox.splice(at, 1);
+    }
+    session.row = {
+      ...session.row,
+      ...commit.session,
+      last_sequence: expected + records.length,
+      head: records.at(-1)?.hash ?? session.row.head,
+      updated_at: this.#now(),
+    };
+    this.#writes += 1;
+    this.onCommit(lease, commit);
+    return ok(undefined);
+  }
+
+  #list({ states, parent, workspace, limit = Number.POSITIVE_INFINITY }: SessionFilter): SessionRow[] {
+    return [...this.#sessions.values()]
+      .map(({ row }) => row)
+      .toReversed()
+      .filter(
+        (row) =>
+          (states === undefined || states.includes(row.state)) &&
+          (parent === undefined || row.parent === parent) &&
+          (workspace === undefined || row.workspace === workspace),
+      )
+      .slice(0, limit);
+  }
+
+  #find(id_or_prefix: string): Result<SessionRow, Failure> {
+    const wanted = id_or_prefix.toLowerCase();
+    const exact = this.#sessions.get(wanted);
+    if (exact) return ok(exact.row);
+    const keys = wanted === "" ? [] : [...this.#sessions.keys()].filter((key) => key.startsWith(wanted)).toSorted();
+    const found = keys.flatMap((key) => this.#sessions.get(key)?.row ?? []);
+    const [only] = found;
+    if (!only) return err(unknownSession(id_or_prefix));
+    if (found.length === 1) return ok(only);
+    const candidates = found.slice(0, 5).map((row) => row.session_id);
+    return err(failure("usage", `More than one session begins with ${id_or_prefix}.`, { details: { candidates } }));
+  }
+}
+
+function* rowsIn(state: StoredRow["state"], wanted?: string) {
+  for (const collection of wanted === undefined ? [...state.keys()].toSorted() : [wanted]) {
+    for (const [id, text] of [...(state.get(collection) ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      yield { collection, id, value: JSON.parse(text) as Json };
+    }
+  }
+}
+
+function* recordsOf(session: StoredRow | undefined, from: number, to = Number.MAX_SAFE_INTEGER) {
+  for (let sequence = Math.max(1, from); sequence <= to; sequence++) {
+    const found = session?.records[sequence - 1];
+    if (!found) return;
+    yield found;
+  }
+}
+
+function collectionOf(state: StoredRow["state"], name: string): Map<string, string> {
+  const found = state.get(name);
+  if (found) return found;
+  const made = new Map<string, string>();
+  state.set(name, made);
+  return made;
+}
+
+function copy<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+function stale(session_id: string): Failure {
+  return failure("stale_lease", `The session ${session_id} is no longer this process's to write.`);
+}

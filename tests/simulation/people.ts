@@ -1,0 +1,235 @@
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { LedgerAsk, LedgerFigures, LedgerHold } from "../../src/kernel/ledger.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import type { Commit } from "../../src/store/store.ts";
+import type { Crew } from "./crew.ts";
+import { type Random, randomOf } from "./random.ts";
+import { SESSION_ID, type World } from "./world.ts";
+
+type Word = readonly [payload_type: string, payload: JsonObject];
+
+/** People at other terminals: they see what is stored, and what they say goes into the inbox. */
+export class People {
+  readonly #world: World;
+  readonly #crew: Crew;
+  readonly #store: ReturnType<World["database"]["connect"]>;
+  readonly #asked = new Set<string>();
+  readonly #times = new Map<string, number>();
+  #said = 0;
+
+  constructor(world: World, crew: Crew) {
+    this.#world = world;
+    this.#crew = crew;
+    this.#store = world.database.connect();
+    const { interjections } = world.scenario;
+    for (let index = 0; index < interjections; index++) {
+      world.time.after(world.chance.between(500, 30_000), () => this.#interject());
+    }
+  }
+
+  /** Every word that was put, by the mark under which it must be found in the record. */
+  readonly words = new Map<string, Word>();
+
+  /** Looks at what a commit has changed that wants a person. */
+  see({ changes }: Commit): void {
+    for (const change of changes) {
+      if (!("put" in change)) continue;
+      const value = change.value as unknown;
+      if (change.put === "ask") this.#notice(value as LedgerAsk);
+      else if (change.put === "figures" && (value as LedgerFigures).paused) this.#later("pause", () => this.#unpause());
+      else if (change.put === "hold" && (value as LedgerHold).until === undefined) {
+        this.#later(`hold ${change.id}`, () => this.#release(change.id));
+      }
+    }
+  }
+
+  /** Once for each thing, after a while. */
+  #later(what: string, act: () => void): void {
+    if (this.#asked.has(what)) return;
+    this.#asked.add(what);
+    this.#world.time.after(this.#world.chance.between(1000, 15_000), () => {
+      this.#asked.delete(what);
+      act();
+    });
+  }
+
+  #unpause(): void {
+    const figures = this.#store.value(SESSION_ID, "figures", "figures") as unknown as LedgerFigures | undefined;
+    if (!figures?.paused || figures.closed) return;
+    this.#put(["user_command", { command: "resume" }]);
+    this.#later("pause", () => this.#unpause());
+  }
+
+  #release(role_id: string): void {
+    if (this.#store.value(SESSION_ID, "hold", role_id) === undefined) return;
+    this.#put(["user_command", { command: "release", role_id }]);
+    this.#later(`hold ${role_id}`, () => this.#release(role_id));
+  }
+
+  #notice(ask: LedgerAsk): void {
+    const key = `${ask.ask_id} ${ask.record}`;
+    if (this.#asked.has(key)) return;
+    this.#asked.add(key);
+    // Which time this is of its kind: the same in every execution of a seed in which nobody interjects.
+    const kind = `${ask.kind}/${ask.subject ?? ""}`;
+    const time = (this.#times.get(kind) ?? 0) + 1;
+    this.#times.set(kind, time);
+    const random = randomOf(this.#world.scenario.seed, "person", kind, time);
+    const silent = random.chance(this.#world.scenario.silence);
+    const slow = silent ? [60_000, 200_000] : random.chance(0.2) ? [10_000, 40_000] : [100, 4000];
+    const delay = random.between(slow[0] as number, slow[1] as number);
+    this.#world.time.after(delay, () => this.#react(ask, random, 0));
+  }
+
+  #react(ask: LedgerAsk, random: Random, tries: number): void {
+    const stands = this.#store.value(SESSION_ID, "ask", ask.ask_id) as unknown as LedgerAsk | undefined;
+    if (stands?.record !== ask.record) return;
+    const waits = this.#store.inbox.pending(SESSION_ID).length > 0;
+    if (!waits) this.#put(this.#answer(ask, random, tries));
+    this.#world.time.after(5100, () => this.#react(ask, random, waits ? tries : tries + 1));
+  }
+
+  #answer(ask: LedgerAsk, random: Random, tries: number): Word {
+    const isPlain = tries > 1 || this.#world.isCalm;
+    switch (ask.kind) {
+      case "questions":
+        return this.#answerQuestions(ask, random, isPlain);
+      case "review": {
+        const decision = isPlain || random.chance(0.7) ? "approved" : "changes_requested";
+        return ["review", { decision, ticket_id: ask.subject }];
+      }
+      case "approval":
+        return this.#approve(ask, random, isPlain);
+    }
+  }
+
+  #answerQuestions({ ask_id, record }: LedgerAsk, random: Random, isPlain: boolean): Word {
+    const { payload } = this.#record(record);
+    const questions = payload["questions"] as readonly { question_id: string }[];
+    if (!/^c\d/.test(ask_id)) {
+      const text = this.#world.scenario.comparable || random.chance(0.7) ? "repeat" : "give up";
+      return ["clarification_response", { answers: [{ question_id: `${ask_id}.again`, text }], status: "answered" }];
+    }
+    const answers = questions.map(({ question_id }) => ({ question_id: `${ask_id}.${question_id}`, text: "So." }));
+    const way = isPlain ? "all" : random.weighted({ all: 6, some: 1, bare: 1, complete: 1, wrong: 1 });
+    const answered = (list: readonly JsonObject[], status = "answered"): Word => [
+      "clarification_response",
+      { answers: list, status, ask_id },
+    ];
+    switch (way) {
+      case "all":
+        return ["clarification_response", { answers, status: "answered" }];
+      case "some":
+        return answered(answers.slice(0, 1));
+      case "bare":
+        return answered(questions.map(({ question_id }) => ({ question_id, text: "So." })));
+      case "complete":
+        return answered([], "complete");
+      case "wrong":
+        return answered([{ question_id: "nobody.asked", text: "So." }]);
+    }
+  }
+
+  #approve({ ask_id }: LedgerAsk, random: Random, isPlain: boolean): Word {
+    const { comparable } = this.#world.scenario;
+    const changing = this.#world.scenario.comparable && ask_id !== "a1" ? 0 : 1;
+    const way = isPlain
+      ? "approve"
+      : random.weighted({ approve: 6, sendBack: changing, reject: comparable ? 0 : 0.5, edit: comparable ? 0 : 1 });
+    switch (way) {
+      case "approve":
+        return ["approval", { decision: "approved", ...(random.chance(0.5) ? { ask_id } : {}) }];
+      case "sendBack":
+        return ["approval", { decision: "changes_requested", notes: "Not so.", ask_id }];
+      case "reject":
+        return ["approval", { decision: "rejected", ask_id }];
+      case "edit": {
+        const tasks = this.#edited(random);
+        return ["approval", { decision: "approved", plan: { summary: "A person's plan", tasks }, ask_id }];
+      }
+    }
+  }
+
+  /** The plan with one task more, and often with a changed one that somebody is working on. */
+  #edited(random: Random): JsonObject[] {
+    const name = `P${random.between(1, 3)}`;
+    const tasks = this.#crew.plan.tasks.filter((task) => task["task_id"] !== name);
+    const changed = random.chance(0.6) ? this.#somethingBusy() : undefined;
+    const description = `Otherwise, says word ${this.#said}`;
+    return [
+      ...tasks.map((task) => (task["task_id"] === changed ? { ...task, description } : task)),
+      { task_id: name, description: "A person's task" },
+    ];
+  }
+
+  /** A ticket that somebody has a turn about. */
+  #somethingBusy(): string | undefined {
+    const turns = [...this.#world.database.texts(SESSION_ID, "turn").values()];
+    const subjects = turns.flatMap((text) => (JSON.parse(text) as { subject?: string }).subject ?? []);
+    return subjects.length > 0 ? this.#world.chance.pick(subjects) : undefined;
+  }
+
+  /** Something that nobody asked for. */
+  #interject(): void {
+    const { chance, isCalm, scenario } = this.#world;
+    const row = this.#store.session(SESSION_ID);
+    if (isCalm || !row.ok || row.value.outcome !== null || row.value.last_sequence === 0) return;
+    const tasks = this.#crew.plan.tasks.map((task) => task["task_id"] as string);
+    const any = tasks.length > 0 ? chance.pick(tasks) : "side1";
+    const ticket_id = (chance.chance(0.6) ? this.#somethingBusy() : undefined) ?? any;
+    const command = (payload: JsonObject): Word => ["user_command", payload];
+    const what = chance.weighted({
+      tell: 3,
+      tellTicket: 2,
+      pause: 1,
+      resume: 0.5,
+      cancel: 0.3,
+      cancelTicket: 1,
+      retry: 2,
+      release: 1,
+      limits: 1,
+      plan: scenario.mode === "schedule" ? 2 : 0,
+      review: 2,
+      approval: 0.5,
+      answers: 0.5,
+      nonsense: 1,
+      requirement: 0.3,
+    });
+    const words: Record<typeof what, () => Word> = {
+      tell: () => command({ command: "tell", text: "Mind the gap." }),
+      tellTicket: () => command({ command: "tell", ticket_id, text: "Here too." }),
+      pause: () => command({ command: "pause" }),
+      resume: () => command({ command: "resume" }),
+      cancel: () => command({ command: "cancel" }),
+      cancelTicket: () => command({ command: "cancel", ticket_id }),
+      retry: () => command({ command: "retry", ticket_id }),
+      release: () => command({ command: "release", role_id: "boss" }),
+      limits: () => command({ command: "limits", limits: { turns: 500 } }),
+      plan: () => ["plan", { summary: "My plan", tasks: this.#edited(chance) }],
+      review: () => ["review", { decision: chance.pick(["approved", "changes_requested"]), ticket_id }],
+      approval: () => ["approval", { decision: "approved" }],
+      answers: () => ["clarification_response", { answers: [], status: "complete" }],
+      nonsense: () =>
+        chance.pick<Word>([
+          ["turn_failed", {}],
+          ["review", { decision: "perhaps" }],
+          ["nothing", {}],
+        ]),
+      requirement: () => ["requirement", { text: "Something else" }],
+    };
+    this.#put(words[what]());
+  }
+
+  #put(word: Word): void {
+    this.#said += 1;
+    const via = `person-${this.#said}`;
+    const [payload_type, payload] = word;
+    const put = this.#world.database.put(SESSION_ID, { payload_type, payload }, { user: "ada", host: "there", via });
+    if (put.ok) this.words.set(via, word);
+    this.#world.tell(() => `${via} says ${payload_type} ${JSON.stringify(payload).slice(0, 120)}`);
+  }
+
+  #record(sequence: number): LogRecord {
+    return JSON.parse(this.#store.record(SESSION_ID, sequence) ?? "null") as LogRecord;
+  }
+}

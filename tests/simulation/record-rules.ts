@@ -1,0 +1,286 @@
+import type { JsonObject } from "../../src/lib/json.ts";
+import { GENESIS } from "../../src/log/chain.ts";
+import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { milliseconds } from "../../src/protocol/timestamp.ts";
+import type { Lease, Commit } from "../../src/store/store.ts";
+import type { World } from "./world.ts";
+
+interface KnownTicket {
+  dependencies: readonly string[];
+  /** The commands that must have passed before it can be done. */
+  commands: string[][];
+  text: string;
+  status: string;
+  reason: string | undefined;
+  done: number;
+  /** What the latest checks found since work was last delivered. */
+  checked: Map<string, boolean> | undefined;
+}
+
+/**
+ * What the log says of a session, read by somebody who has only the log and the promises: each record is held against those before
+ * it. Knows nothing of the code that wrote it.
+ */
+export class RecordRules {
+  readonly #world: World;
+  readonly #tickets = new Map<string, KnownTicket>();
+  readonly #marks = new Map<string, number>();
+  readonly #runs = new Map<string, number>();
+  readonly #ended = new Set<string>();
+  #sequence = 0;
+  #head = GENESIS;
+  #epoch = 0;
+  #at = "2000-01-01T00:00:00Z";
+  #turns = 0;
+  #limits: { turns?: number } = {};
+  #houseCommands: string[][] = [];
+  #closed = false;
+  #reopened = false;
+  #paused = false;
+
+  /** Told of every plan that stands. */
+  onPlan: (tasks: readonly JsonObject[]) => void = () => {};
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  get records(): number {
+    return this.#sequence;
+  }
+
+  /** How often a person's word stands in the log. */
+  count(mark: string): number {
+    return this.#marks.get(mark) ?? 0;
+  }
+
+  see({ epoch }: Lease, { records }: Commit): void {
+    if (epoch < this.#epoch) this.#broken("a fenced scheduler writes nothing", `epoch ${epoch} after ${this.#epoch}`);
+    this.#epoch = epoch;
+    for (const { line, sequence } of records) {
+      const record = JSON.parse(line) as LogRecord;
+      const { integrity } = record;
+      if (sequence !== this.#sequence + 1 || integrity.sequence !== sequence) {
+        this.#broken("sequences have no gaps", `${sequence} after ${this.#sequence}`);
+      }
+      if (integrity.previous !== this.#head) this.#broken("records are chained", `record ${sequence}`);
+      this.#sequence = sequence;
+      this.#head = integrity.hash;
+      const at = record.record.received_at;
+      if (milliseconds(at) < milliseconds(this.#at)) {
+        this.#broken("the log's time never goes back", `record ${sequence}: ${at} after ${this.#at}`);
+      }
+      this.#at = at;
+      this.#world.tell(() => describe(record));
+      this.#take(record);
+    }
+  }
+
+  #take(record: LogRecord): void {
+    const { payload_type, payload, source } = record;
+    const { disposition, actor, effects = [], turn_id, ticket_id } = record.record;
+    if (this.#closed && payload_type !== "session_reopened") {
+      this.#broken("nothing follows the closing record", describe(record));
+    }
+    const mark = actor?.via;
+    if (mark?.startsWith("person-")) this.#marks.set(mark, this.count(mark) + 1);
+    if (disposition === "late" || disposition === "duplicate") {
+      if (effects.length > 0) this.#broken("what comes late moves nothing", describe(record));
+      return;
+    }
+    if (payload_type === "check_result") this.#checked(payload, ticket_id);
+    this.#followEffects(record);
+    // One that was reopened for something that cannot be is simply over again.
+    if (effects.length > 0) this.#reopened = false;
+    switch (payload_type) {
+      case "session_opened":
+        this.#opened(payload["config"] as unknown as ResolvedConfiguration);
+        return;
+      case "session_recovered":
+        this.#limits = { ...this.#limits, ...(payload["limits"] as object | undefined) };
+        return;
+      case "session_reopened":
+        this.#closed = false;
+        this.#reopened = true;
+        this.#paused = false;
+        return;
+      case "turn_request":
+        this.#requested(record);
+        return;
+      case "user_command":
+        if (disposition === "applied") this.#commanded(payload);
+        return;
+      case "plan":
+        if (disposition === "applied") this.#planned(payload, ticket_id);
+        break;
+      case "approval":
+        if (disposition === "applied" && payload["plan"]) this.#planned(payload["plan"] as JsonObject, undefined);
+        return;
+      case "instruction":
+        if (disposition === "applied" && ticket_id !== undefined) {
+          this.#tickets.get(ticket_id)?.commands.push(...commandsOf(payload["acceptance_criteria"]));
+        }
+        break;
+      case "session_stopped":
+        if (payload["reason"] === "no_progress" && !this.#reopened) this.#broken("no_progress never", describe(record));
+        return;
+      case "final_report":
+        if (payload["reason"] === "no_progress") this.#broken("no_progress never", describe(record));
+        return;
+      case "session_closed":
+        this.#closed = true;
+        return;
+      default:
+    }
+    const isNotice = payload_type === "artifact_ref" || (payload_type === "report" && payload["status"] === "progress");
+    if (turn_id === undefined || isNotice || record.record.kind === "decided" || isNote(record)) return;
+    const run = `${turn_id}.${record.record.run}`;
+    if (this.#ended.has(run)) this.#broken("every fact is recorded once", `run ${run} of ${source} ended twice`);
+    this.#ended.add(run);
+  }
+
+  #opened(config: ResolvedConfiguration): void {
+    this.#limits = { ...(config.budget as { turns?: number } | undefined) };
+    this.#houseCommands = commandsOf(config.checks?.ticket);
+  }
+
+  #commanded({ command, limits }: JsonObject): void {
+    if (command === "limits") this.#limits = { ...this.#limits, ...(limits as object | undefined) };
+    if (command === "pause") this.#paused = true;
+    if (command === "resume") this.#paused = false;
+  }
+
+  #requested({ record, payload, integrity }: LogRecord): void {
+    const { turn_id = "", run = 1, ticket_id } = record;
+    this.#turns += 1;
+    const { turns } = this.#limits;
+    if (turns !== undefined && this.#turns > turns) {
+      this.#broken("a budget is overrun by no more than is in flight", `${this.#turns} turns of ${turns}`);
+    }
+    if (this.#paused) this.#broken("a paused session begins nothing", `record ${integrity.sequence}`);
+    const before = this.#runs.get(turn_id) ?? 0;
+    if (run <= before) this.#broken("a turn's runs rise", `${turn_id}: ${run} after ${before}`);
+    this.#runs.set(turn_id, run);
+    if (ticket_id === undefined || this.#world.scenario.mode === "debate") return;
+    const ticket = this.#tickets.get(ticket_id);
+    for (const dependency of ticket?.dependencies ?? []) {
+      const status = this.#tickets.get(dependency)?.status;
+      if (status !== "done")
+        this.#broken("dependencies are respected", `${ticket_id} before ${dependency} (${status})`);
+    }
+    const message = payload["message"] as { payload_type: string };
+    if (!ticket || ticket.status === "done" || ticket.status === "error") {
+      this.#broken("what is over is not worked on", `${message.payload_type} of ${ticket_id} (${ticket?.status})`);
+    }
+  }
+
+  /** A plan that stands: its tasks, with what must pass for each. One that is as it was keeps what its instructions added. */
+  #planned({ tasks }: JsonObject, subject: string | undefined): void {
+    this.onPlan(tasks as JsonObject[]);
+    for (const task of tasks as JsonObject[]) {
+      const { status: _echo, ...planned } = task;
+      const id = task["task_id"] as string;
+      const text = JSON.stringify(planned);
+      const known = this.#tickets.get(id);
+      if (known?.text === text && id !== subject && !(known.status === "error" && known.reason === "withdrawn"))
+        continue;
+      const given = task["instruction"] as JsonObject | undefined;
+      this.#tickets.set(id, {
+        dependencies: (task["dependencies"] as string[] | undefined) ?? [],
+        commands: [
+          ...this.#houseCommands,
+          ...commandsOf(task["acceptance_criteria"]),
+          ...commandsOf(given?.["acceptance_criteria"]),
+        ],
+        text,
+        status: known?.status ?? "pending",
+        reason: known?.reason,
+        done: known?.done ?? 0,
+        checked: undefined,
+      });
+    }
+  }
+
+  #followEffects({ record, integrity }: LogRecord): void {
+    for (const { ticket_id, from, event, to, reason } of record.effects ?? []) {
+      const ticket = this.#tickets.get(ticket_id);
+      if (!ticket) continue;
+      if (from !== null && from !== ticket.status) {
+        this.#broken(
+          "effects follow each other",
+          `${ticket_id} is ${ticket.status}, record ${integrity.sequence} says ${from}`,
+        );
+      }
+      ticket.status = to;
+      ticket.reason = reason;
+      if (event === "report_completed") ticket.checked = undefined;
+      if (to !== "done") continue;
+      ticket.done += 1;
+      if (ticket.done > 1) this.#broken("a ticket is done once", ticket_id);
+      for (const command of ticket.commands) {
+        const said = ticket.checked?.get(command.join(" "));
+        const found = this.#world.findings.lastResult(ticket_id, command);
+        if (said !== true || found !== true) {
+          this.#broken(
+            "no ticket is done against a failed criterion",
+            `${ticket_id}: ${command.join(" ")} is ${said}/${found}`,
+          );
+        }
+      }
+    }
+  }
+
+  #checked({ results }: JsonObject, ticket_id: string | undefined): void {
+    const ticket = this.#tickets.get(ticket_id ?? "");
+    if (!ticket) return;
+    ticket.checked = new Map(
+      (results as { criterion: { command: string[] }; passed: boolean }[]).map(({ criterion, passed }) => [
+        criterion.command.join(" "),
+        passed,
+      ]),
+    );
+  }
+
+  #broken(invariant: string, seen: string): void {
+    this.#world.broken(invariant, seen);
+  }
+}
+
+/** What an agent or a person said and was told cannot stand, as the engine notes it: no turn's end. */
+function isNote({ source, payload_type, record }: LogRecord): boolean {
+  return source === "scheduler" && payload_type === "error" && record.disposition !== "applied";
+}
+
+function commandsOf(criteria: unknown): string[][] {
+  const list = (criteria ?? []) as { command?: string[] }[];
+  return list.flatMap(({ command }) => (command ? [command] : []));
+}
+
+/** A record in a line; no place of this machine is in it. */
+function describe({ integrity, source, payload_type, payload, record }: LogRecord): string {
+  const { ticket_id, turn_id, run, disposition, effects = [] } = record;
+  const words = [
+    payload["status"],
+    payload["decision"],
+    payload["code"],
+    payload["reason"],
+    payload["command"],
+    payload["timer_id"],
+    typeof payload["message"] === "string" ? `"${payload["message"].slice(0, 60)}"` : undefined,
+  ];
+  const message = payload["message"] as { payload_type?: string } | undefined;
+  const arrows = effects.map((effect) => `[${effect.ticket_id} ${effect.from}>${effect.to} ${effect.event}]`);
+  return [
+    `#${integrity.sequence}`,
+    `${source}:${payload_type}`,
+    ...words.filter((word) => typeof word === "string"),
+    message?.payload_type,
+    ticket_id,
+    turn_id && `${turn_id}.${run ?? ""}`,
+    disposition === "applied" ? undefined : disposition,
+    ...arrows,
+  ]
+    .filter((word) => word !== undefined)
+    .join(" ");
+}

@@ -1,0 +1,39 @@
+import { availableParallelism } from "node:os";
+import { parseArgs } from "node:util";
+import { failureText, simulateMany, simulateTraced, type Told } from "./workers.ts";
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: "string", default: "1000" },
+    from: { type: "string", default: "1" },
+    seed: { type: "string" },
+    workers: { type: "string", default: String(Math.min(8, availableParallelism())) },
+    verbose: { type: "boolean", default: false },
+  },
+});
+
+function print(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+async function many(from: number, count: number): Promise<Told> {
+  const began = performance.now();
+  const told = await simulateMany(from, count, Number(values.workers));
+  const seconds = Math.round((performance.now() - began) / 100) / 10;
+  const { seeds, compared, crashes, events, records } = told;
+  print(
+    `${seeds} seeds (${compared} of them also without misfortunes) in ${seconds} s: ${events} events, ${records} records, ${crashes} crashes`,
+  );
+  return told;
+}
+
+const { seed } = values;
+const told =
+  seed === undefined ? await many(Number(values.from), Number(values.seeds)) : await simulateTraced(Number(seed));
+if (seed !== undefined && values.verbose) for (const line of told.trace ?? []) print(line);
+if (told.failed) {
+  print(await failureText(told.failed));
+  process.exitCode = 1;
+} else {
+  print("no promise was broken");
+}

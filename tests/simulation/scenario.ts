@@ -1,0 +1,208 @@
+import type { JsonObject } from "../../src/lib/json.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { type Random, randomOf } from "./random.ts";
+
+/** How often each misfortune comes, as a probability an event, and how many there may be in all. */
+export interface Misfortunes {
+  readonly rate: number;
+  readonly crashes: number;
+  readonly failedCommits: number;
+  readonly takeOvers: number;
+  readonly stops: number;
+  readonly clockJumps: number;
+  readonly killedAgents: number;
+}
+
+/** Everything that a seed says before anything happens. */
+export interface Scenario {
+  readonly seed: number;
+  readonly mode: "schedule" | "debate";
+  /** What agents and people do hangs on what they are asked only, so that crashes may change nothing of the end. */
+  readonly comparable: boolean;
+  readonly config: ResolvedConfiguration;
+  readonly roles: readonly Role[];
+  readonly tasks: readonly JsonObject[];
+  readonly input: JsonObject;
+  readonly planGiven: boolean;
+  readonly misfortunes: Misfortunes;
+  /** The share of runs that wait for people, of commits that take time, and of what a person never answers of their own accord. */
+  readonly patience: number;
+  readonly slowCommits: number;
+  readonly silence: number;
+  /** How many things people say that nobody asked for. */
+  readonly interjections: number;
+  /** How often agents do well at once. */
+  readonly skill: number;
+}
+
+export const CALM: Misfortunes = {
+  rate: 0,
+  crashes: 0,
+  failedCommits: 0,
+  takeOvers: 0,
+  stops: 0,
+  clockJumps: 0,
+  killedAgents: 0,
+};
+
+export function scenarioOf(seed: number): Scenario {
+  const random = randomOf(seed, "scenario");
+  const mode = random.chance(0.1) ? "debate" : "schedule";
+  const comparable = random.chance(0.3);
+  const roles = mode === "debate" ? debaters(random) : crew(random, comparable);
+  const tasks = mode === "debate" ? [] : planOf(random, roles);
+  const few = random.between(0, 3);
+  return {
+    seed,
+    mode,
+    comparable,
+    roles,
+    tasks,
+    config: configurationOf(random, comparable),
+    input: mode === "debate" ? debateInput(random, roles) : random.chance(0.1) ? { confirm: true } : {},
+    planGiven: mode === "schedule" && random.chance(0.1),
+    misfortunes: {
+      rate: random.pick([0.004, 0.01, 0.03]),
+      crashes: few,
+      failedCommits: random.chance(0.3) ? random.between(1, 2) : 0,
+      takeOvers: random.chance(0.25) ? 1 : 0,
+      stops: random.chance(0.2) ? 1 : 0,
+      clockJumps: comparable ? 0 : random.chance(0.3) ? 2 : 0,
+      killedAgents: comparable ? 0 : random.chance(0.3) ? 2 : 0,
+    },
+    patience: random.pick([0, 0.5, 1]),
+    slowCommits: random.pick([0, 0, 0.3]),
+    silence: comparable ? 0 : random.pick([0, 0, 0.3]),
+    interjections: comparable ? 0 : random.pick([0, 0, 2, 5, 10]),
+    skill: random.pick([0.5, 0.75, 0.95]),
+  };
+}
+
+function configurationOf(random: Random, comparable: boolean): ResolvedConfiguration {
+  return {
+    ...CONFIGURATION_DEFAULTS,
+    workspace: "/workspace",
+    max_workers: random.between(1, 4),
+    max_retries: random.between(0, 2),
+    retry_backoff_ms: random.pick([0, 50, 1000]),
+    timeout_s: random.pick([5, 20]),
+    idle_timeout_s: 0,
+    kill_grace_s: 2,
+    max_review_rounds: random.between(0, 2),
+    check_rounds: random.between(0, 2),
+    max_clarification_rounds: random.between(0, 2),
+    max_escalations: random.between(0, 2),
+    max_recoveries: comparable ? 100 : random.between(0, 3),
+    max_hold_s: random.pick([20, 100]),
+    dependency_notice_s: random.pick([7, 3600]),
+    plan_approval: random.pick(["never", "never", "ask"]),
+    review: "manager",
+    proposal: random.pick(["never", "risk", "risk", "always"]),
+    checks: random.chance(0.15) ? { ticket: [probe("house", 1)] } : {},
+    budget: random.chance(0.2)
+      ? { turns: random.between(3, 30) }
+      : random.chance(0.1)
+        ? { wall_s: 60 }
+        : { turns: 500 },
+  } as ResolvedConfiguration;
+}
+
+function crew(random: Random, comparable: boolean): Role[] {
+  const cli_command = ["agent"];
+  const held = random.chance(0.2) ? { account: "shared" } : {};
+  const roles: Role[] = [
+    {
+      role_id: "boss",
+      type: "manager",
+      cli_command,
+      ...held,
+      ...(!comparable && random.chance(0.1) ? { max_instances: 2 } : {}),
+      ...recovery(random, comparable),
+    },
+  ];
+  for (let index = random.between(1, 3); index > 0; index--) {
+    roles.push({
+      role_id: `hand${index}`,
+      type: "worker",
+      cli_command,
+      capabilities: index === 1 || random.chance(0.5) ? ["code"] : [],
+      ...held,
+      ...(random.chance(0.3) ? { supports_multiple_instances: false } : {}),
+      ...(random.chance(0.2) ? { max_instances: random.between(1, 2) } : {}),
+      ...(random.chance(0.2) ? { timeout_s: 3 } : {}),
+      ...(random.chance(0.2) ? { backend: "scripted" } : {}),
+      ...recovery(random, comparable),
+    });
+  }
+  return roles;
+}
+
+function recovery(random: Random, comparable: boolean): Pick<Role, "recovery"> {
+  const policy = random.pick(["restart", "resume", comparable ? "restart" : "ask", undefined] as const);
+  return policy === undefined ? {} : { recovery: policy };
+}
+
+function debaters(random: Random): Role[] {
+  const roles: Role[] = [];
+  for (let index = random.between(2, 4); index > 0; index--) {
+    roles.push({ role_id: `side${index}`, type: "participant", cli_command: ["agent"] });
+  }
+  const type = random.pick(["participant", "manager"] as const);
+  return [...roles, { role_id: "judge", type, cli_command: ["agent"] }];
+}
+
+function debateInput(random: Random, roles: readonly Role[]): JsonObject {
+  const sides = roles.map((role) => role.role_id).filter((id) => id !== "judge");
+  return {
+    topic: "Which way?",
+    debaters: sides,
+    judge: "judge",
+    rounds: random.between(1, 3),
+    until: random.pick(["rounds", "stable"]),
+  };
+}
+
+/** The plan as the manager will first write it; tasks depend on earlier ones, and are listed in any order. */
+function planOf(random: Random, roles: readonly Role[]): JsonObject[] {
+  const count = random.pick([1, 2, 2, 2, 3, 3, 4, 5, 7, 12]);
+  const width = random.pick([0.2, 0.5, 1.5]);
+  const tasks: JsonObject[] = [];
+  for (let index = 0; index < count; index++) {
+    const dependencies = tasks.filter(() => random.chance(width / count)).map((task) => task["task_id"] as string);
+    tasks.push({ ...taskOf(random, `T${index}`, roles), ...(dependencies.length > 0 ? { dependencies } : {}) });
+  }
+  return random.chance(0.5) ? tasks : tasks.toReversed();
+}
+
+function taskOf(random: Random, task_id: string, roles: readonly Role[]): JsonObject {
+  const criteria: JsonObject[] = [];
+  if (random.chance(0.2)) criteria.push({ text: "It reads well." });
+  if (random.chance(0.4)) criteria.push(probe(task_id, 1));
+  if (random.chance(0.1)) criteria.push(probe(task_id, 2));
+  const isChecked = criteria.some((criterion) => criterion["command"] !== undefined);
+  const worker = roles.find((role) => role.type === "worker" && random.chance(0.3));
+  return {
+    task_id,
+    description: `Work on ${task_id}`,
+    ...(criteria.length > 0 ? { acceptance_criteria: criteria } : {}),
+    ...(random.chance(0.15) ? { review: "user" } : isChecked && random.chance(0.3) ? { review: "checks" } : {}),
+    ...(random.chance(0.15) ? { risks: ["It may break."] } : {}),
+    ...(random.chance(0.1) ? { proposal_needed: random.chance(0.5) } : {}),
+    ...(random.chance(0.3) ? { instruction: { summary: "Do it.", acceptance_criteria: extra(random, task_id) } } : {}),
+    ...(random.chance(0.1)
+      ? { assigned_to: { capability: "code" } }
+      : worker
+        ? { assigned_to: { role_id: worker.role_id } }
+        : {}),
+  };
+}
+
+function extra(random: Random, task_id: string): JsonObject[] {
+  return random.chance(0.3) ? [probe(task_id, 3)] : [];
+}
+
+/** An executable criterion; what it finds is for the simulated launcher to say. */
+export function probe(task_id: string, number: number): JsonObject {
+  return { text: `Probe ${number} of ${task_id} passes.`, command: ["probe", task_id, String(number)] };
+}

@@ -1,0 +1,56 @@
+import { isDeepStrictEqual } from "node:util";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { scenarioOf } from "./scenario.ts";
+import { type Execution, simulate } from "./simulation.ts";
+import type { Violation } from "./world.ts";
+
+/** What became of a seed: one execution, or two where the disturbed one must end as the undisturbed. */
+export interface SeedResult {
+  readonly violation: Violation | undefined;
+  readonly events: number;
+  readonly records: number;
+  readonly crashes: number;
+  readonly compared: boolean;
+}
+
+/** Lives through a seed, and where its scenario allows once more without misfortunes: both must come to the same report. */
+export async function simulateSeed(seed: number, trace?: string[]): Promise<SeedResult> {
+  const disturbed = await simulate(seed, false, trace);
+  const { comparable, roles } = scenarioOf(seed);
+  const { violation, events, records, crashes } = disturbed;
+  if (violation || !comparable) return { violation, events, records, crashes, compared: false };
+  trace?.push("and once more without misfortunes");
+  const undisturbed = await simulate(seed, true, trace);
+  const workers = roles.filter((role) => role.type === "worker").length;
+  return {
+    violation: undisturbed.violation ?? difference(disturbed, undisturbed, workers === 1),
+    events: events + undisturbed.events,
+    records: records + undisturbed.records,
+    crashes,
+    compared: true,
+  };
+}
+
+function difference(disturbed: Execution, undisturbed: Execution, ownersToo: boolean): Violation | undefined {
+  const [mine, its] = [disturbed, undisturbed].map(({ reports }) => comparableReport(reports.at(-1) ?? {}, ownersToo));
+  if (isDeepStrictEqual(mine, its)) return undefined;
+  return {
+    invariant: "a disturbed session ends with the report of an undisturbed one",
+    seen: `${JSON.stringify(mine)}\nis not\n${JSON.stringify(its)}`,
+  };
+}
+
+/** A report without what may be another after a crash: times, usage, recoveries, the log, and who of several took a ticket. */
+function comparableReport(report: JsonObject, ownersToo: boolean): JsonObject {
+  const { started_at: _, finished_at: _f, usage: _u, recoveries: _r, log: _l, next_steps = [], ...rest } = report;
+  const tickets = ((rest["tickets"] ?? []) as JsonObject[]).map(({ owner, artifacts, ...ticket }) => ({
+    ...ticket,
+    ...(ownersToo ? { owner } : {}),
+    artifacts: sorted(artifacts as JsonObject[]),
+  }));
+  return { ...rest, tickets: sorted(tickets), next_steps: sorted(next_steps as string[]) };
+}
+
+function sorted<T>(list: readonly T[]): T[] {
+  return list.toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
+}

@@ -1,0 +1,126 @@
+import type { Json, JsonObject } from "../../src/lib/json.ts";
+import type { Change } from "../../src/kernel/mode.ts";
+import type { Commit } from "../../src/store/store.ts";
+import type { SimulatedProcess } from "./processes.ts";
+import type { Scheduler } from "./scheduler.ts";
+import { SESSION_ID, type World } from "./world.ts";
+
+/** Collections of which a session that is closed has nothing. */
+const OPEN = ["turn", "timer", "ask", "check", "hold", "process"];
+
+/** The counters of a ticket and the setting that each stays within. */
+const LIMITS = [
+  ["retries", "max_retries"],
+  ["escalations", "max_escalations"],
+  ["check_rounds", "check_rounds"],
+  ["review_rounds", "max_review_rounds"],
+  ["question_rounds", "max_clarification_rounds"],
+] as const;
+
+/** Who may work beside whom: held against all processes there are whenever one begins to work. */
+export function seeWork(world: World, process: SimulatedProcess): void {
+  const { config, roles } = world.scenario;
+  const { working } = world.processes;
+  if (process.owner.isFenced) world.broken("a fenced scheduler gives no work", process.who);
+  const others = working.filter((other) => other !== process && other.subject === process.subject);
+  const beside = others.find((other) => other.kind !== "check");
+  const what = `${process.who} on ${process.subject} (${process.turn_id ?? "a check"})`;
+  if (process.subject !== undefined && beside && process.kind !== "check") {
+    world.broken("one live agent for a ticket", `${what} beside ${beside.who} (${beside.turn_id})`);
+  }
+  if (process.kind === "check" && beside?.kind === "worker") {
+    world.broken("checks run when the worker is gone", `${what} beside ${beside.who} (${beside.turn_id})`);
+  }
+  const alike = working.filter((other) => other.kind === process.kind).length;
+  if ((process.kind === "worker" || process.kind === "participant") && alike > config.max_workers) {
+    world.broken("no more workers than max_workers", `${alike} of ${config.max_workers}`);
+  }
+  const role = roles.find((one) => one.role_id === process.who);
+  const several = role?.supports_multiple_instances ?? process.kind !== "manager";
+  const most = role?.max_instances ?? (several ? Number.POSITIVE_INFINITY : 1);
+  const instances = working.filter((other) => other.who === process.who).length;
+  if (process.kind !== "check" && instances > most) {
+    world.broken("no more instances of a role than it allows", `${instances} of ${process.who}`);
+  }
+  if (process.inside) return;
+  const recorded = [...world.database.texts(SESSION_ID, "process").values()].some((text) => {
+    const row = JSON.parse(text) as { pid: number; started: string };
+    return row.pid === process.pid && row.started === process.started;
+  });
+  if (!recorded) world.broken("whoever works is on record", what);
+}
+
+/** What a commit writes of the tickets stays within the session's limits. */
+export function seeChanges(world: World, { changes }: Commit): void {
+  for (const change of changes) {
+    if (!("put" in change) || change.put !== "ticket") continue;
+    const ticket = change.value as Record<string, number | undefined>;
+    const config = world.scenario.config as unknown as Record<string, number>;
+    for (const [counter, setting] of LIMITS) {
+      const limit = config[setting] ?? 0;
+      if ((ticket[counter] ?? 0) > limit) {
+        world.broken("counters stay within their limits", `${change.id}: ${counter} ${ticket[counter]} of ${limit}`);
+      }
+    }
+  }
+}
+
+/** What a person is asked is taken back only together with what answers or withdraws it. */
+export function seeAsks(world: World, { changes, records }: Commit): void {
+  const dropped = changes.filter((change: Change) => "drop" in change && change.drop === "ask");
+  if (dropped.length === 0) return;
+  const answers =
+    /"payload_type":"(?:clarification_response|approval|review|user_command|plan|session_closed|turn_failed)"/;
+  if (!records.some(({ line }) => answers.test(line))) {
+    world.broken("a question to a person is never lost", JSON.stringify(dropped));
+  }
+}
+
+/** What a scheduler has in memory is what is stored, once it has committed all that it decided. */
+export function compareMemory(world: World, scheduler: Scheduler | undefined): void {
+  const session = scheduler?.session;
+  if (!session || scheduler.isDead || session.sequence !== world.database.lastSequence(SESSION_ID)) return;
+  const { modeState } = scheduler;
+  const { turns, timers, asks, checks, holds, terms, figures } = session.ledger;
+  const state = modeState as JsonObject & Record<"tickets" | "questions" | "debaters", Map<string, Json> | undefined>;
+  const one = (name: string, value: unknown) => new Map(value === undefined ? [] : [[name, value]]);
+  const memory: Record<string, ReadonlyMap<string, unknown>> = {
+    turn: turns,
+    timer: timers,
+    ask: asks,
+    check: checks,
+    hold: holds,
+    terms: one("terms", terms),
+    figures: one("figures", figures),
+    session: one("session", state["session"]),
+    ticket: state.tickets ?? new Map<string, Json>(),
+    question: state.questions ?? new Map<string, Json>(),
+    debate: one("debate", state["debate"]),
+    debater: state.debaters ?? new Map<string, Json>(),
+  };
+  for (const [collection, values] of Object.entries(memory)) {
+    const stored = world.database.texts(SESSION_ID, collection);
+    for (const [id, value] of values) {
+      const text = JSON.stringify(value);
+      // What was never changed was never written.
+      if (stored.size === 0 && (collection === "terms" || collection === "figures")) continue;
+      if (stored.get(id) !== text) {
+        world.broken(
+          "stored rows are the state in memory",
+          `${collection} ${id}: ${text} is stored as ${stored.get(id)}`,
+        );
+      }
+    }
+    if (stored.size > values.size) {
+      world.broken("stored rows are the state in memory", `${stored.size} rows of ${collection} for ${values.size}`);
+    }
+  }
+}
+
+/** Nothing is open in a session that is closed. */
+export function seeClosed(world: World): void {
+  for (const collection of OPEN) {
+    const [left] = world.database.texts(SESSION_ID, collection);
+    if (left) world.broken("a closed session has nothing open", `${collection} ${left[0]}: ${left[1]}`);
+  }
+}
