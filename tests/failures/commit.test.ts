@@ -1,0 +1,93 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import { failure } from "../../src/protocol/failure.ts";
+import { resumeSession } from "../../src/runtime/open.ts";
+import { StorageError } from "../../src/store/storage-error.ts";
+import { crew, task } from "../runtime/crew.ts";
+import { begin, cleanUp, failureOf, newRig, run, surroundings, value } from "../runtime/rig.ts";
+import { faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
+
+const scenes: Scene[] = [];
+afterEach(async () => {
+  for (const scene of scenes.splice(0)) leave(scene);
+  await cleanUp();
+});
+
+const WRITES = /^sqlite\.\w+ (BEGIN|COMMIT|INSERT|UPDATE|DELETE)/;
+
+describe("a commit whose sync fails", () => {
+  // The first three make the database, the session's name and its owner.
+  it.each([
+    [5, "before"],
+    [9, "before"],
+    [9, "after"],
+    [15, "before"],
+  ] as const)(
+    "as the %i. (%s the disk has it) is the last that is written through that connection, and the session stops",
+    async (at, how) => {
+      const scene = newScene();
+      scenes.push(scene);
+      const done = await scene.run({ at, of: "COMMIT", as: "broken", how });
+      expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+      const names = done.calls.map(({ kind, what }) => `${kind} ${what}`);
+      const commits = names.flatMap((name, index) => (name === "sqlite.exec COMMIT" ? [index] : []));
+      expect(commits).toHaveLength(at);
+      expect(names.slice((commits.at(-1) ?? 0) + 1).filter((name) => WRITES.test(name))).toEqual([]);
+
+      expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
+      expect(await faultsOfRest(scene)).toEqual([]);
+    },
+  );
+
+  it("as the first of a session leaves a name that nobody is taken to mean, and that can be begun again", async () => {
+    const scene = newScene();
+    scenes.push(scene);
+    expect(faultsOfEnd(await scene.run({ at: 4, of: "COMMIT", as: "broken" }), [3])).toEqual([]);
+    const [named, unnamed] = [await scene.resume(), await scene.command(["resume", "--foreground"])];
+    expect(faultsOfEnd(named, [2])).toEqual([]);
+    expect(named.stderr).toContain("never begun");
+    expect(unnamed).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("no session that is not closed") as string,
+    });
+    expect(await scene.run()).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+});
+
+describe("a look into the inbox that fails", () => {
+  it.each([
+    ["FROM inbox", 1],
+    ["data_version", 1],
+    ["data_version", 3],
+  ])("(%s, the %i.) stops the session with one message", async (of, at) => {
+    // Long enough for some looks.
+    const scene = newScene(undefined, "sleep 1");
+    scenes.push(scene);
+    const done = await scene.run({ at, of, as: "broken" });
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    const resumed = await scene.resume();
+    const last = resumed.code === 2 ? await scene.run() : resumed;
+    expect(last).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+});
+
+describe("a read that fails while a session is taken up", () => {
+  it("is a failure, and lets go of the session", async () => {
+    const rig = newRig();
+    const begun = await begin(rig, { agentFor: crew([task("a", [], { instruction: { summary: "Do it." } })]) });
+    begun.stop("signal", "for now");
+    expect(await run(begun)).toMatchObject({ kind: "stopped" });
+    const broken = failure("storage", "The disk is broken.");
+    const store = {
+      ...rig.store,
+      record(): string {
+        throw new StorageError(broken, null);
+      },
+    };
+    const row = value(rig.store.session(begun.session_id));
+    expect(failureOf(await resumeSession(surroundings(rig, { store }), scheduleMode, row))).toEqual(broken);
+    expect(rig.store.holder(begun.session_id)).toBeUndefined();
+  });
+});

@@ -1,0 +1,107 @@
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { fileSystemOf } from "../../src/store/file-system.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import { failureOf, value } from "../runtime/rig.ts";
+import { faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
+
+const NFS = 0x6969;
+const FUSE = 0x65735546;
+
+const directories: string[] = [];
+const scenes: Scene[] = [];
+afterEach(() => {
+  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+  for (const scene of scenes.splice(0)) leave(scene);
+});
+
+function newHome(): string {
+  const directory = mkdtempSync(join(tmpdir(), "bosun-file-systems-"));
+  directories.push(directory);
+  return join(directory, "home");
+}
+
+function newPlace(): Scene {
+  const scene = newScene();
+  scenes.push(scene);
+  return scene;
+}
+
+describe("a home on a file system that machines share", () => {
+  it.each([
+    ["NFS", NFS],
+    ["SMB", 0x517b],
+    ["CIFS", 0xff534d42],
+    ["CIFS, taken for a signed number", 0xff534d42 | 0],
+    ["SMB2", 0xfe534d42],
+    ["9P", 0x01021997],
+    ["AFS", 0x5346414f],
+  ])("%s is refused by name before anything is made, and taken if a person says so", (called, type) => {
+    const home = newHome();
+    const statfs = () => ({ type });
+    const refused = failureOf(openStore(home, { statfs }));
+    expect(refused).toMatchObject({ code: "environment", hint: expect.stringContaining("--home") as string });
+    expect(refused.message).toContain(`${home} lies on ${called.replace(/,.*/, "")}`);
+    expect(existsSync(home)).toBe(false);
+    value(openStore(home, { statfs, accept: true })).close();
+    expect(existsSync(join(home, "bosun.db"))).toBe(true);
+  });
+
+  it.each([
+    ["FUSE", FUSE],
+    ["Ceph", 0x00c36400],
+    ["Lustre", 0x0bd00bd0],
+  ])("%s is taken, and doubted", (name, type) => {
+    const home = newHome();
+    const statfs = () => ({ type });
+    value(openStore(home, { statfs })).close();
+    expect(fileSystemOf(home, statfs)).toEqual({ name, standing: "doubted" });
+  });
+
+  it("is not made of one that nobody knows, or that cannot be asked", () => {
+    const home = newHome();
+    expect(fileSystemOf(home, () => ({ type: 0x1234 }))).toEqual({ name: "0x1234", standing: "good" });
+    const unasked = () => {
+      throw Object.assign(new Error("EACCES"), { code: "EACCES" });
+    };
+    expect(fileSystemOf(home, unasked)).toEqual({ name: "unknown", standing: "good" });
+    expect(fileSystemOf(home)).toMatchObject({ standing: "good" });
+  });
+});
+
+describe("the command line on such a home", () => {
+  it("refuses to run there, leaving nothing, unless BOSUN_SHARED_HOME=accept", async () => {
+    const scene = newPlace();
+    const done = await scene.run({ statfs: NFS });
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    expect(done.stderr).toContain("BOSUN_SHARED_HOME=accept");
+    expect(existsSync(scene.home)).toBe(false);
+    const accepted = await scene.run({ statfs: NFS, environment: { BOSUN_SHARED_HOME: "accept" } });
+    expect(accepted).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+
+  it("warns of one that is doubted, naming the home, and goes on", async () => {
+    const scene = newPlace();
+    const done = await scene.run({ statfs: FUSE });
+    expect(done.code).toBe(0);
+    expect(done.stderr).toMatch(/^Warning: .* is on FUSE: [^\n]*\n$/);
+    expect(done.stderr).toContain(scene.home);
+  });
+
+  it.each([
+    [NFS, "missing", "NFS"],
+    [FUSE, "poor", "FUSE"],
+    [0xef53, "ok", "ext4"],
+  ])("doctor tells of 0x%x", async (statfs, state, name) => {
+    const scene = newPlace();
+    const { stdout } = await scene.command(["doctor", "--json"], { statfs });
+    const { findings } = JSON.parse(stdout) as { findings: { name: string; state: string; what: string }[] };
+    expect(findings.find((finding) => finding.name === "home")).toMatchObject({
+      state,
+      what: expect.stringContaining(`, on ${name}`) as string,
+    });
+  });
+});

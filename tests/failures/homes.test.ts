@@ -1,0 +1,209 @@
+import { spawnSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { verifySession } from "../../src/runtime/replay.ts";
+import { built } from "../built.ts";
+import { MODES, value } from "../runtime/rig.ts";
+import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, reportOf, type Scene } from "./scene.ts";
+
+const scenes: Scene[] = [];
+afterEach(() => {
+  for (const scene of scenes.splice(0)) leave(scene);
+});
+
+/** A session in whose middle a worker does something to the home, once; `$home` is where that is. */
+function withMischief(mischief: string): Scene {
+  const scene = newScene(undefined, mischief);
+  scenes.push(scene);
+  return scene;
+}
+
+async function finished(): Promise<Scene> {
+  const scene = newScene();
+  scenes.push(scene);
+  expect(await scene.run()).toMatchObject({ code: 0 });
+  return scene;
+}
+
+const databaseOf = ({ home }: Scene) => join(home, "bosun.db");
+const logOf = ({ home, session_id }: Scene) => join(home, "logs", session_id);
+const proofOf = (scene: Scene) => value(verifySession(logOf(scene), MODES));
+
+describe("what is deleted under a running session", () => {
+  it("its log folder: it stops with a message, and the next resume writes the folder again, whole", async () => {
+    const scene = withMischief('rm -rf "$home/logs"');
+    const done = await scene.run();
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    expect(done.stderr).toContain(logOf(scene));
+    expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+    expect(readdirSync(logOf(scene))).toContain("000001-session_opened.json");
+  });
+
+  it("its log folder after it has closed: resume writes it again, whole", async () => {
+    const scene = await finished();
+    const before = proofOf(scene);
+    rmSync(logOf(scene), { recursive: true });
+    expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
+    expect(proofOf(scene)).toEqual(before);
+  });
+
+  it("its own folder with its lock: it goes on, and keeps what comes after", async () => {
+    const scene = withMischief('rm -rf "$home/sessions"');
+    expect(await scene.run()).toMatchObject({ code: 0, stderr: "" });
+    expect(reportOf(scene)).toMatchObject({ outcome: "done" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+
+  it("the database: it stops with a message, makes no other, and its log is readable until there", async () => {
+    const scene = withMischief('rm -f "$home"/bosun.db*');
+    const done = await scene.run();
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    expect(done.stderr).toContain(`deleted or replaced while it was in use: ${databaseOf(scene)}`);
+    expect(existsSync(databaseOf(scene))).toBe(false);
+    expect(proofOf(scene)).toMatchObject({ completeness: "open", decisions: "ok", problems: [] });
+    expect(await scene.command(["replay", logOf(scene)])).toMatchObject({ code: 0 });
+    expect(faultsOfEnd(await scene.resume(), [2])).toEqual([]);
+  });
+
+  it("the database, for a copy of it: it stops with a message, and goes on from the copy", async () => {
+    const scene = withMischief('cp "$home/bosun.db" copy && mv copy "$home/bosun.db"');
+    const done = await scene.run();
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    expect(done.stderr).toContain("deleted or replaced");
+    expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+
+  it("the database's journal: it stops with a message, and nothing is lost", async () => {
+    const scene = withMischief('rm -f "$home/bosun.db-wal"');
+    const done = await scene.run();
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    expect(done.stderr).toContain("bosun.db-wal");
+    expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+});
+
+describe("a copy of a home", () => {
+  it("taken while a session ran goes on from there; the original is left alone", async () => {
+    const scene = withMischief('cp -R "$home" copy');
+    expect(await scene.run()).toMatchObject({ code: 0 });
+    const copy = newScene(scene.session_id);
+    scenes.push(copy);
+    cpSync(join(scene.workspace, "copy"), copy.home, { recursive: true });
+    const before = proofOf(scene);
+    expect(await copy.resume()).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(copy)).toEqual([]);
+    expect(proofOf(scene)).toEqual(before);
+  });
+
+  it("with the journal of an earlier moment is refused, since its log knows better, and no record is touched", async () => {
+    const scene = withMischief('cp "$home/bosun.db-wal" earlier-wal');
+    expect(await scene.run()).toMatchObject({ code: 0 });
+    cpSync(join(scene.workspace, "earlier-wal"), `${databaseOf(scene)}-wal`);
+    const before = proofOf(scene);
+    const resumed = await scene.resume();
+    expect([...faultsOfEnd(resumed, [3]), ...faultsOfMessage(scene, resumed)]).toEqual([]);
+    expect(proofOf(scene)).toEqual(before);
+  });
+
+  it("without its journal is an earlier moment, and refused for the same reason", async () => {
+    const scene = withMischief('cp "$home/bosun.db" earlier-db');
+    expect(await scene.run()).toMatchObject({ code: 0 });
+    renameSync(join(scene.workspace, "earlier-db"), databaseOf(scene));
+    const before = proofOf(scene);
+    expect(faultsOfEnd(await scene.resume(), [2, 3])).toEqual([]);
+    expect(faultsOfEnd(await scene.command(["status"]), [0, 3])).toEqual([]);
+    expect(proofOf(scene)).toEqual(before);
+  });
+});
+
+describe("a damaged database", () => {
+  it.each([0.2, 0.5, 0.9])("cut to %f of its length is told as damaged, and left as it is", async (part) => {
+    const scene = await finished();
+    truncateSync(databaseOf(scene), Math.floor(readFileSync(databaseOf(scene)).length * part));
+    const cut = readFileSync(databaseOf(scene));
+    for (const args of [["status", scene.session_id], ["status"], ["resume", scene.session_id, "--foreground"]]) {
+      const done = await scene.command(args);
+      expect([args, ...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([args]);
+      expect(done.stderr).toContain("damaged");
+    }
+    expect(readFileSync(databaseOf(scene)).equals(cut)).toBe(true);
+  });
+
+  it("with a wrong byte anywhere is told as damaged or read as it is, but never met with a trace", async () => {
+    const scene = await finished();
+    const whole = readFileSync(databaseOf(scene));
+    const faults: string[] = [];
+    for (let step = 0; step < 24; step += 1) {
+      // Even steps go through the first page with its header and the schema, odd ones through all the others.
+      const at = step % 2 === 0 ? step * 170 : Math.floor((whole.length * step) / 24);
+      const copy = copied(scene);
+      const bytes = Buffer.from(whole);
+      bytes[at] = (bytes[at] ?? 0) ^ 0x55;
+      writeFileSync(databaseOf(copy), bytes);
+      for (const args of [
+        ["status", copy.session_id],
+        ["resume", copy.session_id, "--foreground", "--no-input"],
+      ]) {
+        const done = await copy.command(args);
+        faults.push(...faultsOfEnd(done, [0, 2, 3]).map((what) => `byte ${at}, ${args[0]}: ${what}\n${done.stderr}`));
+        if (done.code === 3)
+          faults.push(...faultsOfMessage(copy, done).map((what) => `byte ${at}, ${args[0]}: ${what}`));
+      }
+      leave(copy);
+    }
+    expect(faults).toEqual([]);
+  }, 60_000);
+});
+
+describe("something else where the home keeps its things", () => {
+  it.each(["logs", "sessions", "bosun.db"])(
+    "%s: the first run says where, and begins once it is gone",
+    async (name) => {
+      const scene = newScene();
+      scenes.push(scene);
+      mkdirSync(scene.home);
+      writeFileSync(join(scene.home, name), "something else, and more than a few bytes of it".repeat(100));
+      const done = await scene.run();
+      expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+      expect(done.stderr).toContain(join(scene.home, name));
+      rmSync(join(scene.home, name));
+      expect(await scene.run()).toMatchObject({ code: 0, stderr: "" });
+      expect(await faultsOfRest(scene)).toEqual([]);
+    },
+  );
+});
+
+describe("a limit on how far files may grow", () => {
+  it.each([8, 48, 100, 200])("of %i KiB is told as what it is, and lifting it is all that is needed", async (kib) => {
+    const scene = newScene();
+    scenes.push(scene);
+    const args = [built("cli.js"), "--home", scene.home, ...scene.beginning, "--answer", "c1.reader=me"];
+    const limited = spawnSync("sh", ["-c", 'ulimit -f "$0" && exec "$@"', String(kib * 2), process.execPath, ...args], {
+      cwd: scene.workspace,
+      encoding: "utf8",
+      env: { PATH: "/usr/bin:/bin", HOME: scene.directory },
+    });
+    const done = { code: limited.status, stdout: limited.stdout, stderr: limited.stderr, hung: false, calls: [] };
+    expect([...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([]);
+    expect(done.stderr).toContain(`${kib * 1024} bytes`);
+    expect(`${done.stdout}${done.stderr}`).toContain("ulimit -f unlimited");
+    const resumed = await scene.resume();
+    const last = resumed.code === 2 ? await scene.run() : resumed;
+    expect(last).toMatchObject({ code: 0, stderr: "" });
+    expect(await faultsOfRest(scene)).toEqual([]);
+  });
+});
