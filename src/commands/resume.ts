@@ -74,7 +74,11 @@ async function resume(
     }
   }
   const stood = store.session(chosen.value.session_id);
-  const row = stood.ok ? stood.value : chosen.value;
+  if (!stood.ok) {
+    store.close();
+    return stood;
+  }
+  const row = stood.value;
   if (store.holder(row.session_id) !== undefined && row.state !== "closed") {
     const told = await tellOwner(context, store, row, options);
     store.close();

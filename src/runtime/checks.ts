@@ -9,6 +9,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
+import { failureIn } from "../store/storage-error.ts";
 import type { Clock } from "./clock.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
@@ -72,7 +73,11 @@ export class Checks {
     if (this.#running.has(check_id)) return;
     const controller = new AbortController();
     const references = criteria as unknown as Json[];
-    const over = this.#run(check_id, references, subject, controller.signal).then((results) => {
+    const carriedOut = this.#run(check_id, references, subject, controller.signal).catch((error: unknown) => {
+      this.#door.fail(failureIn(error));
+      return undefined;
+    });
+    const over = carriedOut.then((results) => {
       this.#running.delete(check_id);
       if (results !== undefined) {
         this.#door.submit({

@@ -7,6 +7,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import { failureIn } from "../store/storage-error.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -83,10 +84,12 @@ export class Turns {
   start(admission: Admission, stamp: TurnStamp, recorded: JsonObject, at: Instant): void {
     if (this.#ending) return;
     const controller = new AbortController();
-    const over = this.#carryOut(admission, stamp, recorded, at, controller.signal).finally(() => {
-      this.#running.delete(stamp.turn_id);
-      this.#door.over(stamp.turn_id);
-    });
+    const over = this.#carryOut(admission, stamp, recorded, at, controller.signal)
+      .catch((error: unknown) => this.#door.fail(failureIn(error)))
+      .finally(() => {
+        this.#running.delete(stamp.turn_id);
+        this.#door.over(stamp.turn_id);
+      });
     this.#running.set(stamp.turn_id, { controller, over });
   }
 

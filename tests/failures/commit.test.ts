@@ -1,11 +1,13 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { resumeSession } from "../../src/runtime/open.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
-import { crew, task } from "../runtime/crew.ts";
-import { begin, cleanUp, failureOf, newRig, run, surroundings, value } from "../runtime/rig.ts";
-import { faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
+import { crew, criterion, task } from "../runtime/crew.ts";
+import { begin, cleanUp, failureOf, living, logOf, newRig, run, surroundings, value } from "../runtime/rig.ts";
+import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
 
 const scenes: Scene[] = [];
 afterEach(async () => {
@@ -52,6 +54,55 @@ describe("a commit whose sync fails", () => {
     });
     expect(await scene.run()).toMatchObject({ code: 0, stderr: "" });
     expect(await faultsOfRest(scene)).toEqual([]);
+  });
+});
+
+describe("a record that cannot be read", () => {
+  it("when a turn is taken up whose request leads to it, stops the session with one message", async () => {
+    const waiting = newScene();
+    scenes.push(waiting);
+    expect(await waiting.command(waiting.beginning)).toMatchObject({ code: 4 });
+    const of = "sqlite.get SELECT line FROM records";
+    const counted = copied(waiting);
+    scenes.push(counted);
+    const reads = (await counted.resume({ of })).calls.filter(({ kind, what }) => `${kind} ${what}`.startsWith(of));
+    for (const at of reads.keys()) {
+      const scene = copied(waiting);
+      scenes.push(scene);
+      const done = await scene.resume({ at: at + 1, of, as: "broken" });
+      expect([at, ...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)]).toEqual([at]);
+      expect(living(scene.session_id)).toEqual([]);
+    }
+  });
+});
+
+describe("a record that a check is read from", () => {
+  it("and cannot be read when the check is taken up, stops the session", async () => {
+    const rig = newRig();
+    const slow = criterion("sh", "-c", ": >checking; exec sleep 60");
+    const tasks = [task("a", [], { instruction: { summary: "Do it." }, acceptance_criteria: [slow] })];
+    const begun = await begin(rig, { agentFor: crew(tasks) });
+    const ended = begun.run({ waitForPeople: false });
+    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checking"))).toBe(true), { timeout: 10_000 });
+    begun.stop("signal", "for now");
+    value(await ended);
+    const broken = failure("storage", "The disk is broken.");
+    const plan = logOf(rig, begun.session_id).findIndex(({ payload_type }) => payload_type === "plan") + 1;
+    const store = {
+      ...rig.store,
+      record(session_id: string, sequence: number) {
+        if (sequence === plan) throw new StorageError(broken, null);
+        return rig.store.record(session_id, sequence);
+      },
+    };
+    const resumed = value(
+      await resumeSession(
+        surroundings(rig, { store, agentFor: crew(tasks) }),
+        scheduleMode,
+        value(rig.store.session(begun.session_id)),
+      ),
+    );
+    expect(failureOf(await resumed.run({ waitForPeople: false }))).toEqual(broken);
   });
 });
 

@@ -41,10 +41,13 @@ export interface Places {
 const NO_PLACES: Places = { writable: [], hidden: [], shown: [] };
 
 /** The command that starts this one, kept apart. */
-export function wrapped(way: Way, { command, directory, isolation }: LaunchSpec): string[] {
+export function wrapped(way: Way, { command, directory, environment, isolation }: LaunchSpec): string[] {
   const { level = "processes", places = NO_PLACES } = isolation ?? {};
   if (way.by === "unshare") return throughUnshare(way, command);
-  const inside = level === "processes" ? ["--dev-bind", "/", "/", "--proc", "/proc"] : filesOf(level, places, command);
+  const inside =
+    level === "processes"
+      ? ["--dev-bind", "/", "/", "--proc", "/proc"]
+      : filesOf(level, places, [...command, ...(environment["PATH"] ?? "").split(":")]);
   return [
     way.bwrap,
     ...["--unshare-user", "--unshare-pid", "--die-with-parent"],
@@ -81,7 +84,7 @@ function throughUnshare(way: Extract<Way, { by: "unshare" }>, command: readonly 
 }
 
 /** A file system that can only be read, but for a few places; `/tmp` and `/dev` of its own, and no terminal, disk or shared memory. */
-function filesOf(level: Exclude<Level, "processes">, places: Places, command: readonly string[]): string[] {
+function filesOf(level: Exclude<Level, "processes">, places: Places, programs: readonly string[]): string[] {
   const [writable, hidden, shown] = [places.writable, places.hidden, places.shown].map(there) as [
     string[],
     string[],
@@ -94,7 +97,7 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, command: re
   return [
     ...["--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...there(TEMPORARY).flatMap((path) => ["--tmpfs", path]),
-    ...foldersOfPrograms(command).flatMap((path) => ["--ro-bind", path, path]),
+    ...foldersAbove(programs).flatMap((path) => ["--ro-bind", path, path]),
     ...["--unsetenv", "TMPDIR"],
     // Sockets of daemons that would do for the agent what it may not are there.
     ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
@@ -109,9 +112,9 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, command: re
 /** Where everybody may put things, so that each agent gets one of its own. */
 const TEMPORARY = ["/tmp", "/var/tmp"];
 
-/** What lies directly in there and holds a program or script of this command: without it there would be nothing to run. */
-function foldersOfPrograms(command: readonly string[]): string[] {
-  const named = command.filter((word) => isAbsolute(word) && existsSync(word));
+/** What lies directly in there and holds one of these, a program, a script or a folder of programs: without it there would be nothing to run. */
+function foldersAbove(words: readonly string[]): string[] {
+  const named = words.filter((word) => isAbsolute(word) && existsSync(word));
   const below = [...named, ...there(named)].flatMap((path) =>
     TEMPORARY.filter((folder) => isBelow(path, folder) && path !== folder).map((folder) =>
       join(folder, relative(folder, path).split(sep, 1)[0] ?? ""),
