@@ -68,6 +68,7 @@ async function takeTurn(
   const settled = Promise.withResolvers<TurnResult>();
   const settle = (result: TurnResult) => scheduler.deliver(() => settled.resolve(result));
   let said = false;
+  let unsaid = conduct.says.length;
   process.onEnd.push((exit) => {
     if (exit.code === 0) return;
     const answer = said && conduct.result.answer ? { answer: conduct.result.answer } : {};
@@ -77,7 +78,9 @@ async function takeTurn(
   for (const [index, event] of conduct.says.entries()) {
     const share = (index + 1) / (conduct.says.length + 1);
     time.after(Math.min(conduct.takes_ms, 1000) * share, () => {
-      if (process.alive) scheduler.deliver(() => context.emit(event));
+      if (!process.alive) return;
+      unsaid -= 1;
+      scheduler.deliver(() => context.emit(event));
     });
   }
   if (Number.isFinite(conduct.takes_ms)) {
@@ -93,9 +96,11 @@ async function takeTurn(
       });
     });
   }
+  // At the very moment of its time-out an answer is in time, so that no order of things that are due at once decides about it.
+  const isInTime = conduct.takes_ms <= request.timeout_ms;
   time.after(request.timeout_ms, () =>
     scheduler.deliver(() => {
-      if (!process.alive || said) return;
+      if (!process.alive || said || isInTime) return;
       void ends(world, process);
       settleWhenGone(process, () =>
         settle({ failure: failure("timeout", "It took too long."), refused: [], exit: killed() }),
@@ -105,8 +110,7 @@ async function takeTurn(
   const callOff = () => {
     const isFit = conduct.result.answer !== undefined && conduct.result.failure === undefined;
     // What would have come to nothing by itself comes to nothing.
-    const isInTime = conduct.takes_ms < request.timeout_ms;
-    const answers = isFit && (said || (conduct.stubborn && isInTime && chance.chance(0.5)));
+    const answers = isFit && (said || (conduct.stubborn && isInTime && chance.chance(0.5) && unsaid === 0));
     settleWhenGone(process, () => settle({ ...(answers ? conduct.result : {}), ...cancelled(), exit: killed() }));
     void ends(world, process);
   };

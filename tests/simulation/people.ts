@@ -83,7 +83,11 @@ export class People {
 
   #react(ask: LedgerAsk, random: Random, tries: number): void {
     const stands = this.#store.value(SESSION_ID, "ask", ask.ask_id) as unknown as LedgerAsk | undefined;
-    if (stands?.record !== ask.record) return;
+    if (stands?.record !== ask.record) {
+      // The same may be asked again: work that was sent back can come to another review as it is.
+      this.#asked.delete(`${ask.ask_id} ${ask.record}`);
+      return;
+    }
     const waits = this.#store.inbox.pending(SESSION_ID).length > 0;
     if (!waits) this.#put(this.#answer(ask, random, tries));
     this.#world.time.after(5100, () => this.#react(ask, random, waits ? tries : tries + 1));
