@@ -111,7 +111,8 @@ export class Driver {
   #takeFrom(scheduler: Scheduler): void {
     const { chance, database, time } = this.#world;
     time.after(chance.between(100, 3000), () => {
-      if (this.isOver) return;
+      // Whoever follows it holds the session rightly, and is not taken from for what was meant for it.
+      if (this.isOver || this.current !== scheduler) return;
       database.takeFromHolder(SESSION_ID);
       scheduler.isFenced = true;
       this.current = undefined;
