@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/kernel/agent.ts";
+import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
+import type { Role } from "../../src/protocol/roles.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { SteadyClock } from "../../src/runtime/steady-clock.ts";
@@ -210,17 +212,20 @@ describe("a machine that sleeps while an agent works", () => {
     return { agent, runs };
   }
 
-  it("repeats the turn that was cut short by it, without an attempt, and records how long it slept", async () => {
+  /** A session of these tasks whose first worker is cut short so. */
+  async function asleep(code: string, tasks: Parameters<typeof crew>[0], config: Partial<ResolvedConfiguration> = {}) {
     const rig = newRig();
     const clock = new BentClock();
-    const worker = dropped(clock, "agent_failed");
-    const manager = crew([task("a")]);
-    const session = await begin(rig, {
-      clock,
-      agentFor: (role) => (role.type === "worker" ? worker.agent : manager(role)),
-    });
+    const { agent, runs } = dropped(clock, code);
+    const manager = crew(tasks);
+    const agentFor = (role: Role) => (role.type === "worker" ? agent : manager(role));
+    return { rig, runs, session: await begin(rig, { clock, agentFor, config }) };
+  }
+
+  it("repeats the turn that was cut short by it, without an attempt, and records how long it slept", async () => {
+    const { rig, session, runs } = await asleep("agent_failed", [task("a")]);
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
-    expect(worker.runs).toEqual([1, 2]);
+    expect(runs).toEqual([1, 2]);
     expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 1 }] });
     expect(shiftsIn(rig, session.session_id)).toEqual([{ cause: "sleep", shift_s: (8 * HOUR) / 1_000 }]);
     const [first, second] = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target === "hand");
@@ -231,29 +236,13 @@ describe("a machine that sleeps while an agent works", () => {
   });
 
   it("counts the attempt of a turn that failed of something else", async () => {
-    const rig = newRig();
-    const clock = new BentClock();
-    const worker = dropped(clock, "malformed_output");
-    const manager = crew([task("a")]);
-    const session = await begin(rig, {
-      clock,
-      agentFor: (role) => (role.type === "worker" ? worker.agent : manager(role)),
-      config: { retry_backoff_ms: 0 },
-    });
+    const { rig, session } = await asleep("malformed_output", [task("a")], { retry_backoff_ms: 0 });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 2 }] });
   });
 
   it("does not spend the session's time by sleeping", async () => {
-    const rig = newRig();
-    const clock = new BentClock();
-    const worker = dropped(clock, "agent_failed");
-    const manager = crew([task("a"), task("b")]);
-    const session = await begin(rig, {
-      clock,
-      agentFor: (role) => (role.type === "worker" ? worker.agent : manager(role)),
-      config: { budget: { wall_s: 600 } },
-    });
+    const { session } = await asleep("agent_failed", [task("a"), task("b")], { budget: { wall_s: 600 } });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
   });
 });
