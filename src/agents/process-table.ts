@@ -23,14 +23,15 @@ let shared: ProcessTable | undefined;
 
 /**
  * Every living process, for finding families. Reading it takes 10 µs a process and more, so all who ask in the same turn of the event
- * loop get the same: a thousand agents that are ended together cost one reading.
+ * loop get the same: a thousand agents that are ended together cost one reading. What clears it must keep the loop awake: a loop that
+ * may sleep first would show the next event a table from before its sleep.
  */
 export function processTable(): ProcessTable {
   if (shared === undefined) {
     shared = tableOf(process.platform === "linux" ? readProc() : readPs(["-A"]));
     setImmediate(() => {
       shared = undefined;
-    }).unref();
+    });
   }
   return shared;
 }

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { belongsTo } from "../../src/agents/mark.ts";
 import { endLeftovers, findProcess, identify } from "../../src/agents/processes.ts";
@@ -166,6 +167,17 @@ describe("what a dead scheduler left", () => {
     const before = performance.now();
     expect(await endLeftovers([gone], 20_000)).toEqual([]);
     expect(performance.now() - before).toBeLessThan(5_000);
+  });
+
+  test("is in the table of processes at the first event after it started, whenever the table was last read", async () => {
+    for (let round = 0; round < 20; round += 1) {
+      await delay(1);
+      processTable();
+      const { pid, child } = await start("sleep 0.02; echo ready; exec sleep 600");
+      expect(processTable().entries.has(pid)).toBe(true);
+      child.kill("SIGKILL");
+      await once(child, "exit");
+    }
   });
 
   test.runIf(onLinux)("is found the same by ps, for the platforms that have nothing else", async () => {
