@@ -10,9 +10,9 @@ export interface Extent {
   /** Measured rounds; one more goes before them and is dropped. */
   readonly rounds: number;
   readonly profile: string | undefined;
+  /** The measured work as one file: it is told the name of the work, and its input as JSON. */
+  readonly program: string;
 }
-
-const RUN = join(import.meta.dirname, "run.ts");
 
 /** The built program, as users have it. */
 export const PROGRAM = join(import.meta.dirname, "..", "..", "dist", "bin.js");
@@ -50,8 +50,8 @@ export async function interleaved<T extends Record<string, () => Promise<unknown
 /** Does one piece of measured work (`work.ts`) in a process of its own, so that its memory and its compiled code are its own. */
 export async function inProcess<T>(work: string, input: object, extent: Extent): Promise<T> {
   const profiled = extent.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${extent.profile}`];
-  const args = ["--expose-gc", "--disable-warning=ExperimentalWarning", ...profiled, RUN];
-  const child = spawn(process.execPath, [...args, "--work", work, JSON.stringify(input)], {
+  const args = ["--expose-gc", ...profiled, extent.program, work, JSON.stringify(input)];
+  const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit"],
   });
   const exited = new Promise<number | null>((resolve, reject) => {

@@ -4,6 +4,7 @@
  */
 import os from "node:os";
 import { parseArgs } from "node:util";
+import { bundled } from "./bundled.ts";
 import type { Extent } from "./measure.ts";
 
 const ARMS: Readonly<Record<string, () => Promise<{ measure: (extent: Extent) => Promise<void> }>>> = {
@@ -21,29 +22,25 @@ const { values, positionals } = parseArgs({
     quick: { type: "boolean", default: false },
     rounds: { type: "string" },
     profile: { type: "string" },
-    /** For the processes this one starts: the name of the work; its input is the one argument. */
-    work: { type: "string" },
   },
 });
 
-if (values.work !== undefined) {
-  const { doWork } = await import("./work.ts");
-  await doWork(values.work, positionals[0] ?? "{}");
-} else {
-  const names = positionals.length > 0 ? positionals : Object.keys(ARMS);
-  const unknown = names.filter((name) => !(name in ARMS));
-  if (unknown.length > 0) {
-    console.error(`There is no benchmark "${unknown.join('", "')}". There are: ${Object.keys(ARMS).join(", ")}.`);
-    process.exit(2);
-  }
+const names = positionals.length > 0 ? positionals : Object.keys(ARMS);
+const unknown = names.filter((name) => !(name in ARMS));
+if (unknown.length > 0) {
+  console.error(`There is no benchmark "${unknown.join('", "')}". There are: ${Object.keys(ARMS).join(", ")}.`);
+  process.exit(2);
+}
+await bundled(async (program) => {
   const extent: Extent = {
     quick: values.quick,
     rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
     profile: values.profile,
+    program,
   };
   const load = os.loadavg()[0]?.toFixed(1);
   console.log(
     `Node ${process.version}, ${os.cpus().length} processors, load ${load}; medians of ${extent.rounds} rounds`,
   );
   for (const name of names) await (await ARMS[name]?.())?.measure(extent);
-}
+});

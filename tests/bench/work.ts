@@ -32,9 +32,7 @@ function checked(check: () => { ok: boolean; value?: { ok: boolean; problems: re
   return { working, rss_peak: process.resourceUsage().maxRSS / 1024 };
 }
 
-/** Does one piece of work in this process and prints its figures. */
-export async function doWork(name: string, input: string): Promise<void> {
-  const work = WORK[name];
-  if (work === undefined) throw new Error(`there is no measured work "${name}"`);
-  console.log(JSON.stringify(await work(JSON.parse(input) as never)));
-}
+const [name = "", input = "{}"] = process.argv.slice(2);
+const work = WORK[name];
+if (work === undefined) throw new Error(`there is no measured work "${name}"`);
+console.log(JSON.stringify(await work(JSON.parse(input) as never)));
