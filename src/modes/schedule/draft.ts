@@ -124,6 +124,7 @@ export class Draft {
       ...(reason === undefined ? {} : { reason }),
     });
     if (to === "done" || to === "error") this.closed.set(id, to);
+    if (this.session.ended) this.patchSession({ ended: undefined });
     return this.patchTicket(id, {
       status: to,
       since: this.fact.received_at,

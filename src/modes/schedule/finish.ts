@@ -41,7 +41,9 @@ export function finishIfAllOver(draft: Draft): boolean {
   const all = draft.all();
   const blocked = blockersOf(all);
   if (phase !== "running" || !plan || !all.every((ticket) => isOver(ticket, blocked))) return false;
-  conclude(draft);
+  const { ended } = draft.session;
+  if (ended) finish(draft, ended.outcome, ended.reason);
+  else conclude(draft);
   return true;
 }
 
@@ -81,10 +83,11 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   const ended = outcome ?? (failed ? "failed" : "done");
   const { requirement, summary } = draft.session;
   const why = reason ?? (ended === "failed" ? "tickets_failed" : undefined);
+  const how = { outcome: ended, ...(why === undefined ? {} : { reason: why }) };
+  draft.patchSession({ ended: how });
   draft.command({
     do: "finish",
-    outcome: ended,
-    ...(why === undefined ? {} : { reason: why }),
+    ...how,
     report: {
       requirement: requirement
         ? (from(requirement[0], "/text") as unknown as Json)

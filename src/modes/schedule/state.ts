@@ -1,4 +1,4 @@
-import type { ReadonlyState, Seat } from "../../kernel/mode.ts";
+import type { Outcome, ReadonlyState, Seat } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
@@ -148,6 +148,8 @@ export interface SessionValue {
   readonly notes: readonly number[];
   readonly asked: number;
   readonly notice?: boolean;
+  /** How it was closed, until a ticket moves again: one that is reopened in vain is closed as it was. */
+  readonly ended?: { readonly outcome: Outcome; readonly reason?: string };
 }
 
 /** The schedule mode's state in memory: values as stored, and indexes derived from them by `apply`. */

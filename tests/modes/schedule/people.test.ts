@@ -234,6 +234,25 @@ describe("trying a ticket again", () => {
     expect(scene.stops("no_progress").report.ended).toBe("done");
   });
 
+  it("in vain leaves one that was cancelled cancelled, and one whose result was rejected rejected", () => {
+    const cancelled = new Scene()
+      .planned(task("a"), task("b", { dependencies: ["a"] }))
+      .command("cancel")
+      .reopens();
+    expect(cancelled.command("retry", "b").refused).toBe("not_permitted");
+    expect(cancelled.stops("no_progress").report.ended).toBe("cancelled cancelled");
+    const rejected = done(new Scene({ input: { confirm: true } }).planned(task("a")), "a")
+      .person("approval", { decision: "rejected" })
+      .reopens()
+      .command("retry", "a");
+    expect(rejected.stops("no_progress").report.ended).toBe("failed result_rejected");
+  });
+
+  it("that does something is told by what came of it", () => {
+    const scene = new Scene().planned(task("a")).command("cancel").reopens().command("retry", "a");
+    expect(done(scene, "a").report.ended).toBe("done");
+  });
+
   it("is not kept from work by a stop or a pause from before the end", () => {
     const scene = new Scene().planned(task("a")).command("pause").stops("no_progress").reopens();
     expect(scene.engine.ledger.figures).not.toHaveProperty("stopped");
