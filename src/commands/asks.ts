@@ -4,6 +4,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Question } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
+import { keptRecord } from "../store/kept-record.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
@@ -41,7 +42,7 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
 function openQuestions(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting[] {
   const set = questionSet(reader, session_id, ask_id);
   if (set?.closed === true) return [];
-  const asked = (recordAt(reader, session_id, record)?.payload.questions ?? []) as unknown as Question[];
+  const asked = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
   return asked
     .filter((_, index) => (set?.answers[index] ?? null) === null)
     .map((question) => ({

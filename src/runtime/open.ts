@@ -12,8 +12,9 @@ import { LogFolder } from "../log/writer.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
-import type { Actor, LogRecord } from "../protocol/record.ts";
+import type { Actor } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
+import { keptRecord } from "../store/kept-record.ts";
 import { embeddedQueue } from "../store/queue.ts";
 import { catchStorageLong } from "../store/storage-error.ts";
 import type { Lease, SessionRow, Store } from "../store/store.ts";
@@ -168,7 +169,7 @@ async function takeUp<S>(
       }),
     );
   }
-  const opened = recordAt(store, row.session_id, 1);
+  const opened = keptRecord(store, row.session_id, 1);
   const payload = opened.payload as unknown as PayloadByType["session_opened"];
   const isOver = ledger.figures.closed !== undefined && change.reopen === undefined;
   const roles = isOver ? ok(payload.roles) : withSecrets(row.session_id, payload.roles, process.env);
@@ -201,7 +202,7 @@ async function takeUp<S>(
     roles: roles.value,
     workspace: payload.workspace,
     opened_at: opened.timestamp,
-    last_at: recordAt(store, row.session_id, current.last_sequence).record.received_at,
+    last_at: keptRecord(store, row.session_id, current.last_sequence).record.received_at,
   });
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
@@ -212,12 +213,6 @@ async function takeUp<S>(
   recover(session.value, ledger, payload, lease.epoch, change);
   crashPoint("recovery_decided");
   return session;
-}
-
-function recordAt(store: Store, session_id: string, sequence: number): LogRecord {
-  const line = store.record(session_id, sequence);
-  if (line === undefined) throw new Error(`session ${session_id} has no record ${sequence}`);
-  return JSON.parse(line) as LogRecord;
 }
 
 /** Does the work with the session held; whoever fails holds it no longer. */
@@ -266,7 +261,7 @@ function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembl
       head: made.head,
       store,
       lease,
-      records: new SessionRecords((sequence) => store.record(session_id, sequence), paths.folder),
+      records: new SessionRecords((sequence) => keptRecord(store, session_id, sequence), paths.folder),
       log: log?.value,
       clock: new SteadyClock(around.clock, made.last_at),
       launcher,

@@ -17,10 +17,10 @@ export class SessionRecords implements Lookup {
   // Two generations and no deleting: keeping a map in the order of use costs more than what it saves.
   #young = new Map<number, Recorded>();
   #old = new Map<number, Recorded>();
-  readonly #read: (sequence: number) => string | undefined;
+  readonly #read: (sequence: number) => Recorded;
   readonly #folder: string;
 
-  constructor(read: (sequence: number) => string | undefined, folder: string) {
+  constructor(read: (sequence: number) => Recorded, folder: string) {
     this.#read = read;
     this.#folder = folder;
   }
@@ -40,15 +40,9 @@ export class SessionRecords implements Lookup {
   record(sequence: number): Recorded {
     const young = this.#young.get(sequence);
     if (young) return young;
-    const found = this.#old.get(sequence) ?? this.#stored(sequence);
+    const found = this.#old.get(sequence) ?? this.#read(sequence);
     this.#young.set(sequence, found);
     return found;
-  }
-
-  #stored(sequence: number): Recorded {
-    const line = this.#read(sequence);
-    if (line === undefined) throw new Error(`record ${sequence} is referred to, but is not in the store`);
-    return JSON.parse(line) as Recorded;
   }
 
   /** Writes the value once, as a whole or not at all, and gives the path: for programs that want the plan as a file. */

@@ -1,15 +1,14 @@
 import { type Ledger, stampOf } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
-import type { LogRecord } from "../protocol/record.ts";
+import { keptRecord } from "../store/kept-record.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import type { Session } from "./session.ts";
 
 /** What the last close said: whoever died right after it may not have come to write it out. */
 export function lastReport(store: Store, { session_id, last_sequence }: SessionRow): JsonObject {
   for (let sequence = last_sequence; ; sequence -= 1) {
-    const record = JSON.parse(store.record(session_id, sequence) ?? "null") as LogRecord | null;
-    if (!record) throw new Error(`session ${session_id} is closed, but has no final report`);
+    const record = keptRecord(store, session_id, sequence);
     if (record.payload_type === "final_report") return record.payload;
   }
 }

@@ -112,7 +112,7 @@ class Replay {
   constructor(mode: Mode<unknown>, opened: LogRecord, lineOf: (sequence: number) => string) {
     this.engine = { mode, state: mode.empty(), ledger: emptyLedger() };
     this.#opened = opened;
-    this.#records = new SessionRecords(lineOf, "");
+    this.#records = new SessionRecords((sequence) => JSON.parse(lineOf(sequence)) as LogRecord, "");
   }
 
   /** Decided records that should have come and have not. */

@@ -43,6 +43,13 @@ export function incomplete(file: string, { session_id, last_sequence }: SessionR
   );
 }
 
+/** A record that was committed is not there any more: `storage`. */
+export function lost(file: string, session_id: string, sequence: number): Failure {
+  return failure("storage", `The database ${file} is damaged: record ${sequence} of ${session_id} is lost.`, {
+    hint: DAMAGED,
+  });
+}
+
 /** The session was taken over: `stale_lease`. */
 export function stale(session_id: string): Failure {
   return failure("stale_lease", `The session ${session_id} is no longer this process's to write.`, {

@@ -20,27 +20,8 @@ export function recordQueries(database: Database) {
       insert.run(session, record.sequence, record.payload_type, record.subject ?? null, record.hash, record.line);
     },
     line: (session: number, sequence: number): string | undefined => line.get(session, sequence),
-    lines: (session: number, from: number, to?: number): IterableIterator<string> =>
-      range((sequence) => line.get(session, sequence), from, to),
-    sealed: (session: number, from: number, to?: number): IterableIterator<SealedRecord> =>
-      range((sequence) => withoutNull(sealed.get(session, sequence)), from, to),
+    sealed: (session: number, sequence: number): SealedRecord | undefined => withoutNull(sealed.get(session, sequence)),
   };
-}
-
-/**
- * One lookup for each record, and no statement left open between them: a connection that iterates cannot write, and the owner
- * commits while others read.
- */
-function* range<T>(
-  at: (sequence: number) => T | undefined,
-  from: number,
-  to = Number.MAX_SAFE_INTEGER,
-): IterableIterator<T> {
-  for (let sequence = Math.max(from, 1); sequence <= to; sequence++) {
-    const found = at(sequence);
-    if (found === undefined) return;
-    yield found;
-  }
 }
 
 function withoutNull(row: Row | undefined): SealedRecord | undefined {

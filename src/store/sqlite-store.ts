@@ -3,18 +3,15 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
-import { artifactQueries } from "./artifacts.ts";
-import { type Database, guarded, openForReading, openForWriting, reading, readingEach, write } from "./database.ts";
-import { busy, incomplete, sharedHome, stale, taken } from "./failures.ts";
+import { type Database, guarded, openForReading, openForWriting, write } from "./database.ts";
+import { busy, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
-import { inboxQueries } from "./inbox.ts";
-import { isLocked, type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
+import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { bundledMigrations, migrate, standing } from "./migrate.ts";
 import { watchPlace } from "./place.ts";
-import { recordQueries } from "./records.ts";
-import { checkSessionId, sessionQueries, unknownSession } from "./sessions.ts";
-import { stateQueries } from "./state.ts";
-import type { Commit, Lease, Owner, Store, StoredSession, StoreReader } from "./store.ts";
+import { checkSessionId, unknownSession } from "./sessions.ts";
+import { type Queries, queriesOn, readerOn } from "./sqlite-reader.ts";
+import type { Commit, Lease, Owner, Store, StoreReader } from "./store.ts";
 
 /** Whether a home may lie where machines share files; `statfs` answers in the system's place in tests. */
 export interface SharedHome {
@@ -60,64 +57,6 @@ export function openReader(home: string): Result<StoreReader, Failure> {
   if (!updated.ok) return updated;
   updated.value.close();
   return openReader(home);
-}
-
-type Queries = ReturnType<typeof queriesOn>;
-
-/** The queries of one connection, prepared once. */
-function queriesOn(database: Database) {
-  return {
-    sessions: sessionQueries(database),
-    records: recordQueries(database),
-    state: stateQueries(database),
-    inbox: inboxQueries(database),
-    artifacts: artifactQueries(database),
-  };
-}
-
-function readerOn(home: string, database: Database, queries: Queries): StoreReader {
-  const { sessions, records, state, inbox, artifacts } = queries;
-  const file = database.name;
-  // No session has the key 0, so whatever is asked of an unknown one is empty.
-  const keys = new Map<string, number>();
-  const keyOf = (session_id: string): number => {
-    const known = keys.get(session_id);
-    if (known !== undefined) return known;
-    const key = reading(file, () => sessions.key(session_id)) ?? 0;
-    if (key !== 0) keys.set(session_id, key);
-    return key;
-  };
-  return {
-    async load(session_id) {
-      return guarded<StoredSession>(file, () => {
-        const session = sessions.byId(session_id);
-        if (session === undefined) return err(unknownSession(session_id));
-        const key = keyOf(session.session_id);
-        const { last_sequence, head } = session;
-        // What a file that was cut, or put together from two moments, lacks first is what was written last.
-        if (last_sequence > 0 && records.sealed(key, last_sequence, last_sequence).next().value?.hash !== head)
-          return err(incomplete(file, session));
-        return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });
-      });
-    },
-    record: (session_id, sequence) => reading(file, () => records.line(keyOf(session_id), sequence)),
-    records: (session_id, from, to) => readingEach(file, records.lines(keyOf(session_id), from, to)),
-    sealed: (session_id, from, to) => readingEach(file, records.sealed(keyOf(session_id), from, to)),
-    sessions: (filter = {}) => reading(file, () => sessions.list(filter)),
-    session: (id_or_prefix) => guarded(file, () => sessions.find(id_or_prefix)),
-    holder(session_id) {
-      const session = reading(file, () => sessions.byId(session_id));
-      if (session === undefined) return undefined;
-      const lock = lockPath(home, session.session_id);
-      if (!reading(lock, () => isLocked(lock))) return undefined;
-      return reading(file, () => ownerBehind(lock, () => sessions.owner(session_id)));
-    },
-    value: (session_id, collection, id) => reading(file, () => state.value(keyOf(session_id), collection, id)),
-    artifacts: (session_id) => reading(file, () => artifacts.bySession(keyOf(session_id))),
-    inbox: { pending: (session_id) => reading(file, () => inbox.pending(keyOf(session_id))) },
-    version: () => reading(file, () => database.pragma("data_version", { simple: true }) as number),
-    close: () => void database.close(),
-  };
 }
 
 /** A session this process holds. */

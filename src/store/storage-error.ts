@@ -8,7 +8,7 @@ import type { Failure } from "../protocol/failure.ts";
 export class StorageError extends Error {
   readonly failure: Failure;
 
-  constructor(failure: Failure, cause: unknown) {
+  constructor(failure: Failure, cause?: unknown) {
     super(failure.message, { cause });
     this.failure = failure;
   }

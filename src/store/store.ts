@@ -38,11 +38,13 @@ export interface Store extends StoreReader {
 
 /** The looking half, safe to use from any process while the owner writes; it never waits for a writer. */
 export interface StoreReader {
+  /** Where all of it lies, for messages to people. */
+  readonly place: string;
   /** The session and all its state, for starting again from it. `not_found`. */
   load(session_id: string): Promise<Result<StoredSession, Failure>>;
   /** The stored line of one record, with its line end. */
   record(session_id: string, sequence: number): string | undefined;
-  /** The stored lines from `from` to `to` (inclusive; the last by default), in order. */
+  /** The stored lines from `from` to `to` (inclusive; the last by default), in order. Throws a `StorageError` for one that is lost. */
   records(session_id: string, from: number, to?: number): IterableIterator<string>;
   /** The same range as `records`, with what a log file's name needs. */
   sealed(session_id: string, from: number, to?: number): IterableIterator<SealedRecord>;

@@ -11,8 +11,11 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
 import { verifySession } from "../../src/runtime/replay.ts";
+import { openReader } from "../../src/store/sqlite-store.ts";
+import type { SessionRow } from "../../src/store/store.ts";
 import { built } from "../built.ts";
 import { MODES, value } from "../runtime/rig.ts";
 import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, reportOf, type Scene } from "./scene.ts";
@@ -37,6 +40,13 @@ async function finished(): Promise<Scene> {
 }
 
 const databaseOf = ({ home }: Scene) => join(home, "bosun.db");
+function rowOf({ home, session_id }: Scene): SessionRow {
+  const reader = value(openReader(home));
+  const row = value(reader.session(session_id));
+  reader.close();
+  return row;
+}
+
 const logOf = ({ home, session_id }: Scene) => join(home, "logs", session_id);
 const proofOf = (scene: Scene) => value(verifySession(logOf(scene), MODES));
 
@@ -142,6 +152,41 @@ describe("a damaged database", () => {
     }
     expect(readFileSync(databaseOf(scene)).equals(cut)).toBe(true);
   });
+
+  it("that has lost any one record is told as damaged where that is needed, and never met with a trace", async () => {
+    const waiting = newScene();
+    scenes.push(waiting);
+    expect(await waiting.command(waiting.beginning)).toMatchObject({ code: 4 });
+    const faults: string[] = [];
+    let told = 0;
+    for (const scene of [await finished(), waiting]) {
+      const { last_sequence } = rowOf(scene);
+      for (let lost = 1; lost <= last_sequence; lost += 1) {
+        const copy = copied(scene);
+        const database = new SqliteDatabase(databaseOf(copy));
+        database.prepare("DELETE FROM records WHERE sequence = ?").run(lost);
+        database.close();
+        for (const args of [
+          ["status", copy.session_id],
+          ["log", copy.session_id],
+          ["resume", copy.session_id, "--foreground", "--no-input", "--answer", "c1.reader=me"],
+        ]) {
+          const done = await copy.command(args);
+          const found = [
+            ...faultsOfEnd(done, args[0] === "log" ? [3] : [0, 3]),
+            ...(done.code === 3 ? faultsOfMessage(copy, done) : []),
+          ];
+          faults.push(
+            ...found.map((what) => `record ${lost} of ${last_sequence}, ${args[0]}: ${what}\n${done.stderr}`),
+          );
+          if (done.code === 3) told += 1;
+        }
+        leave(copy);
+      }
+    }
+    expect(faults).toEqual([]);
+    expect(told).toBeGreaterThan(10);
+  }, 120_000);
 
   it("with a wrong byte anywhere is told as damaged or read as it is, but never met with a trace", async () => {
     const scene = await finished();

@@ -63,6 +63,7 @@ export class MemoryDatabase {
       kill,
       inbox,
       close: kill,
+      place: "memory",
       version: () => this.#writes - own,
       create: async (session) => this.#create(session),
       acquire: async (session_id, owner) => this.#acquire(session_id, owner, connection),
