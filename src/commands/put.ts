@@ -2,9 +2,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { canonicalJson } from "../lib/canonical.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
+import { catchStorageLong } from "../store/storage-error.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
@@ -19,12 +20,13 @@ const TAKEN_WITHIN_MS = 5_000;
 /** How often the store is asked whether anything has changed, in ms. */
 const LOOK_EVERY_MS = 20;
 
-/** What became of a word: its owner took it, nobody runs the session, or its owner takes long. */
-export interface Put {
-  readonly took: "taken" | "waits" | "late";
-  /** The record it has become, if it was taken. */
-  readonly record: UnsealedRecord | undefined;
-}
+/** What became of a word: its owner took it, nobody runs the session, its owner takes long, or nobody can tell. */
+export type Put =
+  | { readonly took: "taken"; readonly record: Found | undefined }
+  | { readonly took: "waits" }
+  | { readonly took: "late" }
+  /** It is kept, and then the store could not be read any more. */
+  | { readonly took: "unseen"; readonly trouble: Failure };
 
 /**
  * Puts a person's word into a session's inbox and, where somebody runs the session, waits until they took it. Failures: `usage`
@@ -38,10 +40,14 @@ export async function putWord(store: Store, row: SessionRow, word: Word): Promis
   const before = row.last_sequence;
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
-  const took = await taken(store, session_id, id.value);
-  const record = took === "taken" ? recordOfWord(store, session_id, before, word) : undefined;
-  if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
-  return ok({ took, record });
+  const looked = await catchStorageLong(async (): Promise<Result<Put, Failure>> => {
+    const took = await taken(store, session_id, id.value);
+    if (took !== "taken") return ok({ took });
+    const record = recordOfWord(store, session_id, before, word);
+    if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
+    return ok({ took, record });
+  });
+  return !looked.ok && isOfStorage(looked.error) ? ok({ took: "unseen", trouble: looked.error }) : looked;
 }
 
 /** The same, and says what came of it: what it did, or that it waits, and how the session goes on. */
@@ -55,17 +61,24 @@ export async function putToOwner(
   const put = await putWord(store, row, word);
   if (!put.ok) return put;
   const { out } = context.terminal;
-  const { took, record } = put.value;
-  if (took === "waits") {
+  const { value } = put;
+  if (value.took === "waits") {
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
     out.line(`  bosun resume ${session_id}`);
     return ok(EXIT_DONE);
   }
-  if (took === "late") {
+  if (value.took === "late") {
     out.line(`Kept for ${session_id}; its owner has not taken it yet.`);
     out.line(`  bosun status ${session_id}`);
     return ok(EXIT_DONE);
   }
+  if (value.took === "unseen") {
+    out.line(`Kept for ${session_id}; what its owner made of it cannot be seen.`);
+    context.terminal.err.line(safeLine(value.trouble.message));
+    out.line(`  bosun status ${session_id}`);
+    return ok(EXIT_DONE);
+  }
+  const { record } = value;
   out.line(`${session_id} took it.`);
   for (const line of record ? recordLines(record) : []) {
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
@@ -75,7 +88,7 @@ export async function putToOwner(
 }
 
 /** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
-async function taken(store: Store, session_id: string, id: number): Promise<Put["took"]> {
+async function taken(store: Store, session_id: string, id: number): Promise<"taken" | "waits" | "late"> {
   const until = performance.now() + TAKEN_WITHIN_MS;
   let version: number | undefined;
   for (;;) {
