@@ -9,10 +9,10 @@ import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
 import type { Terminal } from "../ui/terminal.ts";
-import { catchStorage } from "../store/storage-error.ts";
+import { catchStorageLong } from "../store/storage-error.ts";
 import type { CommandContext } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
-import { endingOf, lastStandOf } from "./leaving.ts";
+import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
 import { watchSignals } from "./signals.ts";
@@ -73,21 +73,26 @@ export async function driveSession<S>(
   people.begin();
   const end = await running;
   forget?.();
-  signals.restore();
   await people.end();
   const exit_code = end.ok
     ? (signalled(end.value, signals.exitCode()) ?? exitCodeOf(end.value))
     : EXIT_CODE_OF[end.error.code];
   const elapsed_ms = performance.now() - began;
-  const shown = catchStorage(() => {
-    const waiting = end.ok && end.value.kind === "closed" ? [] : people.waiting();
-    return ok(endingOf(place.home, lastStandOf(store, session), { end, exit_code, waiting, elapsed_ms }));
+  const stand = await catchStorageLong(async () => {
+    // After a commit that failed, memory is ahead of what there is.
+    if (!end.ok) return storedStand(store, place.home, session_id);
+    return ok({ ...lastStandOf(store, session), waiting: end.value.kind === "closed" ? [] : people.waiting() });
   });
   store.close();
+  if (stand.ok) {
+    const { waiting } = stand.value;
+    reporter.end(endingOf(place.home, stand.value, { end, exit_code, waiting, elapsed_ms }));
+  }
+  // Only now: a signal that comes while the end is being told finds nothing to stop.
+  signals.restore();
+  if (stand.ok) return ok(exit_code);
   // What failed first is the reason; that it cannot be read any more what came of it only follows.
-  if (!shown.ok) return end.ok ? shown : end;
-  reporter.end(shown.value);
-  return ok(exit_code);
+  return end.ok ? stand : end;
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import type { Result } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { usageOf } from "../runtime/closing.ts";
@@ -12,6 +12,7 @@ import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { nextSteps } from "./next.ts";
+import { readSession } from "./stored.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
 
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
@@ -39,6 +40,21 @@ export function lastStandOf<S>(store: StoreReader, session: Session<S>): LastSta
   const report = finalReport(store, session_id, session.sequence);
   const textOf = (title: Json) => session.resolve({ title }).title ?? "";
   return { session_id, state: view.state, tickets: ticketLines(view, textOf, report), ledger, report };
+}
+
+/** The same for whoever has only the store: any other process, and this one when memory holds what was never committed. Failures as `readSession`. */
+export async function storedStand(
+  store: StoreReader,
+  home: string,
+  session_id: string,
+): Promise<Result<LastStand & { readonly waiting: readonly Waiting[] }, Failure>> {
+  const row = store.session(session_id);
+  if (!row.ok) return row;
+  const stored = await readSession(store, home, row.value);
+  if (!stored.ok) return stored;
+  const { view, ledger, tickets, waiting } = stored.value;
+  const report = finalReport(store, session_id, row.value.last_sequence);
+  return ok({ session_id, state: view.state, tickets, ledger, report, waiting: ledger.figures.closed ? [] : waiting });
 }
 
 /** What the last lines tell, from how the session was left. */

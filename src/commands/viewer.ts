@@ -10,12 +10,10 @@ import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
-import { endingOf } from "./leaving.ts";
+import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { putWord } from "./put.ts";
 import { lastWords } from "./scheduler-log.ts";
-import { readSession } from "./stored.ts";
-import { finalReport } from "./tickets.ts";
 import type { Word } from "./word.ts";
 
 /** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */
@@ -102,18 +100,13 @@ export class Viewer {
   /** Shows how the session was left. Gives the exit code: `exited` if its scheduler's own is known. Failures as `readSession`. */
   async end(exited: number | undefined, own: boolean): Promise<Result<number, Failure>> {
     const { store, home, session_id, reporter } = this.#parts;
-    const row = store.session(session_id);
-    if (!row.ok) return row;
-    const stored = await readSession(store, home, row.value);
-    if (!stored.ok) return stored;
-    const { view, ledger, tickets, waiting } = stored.value;
-    const report = finalReport(store, session_id, row.value.last_sequence);
+    const stand = await storedStand(store, home, session_id);
+    if (!stand.ok) return stand;
+    const { ledger, waiting } = stand.value;
     const end = endIn(ledger.figures, () => vanished(home, session_id));
     const exit_code = exited ?? (end.ok ? exitCodeOf(end.value) : EXIT_INTERNAL);
-    const stand = { session_id, state: view.state, tickets, ledger, report };
-    const open = ledger.figures.closed ? [] : waiting;
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
-    reporter.end(endingOf(home, stand, { end, exit_code, waiting: open, elapsed_ms }));
+    reporter.end(endingOf(home, stand.value, { end, exit_code, waiting, elapsed_ms }));
     return ok(exit_code);
   }
 

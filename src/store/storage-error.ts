@@ -15,25 +15,12 @@ export class StorageError extends Error {
 }
 
 /** Does the work, and gives what a read in it was refused as the failure that it is: `storage`, `storage_full`. */
-export function catchStorage<T>(work: () => Result<T, Failure>): Result<T, Failure> {
-  try {
-    return work();
-  } catch (error) {
-    return refused(error);
-  }
-}
-
-/** The same for work that takes its time. */
 export async function catchStorageLong<T>(work: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
   try {
     return await work();
   } catch (error) {
-    return refused(error);
+    return err(failureIn(error));
   }
-}
-
-function refused(error: unknown): Result<never, Failure> {
-  return err(failureIn(error));
 }
 
 /** The failure that was thrown; anything else is a bug, and thrown on. */

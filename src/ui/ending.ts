@@ -59,7 +59,7 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
   return reason === undefined ? "" : ` (${reason})`;
 }
 
-function headline({ session_id, state, outcome, tickets, usage, elapsed_ms }: Ending): string {
+function headline({ session_id, state, outcome, failure, tickets, usage, elapsed_ms }: Ending): string {
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
     ...(tickets.length > 0 ? [`${done} of ${counted(tickets.length, "ticket")} done`] : []),
@@ -67,7 +67,7 @@ function headline({ session_id, state, outcome, tickets, usage, elapsed_ms }: En
     costOf(usage),
     ...(elapsed_ms === undefined ? [] : [formatDuration(elapsed_ms)]),
   ];
-  return `${session_id} is ${outcome ?? state}: ${figures.join(", ")}`;
+  return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}: ${figures.join(", ")}`;
 }
 
 function headlineStyle({ outcome }: Ending): Style {

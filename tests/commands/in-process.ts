@@ -11,7 +11,9 @@ export interface Left {
 }
 
 /** A terminal that nobody sits at, and what was written to it. */
-function paperTerminal(): Terminal & { readonly written: { out: string; err: string } } {
+function paperTerminal(
+  lineWritten: (text: string) => void,
+): Terminal & { readonly written: { out: string; err: string } } {
   const written = { out: "", err: "" };
   const paper = (name: "out" | "err"): Output => {
     const stream = new PassThrough() as unknown as NodeJS.WriteStream;
@@ -19,6 +21,7 @@ function paperTerminal(): Terminal & { readonly written: { out: string; err: str
       stream,
       line: (text = "") => {
         written[name] += `${text}\n`;
+        lineWritten(text);
       },
       bell: () => {},
       hold: () => () => {},
@@ -32,8 +35,13 @@ function paperTerminal(): Terminal & { readonly written: { out: string; err: str
 }
 
 /** Runs a command line in this process, from the workspace: everything but the process itself is as it is for a person. */
-export async function typed(here: Rig, args: readonly string[], env: Record<string, string> = {}): Promise<Left> {
-  const terminal = paperTerminal();
+export async function typed(
+  here: Rig,
+  args: readonly string[],
+  env: Record<string, string> = {},
+  lineWritten: (text: string) => void = () => {},
+): Promise<Left> {
+  const terminal = paperTerminal(lineWritten);
   const code = await runCommandLine(["--home", here.home, ...args], {
     terminal,
     directory: here.workspace,

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { onlySession, typedJson } from "./in-process.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, foreignCrew, rig, tinyPlan } from "./rig.ts";
 
 const WRITE = tinyPlan([
@@ -49,6 +49,18 @@ describe("bosun run", () => {
     const ended = await here.run(["resume", "--budget-turns", "50"]);
     expect(ended.stderr).toBe("");
     expect(ended.code).toBe(0);
+  });
+
+  it("keeps its own exit code, whatever signal comes while it tells how it ended", async () => {
+    const here = rig();
+    let listened: number | undefined;
+    const before = process.listenerCount("SIGTERM");
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", WRITE), "--foreground"], {}, (text) => {
+      if (!text.startsWith("next ")) return;
+      listened = process.listenerCount("SIGTERM") - before;
+      process.emit("SIGTERM");
+    });
+    expect([ran.code, listened, process.listenerCount("SIGTERM") - before]).toEqual([0, 1, 0]);
   });
 
   it("exits with 5 at a limit, tells how to go on, and stops again where the limit is not raised", async () => {

@@ -17,6 +17,9 @@ afterEach(async () => {
 
 const WRITES = /^sqlite\.\w+ (BEGIN|COMMIT|INSERT|UPDATE|DELETE)/;
 
+/** The rows of the table of tickets that a command printed. */
+const ticketsIn = (stdout: string): string[] => stdout.split("\n").filter((line) => /^[ab] {2,}\w/.test(line));
+
 describe("a commit whose sync fails", () => {
   // The first three make the database, the session's name and its owner.
   it.each([
@@ -35,6 +38,8 @@ describe("a commit whose sync fails", () => {
       const commits = names.flatMap((name, index) => (name === "sqlite.exec COMMIT" ? [index] : []));
       expect(commits).toHaveLength(at);
       expect(names.slice((commits.at(-1) ?? 0) + 1).filter((name) => WRITES.test(name))).toEqual([]);
+      const status = await scene.command(["status", scene.session_id]);
+      expect(ticketsIn(done.stdout)).toEqual(ticketsIn(status.stdout));
 
       expect(await scene.resume()).toMatchObject({ code: 0, stderr: "" });
       expect(await faultsOfRest(scene)).toEqual([]);
