@@ -1,4 +1,5 @@
 import { resolveHome } from "../config/home.ts";
+import { rememberHome } from "../config/known-homes.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { ACCEPT_SHARED_HOME } from "../store/failures.ts";
@@ -15,9 +16,20 @@ export interface OpenHome<S extends StoreReader> {
 }
 
 /** Where this command's home is, whether it is there or not. */
-export function homeOf(context: CommandContext): Result<string, Failure> {
-  const home = resolveHome(context.home, context.environment, context.directory);
-  return home.ok ? ok(home.value.directory) : home;
+export function homeOf({ home, environment, directory }: CommandContext): Result<string, Failure> {
+  const resolved = resolveHome(home, environment, directory);
+  return resolved.ok ? ok(resolved.value.directory) : resolved;
+}
+
+/** What was opened, kept in mind if a person named it: from now on it is a home that may be found. */
+function opened<S extends StoreReader>(
+  { home: flag, environment }: CommandContext,
+  home: string,
+  store: Result<S, Failure>,
+): Result<OpenHome<S>, Failure> {
+  if (!store.ok) return store;
+  if (flag !== undefined || (environment.BOSUN_HOME ?? "") !== "") rememberHome(environment, home);
+  return ok({ home, store: store.value });
 }
 
 /** The home for writing; it is made if it is not there. */
@@ -28,7 +40,7 @@ export function openHome(context: CommandContext): Result<OpenHome<Store>, Failu
   const store = openStore(home.value, { accept: environment[ACCEPT_SHARED_HOME] === "accept" });
   const { name, standing } = fileSystemOf(home.value);
   if (store.ok && standing === "doubted") terminal.err.line(`Warning: ${safeLine(doubt(home.value, name))}`);
-  return store.ok ? ok({ home: home.value, store: store.value }) : store;
+  return opened(context, home.value, store);
 }
 
 function doubt(home: string, file_system: string): string {
@@ -39,8 +51,7 @@ function doubt(home: string, file_system: string): string {
 export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
-  const store = openReader(home.value);
-  return store.ok ? ok({ home: home.value, store: store.value }) : store;
+  return opened(context, home.value, openReader(home.value));
 }
 
 /** The home for writing to sessions that are there already: fails with `not_found` where `readHome` does. */

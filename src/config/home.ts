@@ -4,6 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./found.ts";
+import { DATABASE, isKnownHome } from "./known-homes.ts";
 
 /** The directory with the database, the logs and the sessions, and which rule found it. */
 export interface Home {
@@ -12,13 +13,11 @@ export interface Home {
   readonly from: "flag" | "environment" | "ancestor" | "state";
 }
 
-/** What a home is known by. */
-const DATABASE = "bosun.db";
-
 /**
  * The home: `--home`, else `BOSUN_HOME`, else the nearest directory from here up that holds a `bosun.db`, else
- * `$XDG_STATE_HOME/bosun/<repository id>`. A home that was found and not named must belong to the person who runs this, since
- * resuming its sessions runs their commands. Failures: `configuration` for a path that cannot be a home, `trust` for another's.
+ * `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong to the person who runs this, who has named it
+ * before (`rememberHome`), since resuming its sessions runs their commands. Failures: `configuration` for a path that cannot be a home,
+ * `trust` for another's.
  */
 export function resolveHome(
   flag: string | undefined,
@@ -29,7 +28,7 @@ export function resolveHome(
   const variable = environment.BOSUN_HOME;
   if (variable !== undefined && variable !== "") return namedHome("environment", "BOSUN_HOME", variable, directory);
   for (let here = resolve(directory); ; here = dirname(here)) {
-    if (existsSync(join(here, DATABASE))) return foundHome(here);
+    if (existsSync(join(here, DATABASE))) return foundHome(here, environment);
     if (here === dirname(here)) break;
   }
   const state = baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state"));
@@ -79,18 +78,18 @@ function namedHome(from: Home["from"], name: string, path: string, directory: st
   return ok({ directory: home, from });
 }
 
-function foundHome(directory: string): Result<Home, Failure> {
+function foundHome(directory: string, environment: Environment): Result<Home, Failure> {
   const owner = statSync(join(directory, DATABASE), { throwIfNoEntry: false })?.uid;
   const me = process.getuid?.();
-  if (owner === undefined || me === undefined || owner === me) return ok({ directory, from: "ancestor" });
+  const another = owner !== undefined && me !== undefined && owner !== me;
+  if (!another && isKnownHome(environment, directory)) return ok({ directory, from: "ancestor" });
+  const why = another
+    ? `belongs to another user (${owner})`
+    : "was never named by you: it may have come with what you fetched";
   return err(
-    failure(
-      "trust",
-      `The home found in ${directory} belongs to another user (${owner}), and its sessions can run commands.`,
-      {
-        hint: `Name it if you mean it: --home ${directory}`,
-      },
-    ),
+    failure("trust", `The home found in ${directory} ${why}, and its sessions can run commands.`, {
+      hint: `Name it once if you mean it: --home ${directory}. If not, choose another home, or delete its ${DATABASE}.`,
+    }),
   );
 }
 

@@ -35,19 +35,24 @@ function paperTerminal(
 }
 
 /** Runs a command line in this process, from the workspace: everything but the process itself is as it is for a person. */
-export async function typed(
+export function typed(
   here: Rig,
   args: readonly string[],
   env: Record<string, string> = {},
+  lineWritten?: (text: string) => void,
+): Promise<Left> {
+  return typedIn(here.workspace, { ...here.environment, ...env }, ["--home", here.home, ...args], lineWritten);
+}
+
+/** The same from any directory, with a home that is found if none is named. */
+export async function typedIn(
+  directory: string,
+  environment: Readonly<Record<string, string>>,
+  args: readonly string[],
   lineWritten: (text: string) => void = () => {},
 ): Promise<Left> {
   const terminal = paperTerminal(lineWritten);
-  const code = await runCommandLine(["--home", here.home, ...args], {
-    terminal,
-    directory: here.workspace,
-    environment: { ...here.environment, ...env },
-    leave: () => {},
-  });
+  const code = await runCommandLine(args, { terminal, directory, environment, leave: () => {} });
   return { code, stdout: terminal.written.out, stderr: terminal.written.err };
 }
 

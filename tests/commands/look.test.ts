@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { GENESIS, seal } from "../../src/log/chain.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { onlySession, typed, typedJson } from "./in-process.ts";
+import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
 import { ASKING, foreignCrew, type Rig, rig, tinyPlan } from "./rig.ts";
 import { built } from "../built.ts";
 
@@ -142,6 +142,21 @@ describe("bosun status and log", () => {
     expect(told.stdout).not.toContain(" other ");
     const [file = ""] = /\S+\.stdout\.log/.exec(told.stdout) ?? [];
     expect(readFileSync(file, "utf8")).toContain("hello from the step");
+  });
+});
+
+describe("a home that nobody named", () => {
+  it("is one's own when it was named once, and a stranger's when it came with a folder", async () => {
+    const here = rig();
+    await done(here);
+    const status = (directory: string) => typedIn(directory, here.environment, ["status"]);
+    expect((await status(here.home)).code).toBe(0);
+    const cloned = join(here.workspace, "cloned");
+    cpSync(here.home, cloned, { recursive: true });
+    expect(await status(cloned)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining("never named by you") as string,
+    });
   });
 });
 

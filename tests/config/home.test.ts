@@ -1,8 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, symlinkSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { repositoryId, resolveHome } from "../../src/config/home.ts";
+import { rememberHome } from "../../src/config/known-homes.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
 describe("the home", () => {
@@ -13,6 +14,7 @@ describe("the home", () => {
     place.write("repo/src/deep/x", "");
     mkdirSync(join(directory, "other"));
     const environment = { HOME: directory, BOSUN_HOME: "relative/home" };
+    rememberHome(environment, join(directory, "repo"));
     const inside = join(directory, "repo/src/deep");
     const plain = (home: unknown) => JSON.parse(place.plain(JSON.stringify(home))) as unknown;
     expect(plain(valueOf(resolveHome("../named", environment, inside)))).toEqual({
@@ -56,6 +58,52 @@ describe("the home", () => {
     `);
   });
 
+  test("that is found is taken only if it was named before, with the database that is in it now", () => {
+    const place = scratch();
+    const environment = { HOME: place.directory };
+    const database = place.write("repo/bosun.db", "");
+    const home = join(place.directory, "repo");
+    const found = () => resolveHome(undefined, environment, home);
+    const failure = errorOf(found());
+    expect([failure.code, place.plain(failure.message)]).toMatchInlineSnapshot(`
+      [
+        "trust",
+        "The home found in ~/repo was never named by you: it may have come with what you fetched, and its sessions can run commands.",
+      ]
+    `);
+    rememberHome(environment, home);
+    expect(valueOf(found()).from).toBe("ancestor");
+    // The old one is kept, so that its number is not given again.
+    renameSync(database, `${database}.old`);
+    place.write("repo/bosun.db", "");
+    expect(errorOf(found()).code).toBe("trust");
+    rememberHome(environment, home);
+    expect(valueOf(found()).from).toBe("ancestor");
+  });
+
+  test("is kept in mind once, whatever becomes of others", () => {
+    const place = scratch();
+    const environment = { XDG_STATE_HOME: join(place.directory, "state") };
+    const homes = Array.from({ length: 510 }, (_, number) => join(place.directory, `home-${number}`));
+    for (const [number, home] of homes.entries()) {
+      place.write(`home-${number}/bosun.db`, "");
+      for (const _ of ["once", "again"]) rememberHome(environment, home);
+      if (number < 505) rmSync(home, { recursive: true });
+    }
+    const lines = readFileSync(join(place.directory, "state/bosun/homes"), "utf8").trimEnd().split("\n");
+    expect(lines.length).toBeLessThan(20);
+    for (const home of homes.slice(505))
+      expect(valueOf(resolveHome(undefined, environment, home)).from).toBe("ancestor");
+  });
+
+  test("is named all the same where that cannot be kept in mind", () => {
+    const place = scratch();
+    place.write("repo/bosun.db", "");
+    const environment = { XDG_STATE_HOME: place.write("state", "a file") };
+    rememberHome(environment, join(place.directory, "repo"));
+    expect(errorOf(resolveHome(undefined, environment, join(place.directory, "repo"))).code).toBe("trust");
+  });
+
   test.runIf(process.getuid?.() === 0)(
     "that was found but belongs to another user is not taken, unless it is named",
     () => {
@@ -66,7 +114,7 @@ describe("the home", () => {
         [
           "trust",
           "The home found in ~ belongs to another user (65534), and its sessions can run commands.",
-          "Name it if you mean it: --home ~",
+          "Name it once if you mean it: --home ~. If not, choose another home, or delete its bosun.db.",
         ]
       `);
       expect(valueOf(resolveHome(place.directory, {}, "/")).from).toBe("flag");

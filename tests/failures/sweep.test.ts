@@ -25,8 +25,12 @@ const ALL = process.env.BOSUN_FAILURES === "all";
 
 const KINDS = ["full", "broken", "read_only"] as const;
 
-/** Calls whose failure does not end the session: what the agents printed besides messages, and who it was that held the lock. */
-const COURTESY = [/^fs\.\w+ \S+\/output(\/|$)/, /^sqlite\.run UPDATE sessions SET owner_pid = NULL/];
+/** Calls whose failure does not end the session: what agents printed besides messages, who held the lock, that the home was named. */
+const COURTESY = [
+  /^fs\.\w+ \S+\/output(\/|$)/,
+  /^fs\.\w+ \S+\/\.local\/state\/bosun(\/homes|$)/,
+  /^sqlite\.run UPDATE sessions SET owner_pid = NULL/,
+];
 
 /** Of these it cannot be seen whether they belong to a courtesy: an open file has no name, and every transaction begins and ends alike. */
 const UNKNOWN = /^fs\.write fd|^sqlite\.exec (BEGIN IMMEDIATE|COMMIT)/;

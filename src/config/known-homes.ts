@@ -1,0 +1,64 @@
+import { appendFileSync, mkdirSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { baseDirectory, type Environment } from "./found.ts";
+
+/** What a home is known by. */
+export const DATABASE = "bosun.db";
+
+/** More lines than this are cleared of homes that are gone. */
+const MANY = 500;
+
+/**
+ * Whether this person has named the home before, with the database that is in it now. One that is found and was never named may have
+ * come with a repository, and resuming its sessions would run a stranger's commands.
+ */
+export function isKnownHome(environment: Environment, directory: string): boolean {
+  const line = lineOf(directory);
+  return line !== undefined && linesIn(fileOf(environment)).includes(line);
+}
+
+/** Keeps in mind that this person named the home. Where that cannot be written, it must be named again. */
+export function rememberHome(environment: Environment, directory: string): void {
+  const file = fileOf(environment);
+  const line = lineOf(directory);
+  const lines = linesIn(file);
+  if (line === undefined || lines.includes(line)) return;
+  try {
+    mkdirSync(dirname(file), { recursive: true });
+    if (lines.length < MANY) appendFileSync(file, `${line}\n`);
+    else writeFileSync(file, [...lines.filter(isThere), line, ""].join("\n"));
+  } catch {
+    // A courtesy: naming a home never fails for this.
+  }
+}
+
+function fileOf(environment: Environment): string {
+  return join(baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state")), "bosun", "homes");
+}
+
+/** The database's own number goes with the path: another database in its place is not the one that was named. */
+function lineOf(directory: string): string | undefined {
+  try {
+    return `${statSync(join(directory, DATABASE)).ino} ${JSON.stringify(realpathSync(directory))}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function isThere(line: string): boolean {
+  try {
+    return lineOf(JSON.parse(line.slice(line.indexOf(" ") + 1)) as string) === line;
+  } catch {
+    return false;
+  }
+}
+
+function linesIn(file: string): string[] {
+  try {
+    return readFileSync(file, "utf8")
+      .split("\n")
+      .filter((line) => line !== "");
+  } catch {
+    return [];
+  }
+}
