@@ -15,7 +15,7 @@ export function lastReport(store: Store, { session_id, last_sequence }: SessionR
 
 /** What the log must say of the take-over: which turns are repeated under which run, about which a person is asked, and which have been repeated too often. */
 export function recover<S>(
-  session: Session<S>,
+  session: Pick<Session<S>, "submit">,
   ledger: Ledger,
   { config, roles }: Pick<PayloadByType["session_opened"], "config" | "roles">,
   epoch: number,

@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { applyToLedger, emptyLedger, type LedgerTurn, put } from "../../src/kernel/ledger.ts";
+import { CONFIGURATION_DEFAULTS } from "../../src/protocol/payload.ts";
+import type { FactInput } from "../../src/runtime/facts.ts";
+import { recover } from "../../src/runtime/recovery.ts";
+
+const WORKER = { role_id: "hand", type: "worker", cli_command: ["true"] } as const;
+const TURN: LedgerTurn = {
+  turn_id: "t4.1",
+  seat: { type: "worker" },
+  subject: "a",
+  priority: 3,
+  attempt: 1,
+  run: 4,
+  status: "open",
+  role_id: "hand",
+};
+
+/** What a recovery puts on record when the turn is open and its schedulers have died so often. */
+function recorded(recoveries: number, left: "by a crash" | "by a stop"): readonly string[] {
+  const ledger = emptyLedger();
+  applyToLedger(ledger, put("turn", TURN.turn_id, { ...TURN, recoveries }));
+  const stopped = left === "by a stop" ? { stopped: { reason: "signal", message: "" } } : {};
+  applyToLedger(ledger, put("figures", "figures", { ...ledger.figures, ...stopped }));
+  const said: FactInput[] = [];
+  const config = { ...CONFIGURATION_DEFAULTS, workspace: "/", plan_approval: "never" as const, max_recoveries: 3 };
+  const session = { submit: (input: FactInput) => void said.push(input) };
+  recover(session, ledger, { config, roles: [WORKER] }, 2, {});
+  return said.map(({ payload_type, payload }) =>
+    payload_type === "session_recovered" ? `recovered ${JSON.stringify(payload["turns"])}` : payload_type,
+  );
+}
+
+describe("a turn that was open when its scheduler went", () => {
+  it("is given again under a higher run, as long as it has not brought down too many", () => {
+    expect(recorded(2, "by a crash")).toEqual(['recovered [{"turn_id":"t4.1","run":5}]']);
+  });
+
+  it("is a failed turn when it has", () => {
+    expect(recorded(3, "by a crash")).toEqual(["turn_failed", "recovered []"]);
+  });
+
+  it("is given again after a stop, however many it has brought down before", () => {
+    expect(recorded(3, "by a stop")).toEqual(['recovered [{"turn_id":"t4.1","run":5}]']);
+  });
+});
