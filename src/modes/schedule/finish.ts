@@ -37,13 +37,11 @@ export function finishIfOver(draft: Draft): void {
 
 /** The same question by counting afresh, for steps that changed the whole plan. Says whether all was over. */
 export function finishIfAllOver(draft: Draft): boolean {
-  const { phase, plan } = draft.session;
+  const { phase, plan, ended } = draft.session;
   const all = draft.all();
   const blocked = blockersOf(all);
-  if (phase !== "running" || !plan || !all.every((ticket) => isOver(ticket, blocked))) return false;
-  const { ended } = draft.session;
-  if (ended) finish(draft, ended.outcome, ended.reason);
-  else conclude(draft);
+  if (phase !== "running" || !(plan || ended) || !all.every((ticket) => isOver(ticket, blocked))) return false;
+  conclude(draft);
   return true;
 }
 
@@ -52,8 +50,9 @@ function isOver(ticket: Ticket, blocked: ReadonlyMap<string, string>): boolean {
 }
 
 function conclude(draft: Draft): void {
-  if (!draft.session.settings.confirm) {
-    finish(draft);
+  const { ended, settings } = draft.session;
+  if (ended || !settings.confirm) {
+    finish(draft, ended?.outcome, ended?.reason);
     return;
   }
   const ask_id = `a${draft.session.asked + 1}`;

@@ -178,6 +178,7 @@ export function onSessionRecovered(draft: Draft): void {
     draft.patchSession({ interrupted: undefined });
   }
   draft.putAgain(undefined, "resume");
-  for (const ticket of draft.all()) if (ticket.waits_for === "resume") draft.putAgain(ticket.id, "resume");
-  finishIfAllOver(draft);
+  const waiting = [...draft.before.tickets.values()].filter((ticket) => ticket.waits_for === "resume");
+  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) draft.putAgain(id, "resume");
+  finishIfOver(draft);
 }

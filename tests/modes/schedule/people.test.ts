@@ -248,6 +248,12 @@ describe("trying a ticket again", () => {
     expect(rejected.stops("no_progress").report.ended).toBe("failed result_rejected");
   });
 
+  it("in vain leaves one cancelled that had no plan yet, after a crash in between, too", () => {
+    const before = () => new Scene().person("requirement", { text: "Do it." }).command("cancel").reopens();
+    expect(before().stops("no_progress").report.ended).toBe("cancelled cancelled");
+    expect(before().recovers().report.ended).toBe("cancelled cancelled");
+  });
+
   it("that does something is told by what came of it", () => {
     const scene = new Scene().planned(task("a")).command("cancel").reopens().command("retry", "a");
     expect(done(scene, "a").report.ended).toBe("done");
