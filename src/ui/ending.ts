@@ -7,10 +7,17 @@ import type { Output, Style } from "./terminal.ts";
 import { sentenceFor } from "./waiting.ts";
 import { counted } from "./words.ts";
 
-/** The last lines of a command that ran a session: what became of every ticket, where things lie, and what to type next. */
+/** More tickets than this are more than anybody reads at the end; `bosun status` shows them all. */
+const MOST_TICKETS = 40;
+
+/** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
 export function endingLines(output: Output, ending: Ending): string[] {
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(ending.tickets, output), "");
+  if (ending.tickets.length > 0) lines.push(...ticketTable(worthTelling(ending.tickets), output));
+  const untold = ending.tickets.length - MOST_TICKETS;
+  if (untold > 0)
+    lines.push(output.style("dim", `and ${counted(untold, "more ticket")}: bosun status ${ending.session_id}`));
+  if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
   if (ending.result) lines.push(...safeText(JSON.stringify(ending.result, null, 2)).split("\n"));
@@ -24,6 +31,14 @@ export function endingLines(output: Output, ending: Ending): string[] {
   for (const [index, command] of ending.next.entries())
     lines.push(`${index === 0 ? "next    " : "        "}${command}`);
   return lines;
+}
+
+/** Of many tickets first those that are not done, then as many others as there is room for; in the plan's order. */
+function worthTelling(tickets: readonly TicketLine[]): readonly TicketLine[] {
+  if (tickets.length <= MOST_TICKETS) return tickets;
+  const undoneFirst = tickets.toSorted((a, b) => Number(a.status === "done") - Number(b.status === "done"));
+  const told = new Set(undoneFirst.slice(0, MOST_TICKETS));
+  return tickets.filter((ticket) => told.has(ticket));
 }
 
 /** Tickets as a table: what is in trouble comes first in the eye by its colour, the order is the plan's. */

@@ -1,0 +1,53 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { endingLines } from "../../src/ui/ending.ts";
+import type { Ending } from "../../src/ui/reporter.ts";
+import type { Output } from "../../src/ui/terminal.ts";
+
+const OUTPUT: Output = {
+  stream: new PassThrough() as unknown as NodeJS.WriteStream,
+  line: () => {},
+  bell: () => {},
+  hold: () => () => {},
+  style: (_style, text) => text,
+  width: 100,
+};
+
+/** The last lines about so many tickets, of which those named are not done. */
+function ending(count: number, failed: readonly number[] = []): string[] {
+  const tickets = Array.from({ length: count }, (_, number) => ({
+    ticket_id: `t${number}`,
+    title: "Do it",
+    status: failed.includes(number) ? "error" : "done",
+    attempt: 1,
+    outputs: [],
+  }));
+  const figures = { exit_code: 0, state: "closed", usage: { turns: 1 }, waiting: [], next: [], log: "/log" };
+  return endingLines(OUTPUT, { session_id: "s-1", tickets, ...figures } as unknown as Ending);
+}
+
+const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);
+
+describe("the end of a session", () => {
+  it("tells of each of forty tickets", () => {
+    const lines = ending(40);
+    expect(rows(lines)).toHaveLength(40);
+    expect(lines.join("\n")).not.toContain("more ticket");
+  });
+
+  it("of more tells those first that are not done, in the plan's order, and where the others are", () => {
+    const lines = ending(500, [3, 499]);
+    const told = rows(lines);
+    expect([told.length, told[3], told.at(-2), told.at(-1)]).toEqual([40, "t3", "t38", "t499"]);
+    expect(lines).toContain("and 460 more tickets: bosun status s-1");
+    expect(lines.join("\n")).toContain("498 of 500 tickets done");
+    expect(
+      rows(
+        ending(
+          500,
+          Array.from({ length: 60 }, (_, number) => 440 + number),
+        ),
+      )[0],
+    ).toBe("t440");
+  });
+});
