@@ -68,7 +68,7 @@ async function stopHolder(
   const stopped = await released(store, session_id);
   const left = store.session(session_id);
   if (!left.ok) return left;
-  if (stopped) out.line(`${session_id} is ${left.value.state}.`);
+  if (stopped) out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
   else out.line(`${session_id} was told to stop, and its scheduler has not left yet.`);
   out.line(stopped && left.value.state !== "closed" ? `  bosun resume ${session_id}` : `  bosun status ${session_id}`);
   return ok(EXIT_DONE);

@@ -80,7 +80,7 @@ export class InboxWatch {
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
       const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
-      const overtaken = milliseconds(row.put_at) < milliseconds(this.#parts.lease.since);
+      const overtaken = milliseconds(row.put_at) <= milliseconds(this.#parts.lease.since);
       const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
       this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id, overtaken });
     }
