@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
 import { open } from "./terminal.ts";
 import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
@@ -22,7 +22,10 @@ interface Notification {
   readonly message: string;
   readonly next: readonly string[];
   readonly again?: boolean;
+  readonly questions?: readonly object[];
 }
+
+const keysOf = (value: object | undefined) => Object.keys(value ?? {}).toSorted();
 
 function told(here: Rig): Notification[] {
   const file = join(here.workspace, "told");
@@ -50,6 +53,10 @@ describe("notify", () => {
       message: `${session_id} needs a person:\nc1.name: Whose name?`,
     });
     expect(stopped).toMatchObject({ event: "stopped" });
+    const spec = readFileSync(join(ROOT, "SPEC.md"), "utf8");
+    const example = JSON.parse(/^```json notify=question\n([^]*?)^```$/m.exec(spec)?.[1] ?? "") as Notification;
+    expect(keysOf(question)).toEqual(keysOf(example));
+    expect(keysOf(question?.questions?.[0])).toEqual(keysOf(example.questions?.[0]));
     for (const command of stopped?.next ?? []) {
       expect(first.stdout).toContain(command);
       expect(await typed(here, command.split(" ").slice(1))).toMatchObject({ stderr: "" });
