@@ -48,12 +48,15 @@ export function personRefused(input: FactInput, rights: Rights): PersonRefused |
   return { code: "not_permitted", message: "the session was taken up again after it was told to stop" };
 }
 
+/** So much of why it was asked for stands in the record of a stop; all of it stands in the word itself. */
+const REASON_CHARACTERS = 1_000;
+
 /** What the record of a stop says if this fact asks for one, with who asked; undefined for any other. */
 export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefined {
   if (fact.payload_type !== "user_command" || fact.payload.command !== "stop") return undefined;
   const { reason } = fact.payload;
   const who = actor === undefined ? fact.source : `${actor.user} on ${actor.host}`;
-  return `stopped by ${who}${reason === undefined ? "" : `: ${reason}`}`;
+  return `stopped by ${who}${reason === undefined ? "" : `: ${reason.slice(0, REASON_CHARACTERS).toWellFormed()}`}`;
 }
 
 /** What a turn's records and events are about, as one property or none. */

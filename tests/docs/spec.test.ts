@@ -189,8 +189,7 @@ describe("the text of SPEC.md", () => {
 function whatIsWrongWith(about: string, text: string): unknown {
   const [kind, name = ""] = about.split("=");
   const example = JSON.parse(text) as JsonObject;
-  if (kind === "command" && ["status", "replay"].includes(name)) return undefined;
-  if (kind === "notify" && name === "question") return isNotification(example) ? undefined : "it is no notification";
+  if (["command=status", "command=replay", "notify=question"].includes(about)) return undefined;
   if (kind !== "schema") return "nothing says what it is an example of";
   if (name === "record") {
     if (`${canonicalJson(example)}\n` !== text) return "it is not canonical";
@@ -198,11 +197,6 @@ function whatIsWrongWith(about: string, text: string): unknown {
   }
   const checked = name === "envelope" ? validateEnvelope(example) : validate(name, example);
   return checked.ok ? undefined : checked.error;
-}
-
-/** A real one is held against the example in tests/commands/notify.test.ts. */
-function isNotification({ event, session_id, home, message, next }: JsonObject): boolean {
-  return [event, session_id, home, message].every((text) => typeof text === "string") && Array.isArray(next);
 }
 
 function value<T>(result: Result<T, unknown>): T {
