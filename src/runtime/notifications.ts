@@ -177,7 +177,7 @@ export class Notifications {
   }
 
   async #tellAll(): Promise<void> {
-    // What was said beforehand is answered in this turn of the event loop, and nobody needs to be told of it.
+    // What was said beforehand is answered in this turn of the event loop, and no program needs to be begun for it.
     await new Promise<void>((resolve) => this.#parts.clock.soon(resolve));
     for (let [first] = this.#waiting.values(); first && !this.#abort.signal.aborted; [first] = this.#waiting.values()) {
       const keys = [...this.#waiting].flatMap(([key, event]) => (event === first ? [key] : []));

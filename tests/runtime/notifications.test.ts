@@ -134,15 +134,23 @@ describe("a notification", () => {
     expect(told(rig)[0]).not.toHaveProperty("again");
   });
 
-  it("says nothing of what is answered at once, nor of events that it is not for", async () => {
+  it("says nothing of what is answered at once, for which no program is begun, nor of events that it is not for", async () => {
     const rig = newRig();
     const tasks = [task("a", [], { instruction: INSTRUCTION })];
-    const session = await begin(
-      rig,
-      choices(rig, keeps, { agentFor: crew(tasks, { requirement: asks }), on: ["question"] }),
-    );
+    const recorded: string[] = [];
+    const store: Store = {
+      ...rig.store,
+      commit: (lease, commit) => {
+        for (const change of commit.changes) if ("put" in change) recorded.push(`${change.put} ${change.id}`);
+        return rig.store.commit(lease, commit);
+      },
+    };
+    const agentFor = crew(tasks, { requirement: asks });
+    const session = await begin(rig, choices(rig, keeps, { agentFor, store, on: ["question"] }));
     expect(await run(session, defaults(rig, session))).toMatchObject({ outcome: "done" });
     expect(told(rig)).toEqual([]);
+    expect(recorded).toContain("ask c1");
+    expect(recorded).not.toContain("process notification");
   });
 
   it("tells of a held role, with its remedy, once for an account and once for a hold", async () => {
@@ -283,7 +291,10 @@ describe("a program of notifications", () => {
         full ? Promise.resolve(err(failure("storage_full", "The disk is full."))) : rig.store.commit(lease, commit),
     };
     const command = ["sh", "-c", "cat >>told; sleep 3600"];
-    const session = await begin(rig, choices(rig, command, { agentFor: crew([], { requirement: asks }), store }));
+    const session = await begin(
+      rig,
+      choices(rig, command, { agentFor: crew([], { requirement: asks }), store, timeout_ms: 600_000 }),
+    );
     const ended = session.run({ waitForPeople: true });
     await expect.poll(() => told(rig).length, { timeout: 10_000 }).toBe(1);
     full = true;
