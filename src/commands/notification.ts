@@ -85,8 +85,7 @@ function left(home: string, store: StoreReader, session: SessionInSight): Told |
     : stopped && { kind: "stopped", ...stopped };
   if (value === undefined) return undefined;
   const waiting = closed ? [] : [...ledger.asks.values()].flatMap((ask) => waitingFor(store, session_id, ask));
-  const exit_code = exitCodeOf(value);
-  const end = { end: { ok: true, value }, exit_code, waiting, elapsed_ms: undefined } as const;
+  const end = { end: { ok: true, value }, exit_code: exitCodeOf(value), waiting, elapsed_ms: undefined } as const;
   const ending = endingOf(home, lastStandOf(store, session), end);
   const { state, outcome, report, log, next } = ending;
   const message = [
@@ -95,6 +94,6 @@ function left(home: string, store: StoreReader, session: SessionInSight): Told |
     ...waiting.map(sentenceFor),
   ];
   const { reason } = value;
-  const more = { state, outcome, reason, exit_code, ...(closed ? {} : { questions: waiting }), report, log };
+  const more = { state, outcome, reason, ...(closed ? {} : { questions: waiting }), report, log };
   return { message: message.join("\n"), ...more, next };
 }

@@ -201,7 +201,7 @@ describe("bosun stop", () => {
     ) as object;
     const message = expect.stringMatching(/^stopped by \S+ on \S+: The machine is needed\.$/) as string;
     expect(record).toMatchObject({ payload: { reason: "signal", message } });
-    expect(told(here)).toMatchObject([{ event: "stopped", reason: "signal", exit_code: 130 }]);
+    expect(told(here)).toMatchObject([{ event: "stopped", reason: "signal" }]);
     letGo(here);
     expect((await typed(here, ["resume"])).code).toBe(0);
     await verified(here, session_id);

@@ -98,7 +98,6 @@ describe("a notification", () => {
         event: "stopped",
         message: expect.stringContaining(`${session_id} is waiting: 1 turns`) as string,
         reason: "waiting",
-        exit_code: 4,
         questions: [question],
         next: [answer, `bosun resume ${session_id}`],
       },
@@ -117,7 +116,6 @@ describe("a notification", () => {
         event: "closed",
         message: expect.stringContaining(`${session_id} is done: 1 of 1 ticket done`) as string,
         outcome: "done",
-        exit_code: 0,
         next: [`bosun replay ${session_id} --verify`],
       },
     ]);
