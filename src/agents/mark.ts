@@ -1,7 +1,7 @@
 import { environmentOf } from "./process-table.ts";
 
 /**
- * The names that tell one agent's or check's processes from everybody else's: whatever they start inherits them, unless it clears
+ * The names that tell one agent's, check's or notification's processes from everybody else's: whatever they start inherits them, unless it clears
  * its environment. All of them count, so that the mark of a check is not that of an agent that works for the same ticket.
  */
 const NAMES = [
@@ -12,6 +12,7 @@ const NAMES = [
   "BOSUN_ROLE_ID",
   "BOSUN_ARTIFACTS_DIR",
   "BOSUN_SLOT",
+  "BOSUN_EVENT",
 ] as const;
 
 /** What the environment of a launched process says of it; empty for one that is nobody's turn. */

@@ -111,7 +111,7 @@ function tellDetached({ terminal: { err } }: CommandContext, session_id: string,
   );
   for (const [what, command] of [
     ["back", `bosun attach ${session_id}`],
-    left ? ["answer", `bosun answer ${session_id}`] : ["pause", `bosun pause ${session_id}`],
+    left ? ["answer", `bosun answer ${session_id}`] : ["stop", `bosun stop ${session_id}`],
     ["end it", `bosun cancel ${session_id}`],
   ])
     err.line(`  ${what?.padEnd(6)}  ${command}`);

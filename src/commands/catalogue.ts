@@ -44,6 +44,13 @@ export const CATALOGUE: readonly CommandEntry[] = [
   },
   {
     group: WORK,
+    name: "stop",
+    summary: "stop a session that is at work; resume goes on with it",
+    hidden: true,
+    load: () => import("./stop.ts"),
+  },
+  {
+    group: WORK,
     name: "review",
     summary: "review work that waits for a person",
     hidden: true,

@@ -3,6 +3,7 @@ import os from "node:os";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
+import { resolveSettings } from "../config/settings.ts";
 import { programFile } from "../agents/program-file.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -14,7 +15,7 @@ import type { Output, Style } from "../ui/terminal.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
 import { missingProgram } from "./reach.ts";
-import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { addRegistryOptions, type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { homeOf } from "./home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
@@ -46,6 +47,7 @@ const OLDEST_NODE = [22, 14] as const;
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
+    .option("--config <file>", "scheduler settings, as YAML or JSON")
     .option("--json", "one JSON value on stdout")
     .action((options: DoctorOptions) => run((context) => doctor(context, options)));
 }
@@ -56,7 +58,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     platform(),
     homeFinding(context),
     await git(context),
-    ...(await roleFindings(context, options)),
+    ...(await crewFindings(context, options)),
     ...(await sandboxFindings(context)),
     workspace(),
     timers(),
@@ -136,7 +138,8 @@ async function git({ environment, directory }: CommandContext): Promise<Finding>
     : { name: "git", state: "poor", what: `${file} does not answer` };
 }
 
-async function roleFindings(context: CommandContext, options: DoctorOptions): Promise<Finding[]> {
+/** Who takes part, and whom they reach when a person should look. */
+async function crewFindings(context: CommandContext, options: DoctorOptions): Promise<Finding[]> {
   const found = findConfiguration(context, options, context.directory);
   const roles = found.ok ? await loadRegistry(options, found.value) : found;
   if (!roles.ok)
@@ -148,7 +151,8 @@ async function roleFindings(context: CommandContext, options: DoctorOptions): Pr
         ...(roles.error.hint === undefined ? {} : { hint: roles.error.hint }),
       },
     ];
-  return Promise.all(roles.value.map((role) => roleFinding(context, role)));
+  const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role)));
+  return found.ok ? [...findings, await notifyFinding(context, options, found.value, roles.value)] : findings;
 }
 
 async function roleFinding({ directory, environment }: CommandContext, role: Role): Promise<Finding> {
@@ -161,6 +165,36 @@ async function roleFinding({ directory, environment }: CommandContext, role: Rol
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
   return { name, state: "ok", what: `${role.type}, ${programFile(file, directory, PATH) ?? file}${kept}` };
+}
+
+async function notifyFinding(
+  { directory, environment }: CommandContext,
+  { config }: DoctorOptions,
+  { project, user }: Found,
+  roles: readonly Role[],
+): Promise<Finding> {
+  const name = "notify";
+  const settings = await resolveSettings({
+    flags: [],
+    ...(config === undefined ? {} : { config }),
+    environment,
+    ...(project?.settings === undefined ? {} : { project: project.settings }),
+    ...(user?.settings === undefined ? {} : { user: user.settings }),
+    directory,
+    roles,
+  });
+  if (!settings.ok) return { name: "settings", state: "missing", what: settings.error.message };
+  const { notify, workspace: place } = settings.value.values;
+  if (!notify) return { name, state: "off", what: "no command is run when a person should look" };
+  const [program = ""] = notify.command;
+  const file = programFile(program, place, environment.PATH);
+  if (file !== undefined) return { name, state: "ok", what: `${file}, for ${notify.on?.join(", ") ?? "everything"}` };
+  return {
+    name,
+    state: "missing",
+    what: `notify.command runs ${JSON.stringify(program)}, which is not there`,
+    hint: `Install it, or correct the setting, which ${settings.value.origins.get("notify.command")?.where ?? "somebody"} gives.`,
+  };
 }
 
 async function sandboxFindings({ environment }: CommandContext): Promise<Finding[]> {

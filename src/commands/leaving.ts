@@ -7,7 +7,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { usageOf } from "../runtime/closing.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import type { Session } from "../runtime/session.ts";
+import type { SessionInSight } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
@@ -34,7 +34,7 @@ export interface End {
 }
 
 /** A session of this process, as it stands now. */
-export function lastStandOf<S>(store: StoreReader, session: Session<S>): LastStand {
+export function lastStandOf(store: StoreReader, session: SessionInSight): LastStand {
   const { session_id, ledger } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);

@@ -33,9 +33,13 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
   const released = [...holds]
     .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
     .map((hold) => `${resume} --release ${hold.role_id}`);
+  return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume])];
+}
+
+/** The commands that answer what a session asks. */
+export function answersTo(session_id: string, waiting: readonly Waiting[]): string[] {
   const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
-  if (waiting.length > ANSWERS_SHOWN) answers.push("bosun inbox");
-  return [...answers, ...(released.length > 0 ? released : [resume])];
+  return waiting.length > ANSWERS_SHOWN ? [...answers, "bosun inbox"] : answers;
 }
 
 function raised({ stopped, turns }: LedgerFigures): string {

@@ -4,7 +4,6 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
-import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import { resumeSession } from "../runtime/open.ts";
 import type { SessionRow } from "../store/store.ts";
 import { recordAt } from "./asks.ts";
@@ -140,9 +139,9 @@ export async function takeUp(
     return session;
   }
   if (session.value.ledger.figures.closed) {
-    const shown = showClosed(context, place, session.value, manner);
+    const shown = await showClosed(context, place, session.value, manner);
     place.store.close();
-    return ok(shown.outcome === "done" ? EXIT_DONE : EXIT_FAILED);
+    return shown;
   }
   if (session.value.ledger.figures.paused) say({ payload_type: "user_command", payload: { command: "resume" } });
   for (const fact of facts) say(fact);

@@ -1,5 +1,6 @@
 import type { Session } from "../runtime/session.ts";
-import type { Outcome } from "../kernel/mode.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
 import type { CommandContext } from "./command.ts";
 import { reporterFor } from "./drive.ts";
@@ -7,13 +8,16 @@ import { endingOf, lastStandOf } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import type { Place } from "./surroundings.ts";
 
-/** Shows how a session ended that is closed already, as if this command had run it. */
-export function showClosed<S>(
+/**
+ * Shows how a session ended that is closed already, as if this command had run it, and lets go of it. Whoever closed it may have died
+ * before anybody was notified, which is made up for. Fails as `Session.run` does.
+ */
+export async function showClosed<S>(
   context: CommandContext,
   place: Place,
   session: Session<S>,
   manner: Manner,
-): { readonly outcome: Outcome } {
+): Promise<Result<number, Failure>> {
   const closed = session.ledger.figures.closed ?? { outcome: "failed" };
   const exit_code = closed.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
   const reporter = reporterFor(manner, context.terminal);
@@ -28,7 +32,10 @@ export function showClosed<S>(
     kill_grace_s: 0,
     now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0 }),
   });
+  session.bus.subscribe((event) => reporter.event(event));
+  const over = await session.run({ waitForPeople: false });
+  if (!over.ok) return over;
   const stand = lastStandOf(place.store, session);
   reporter.end(endingOf(place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
-  return closed;
+  return ok(exit_code);
 }

@@ -1,4 +1,4 @@
-import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS } from "../kernel/ledger.ts";
+import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { Json } from "../lib/json.ts";
@@ -43,7 +43,7 @@ export async function readSession(
   const ledger = emptyLedger();
   for (const { collection, id, value } of stored.value.rows()) {
     if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
-    else if (collection !== "process") mode.apply(state, { put: collection, id, value });
+    else if (!RUNTIME_COLLECTIONS.has(collection)) mode.apply(state, { put: collection, id, value });
   }
   const records = new SessionRecords(
     (sequence) => keptRecord(reader, session_id, sequence),

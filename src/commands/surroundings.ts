@@ -14,6 +14,7 @@ import { databasePath } from "../store/database.ts";
 import type { Store } from "../store/store.ts";
 import type { CommandContext } from "./command.ts";
 import type { OpenHome } from "./home.ts";
+import { notificationFor } from "./notification.ts";
 import { programVersion } from "./program.ts";
 
 /** All that sessions of this process work with, and the way to end every program they started at once. */
@@ -22,6 +23,9 @@ export interface Place extends Surroundings {
   /** SIGKILL to every group that is still there; only for leaving without waiting. */
   readonly killAll: () => void;
 }
+
+/** How long the program of a notification may take, in ms. */
+const NOTIFICATION_MS = 30_000;
 
 /** Puts together what a session needs to run in this process. */
 export function placeOf({ home, store }: OpenHome<Store>, context: CommandContext): Place {
@@ -34,6 +38,11 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
     killAll,
     version: programVersion(),
     files: true,
+    notify: {
+      words: (session, telling) => notificationFor(home, store, session, telling),
+      timeout_ms: NOTIFICATION_MS,
+      environment: context.environment,
+    },
     agentFor: (_role, config) => agentFor(launcher, home, config, context),
   };
 }

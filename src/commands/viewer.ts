@@ -5,6 +5,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
+import { TOLD, type Told } from "../runtime/notifications.ts";
 import type { Store, StoreReader } from "../store/store.ts";
 import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
@@ -47,6 +48,10 @@ export class Viewer {
   /** Asks that got this person's word, and whose owner has not taken it: nobody is asked the same twice. */
   readonly #said = new Set<string>();
   readonly #began = performance.now();
+  /** The time of the last record before the first that is shown. */
+  #since = "";
+  /** What went wrong with notifications, each told once. */
+  readonly #troubles = new Set<string>();
   #last = 0;
   #version: number | undefined;
 
@@ -64,7 +69,10 @@ export class Viewer {
    */
   begin(opening: Omit<Opening, "session_id" | "version" | "now">, ctrl_c?: "stops" | "detaches"): void {
     const { session_id, first, reporter } = this.#parts;
-    for (const record of this.#records(first - 1)) this.#count(record);
+    for (const record of this.#records(first - 1)) {
+      this.#count(record);
+      this.#since = record.record.received_at;
+    }
     reporter.begin({
       ...opening,
       session_id,
@@ -121,11 +129,18 @@ export class Viewer {
       reporter.event({ kind: "record", sequence: this.#last, record: told });
     }
     const stored = await store.load(session_id);
+    for (const { value } of stored.ok ? stored.value.rows(TOLD) : []) this.#warn(value as unknown as Told);
     const asks = stored.ok ? [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk) : [];
     const open = new Set(asks.map(({ ask_id }) => ask_id));
     for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
     for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, told: "not yet" });
     this.#asking?.look();
+  }
+
+  #warn({ at, trouble }: Told): void {
+    if (trouble === undefined || at < this.#since || this.#troubles.has(trouble)) return;
+    this.#troubles.add(trouble);
+    this.#parts.reporter.event({ kind: "warning", text: trouble });
   }
 
   #ask(): void {

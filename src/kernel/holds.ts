@@ -93,8 +93,8 @@ export function stopFor(
   now: Instant,
 ): Omit<Extract<Command, { do: "stop_session" }>, "do"> {
   // Rows come back in another order: of those that are held together always the same one is named.
-  const who = `the role "${sharing(ledger, role_id)[0]}"${account === undefined ? "" : ` (account "${account}")`}`;
-  const remedy = REMEDIES[reason] ?? "see to its failure";
+  const who = heldRole({ role_id: sharing(ledger, role_id)[0], account });
+  const remedy = remedyFor(reason);
   const { max_hold_s } = ledger.terms;
   if (until === undefined || max_hold_s === undefined) {
     return { reason: "waiting", message: `${who} is held (${reason}): ${remedy}, then resume the session` };
@@ -108,6 +108,19 @@ export function stopFor(
       max: max_hold_s,
     },
   };
+}
+
+/** A held role in words to a person. */
+export function heldRole({
+  role_id,
+  account,
+}: Pick<LedgerHold, "role_id"> & { readonly account?: string | undefined }): string {
+  return `the role "${role_id}"${account === undefined ? "" : ` (account "${account}")`}`;
+}
+
+/** What helps against the failure that held a role. */
+export function remedyFor(reason: string): string {
+  return REMEDIES[reason] ?? "see to its failure";
 }
 
 /** Whether the role may take no turns at that time. */

@@ -109,6 +109,12 @@ export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([
   "figures",
 ]);
 
+/**
+ * The collections that belong to neither the engine nor a mode: what the scheduler itself must find again after a crash, the
+ * processes that it started and what people were told of. No fact gives them, so no replay does.
+ */
+export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "told"]);
+
 export function emptyLedger(): Ledger {
   return {
     turns: new Map(),

@@ -32,6 +32,11 @@ export const CRASH_POINTS = [
   "check_pid_committed",
   "check_running",
   "check_ended",
+  // The program that tells a person.
+  "notification_spawned",
+  "notification_pid_committed",
+  "notification_given",
+  "notification_ended",
   // An artifact.
   "artifact_copied",
   "artifact_kept",

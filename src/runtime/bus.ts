@@ -24,6 +24,8 @@ export type SessionEvent =
       readonly text: string;
     }
   | { readonly kind: "ask"; readonly ask: LedgerAsk }
+  /** Something beside the session went wrong, and it goes on: what, and of what, in one line. */
+  | { readonly kind: "warning"; readonly text: string }
   /** Turns are being ended because the session stops. */
   | { readonly kind: "stopping"; readonly reason: string; readonly running: number }
   | { readonly kind: "ended"; readonly end: SessionEnd };

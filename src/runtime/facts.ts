@@ -1,4 +1,4 @@
-import type { TurnStamp } from "../kernel/mode.ts";
+import type { Fact, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { validatePayload } from "../protocol/envelope.ts";
 import type { PayloadType, Usage } from "../protocol/payload.ts";
@@ -24,19 +24,39 @@ export interface FactInput {
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row it was. */
   readonly taken?: number | undefined;
+  /** It was put there before this scheduler took the session up. */
+  readonly overtaken?: boolean | undefined;
 }
 
 /** An `error` payload, as far as it is told to a person. */
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
-/** Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, or it is malformed. */
-export function personRefused({ payload_type, payload }: FactInput, rights: Rights): PersonRefused | undefined {
+/**
+ * Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, it is malformed, or it
+ * told an earlier scheduler to stop.
+ */
+export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
+  const { payload_type, payload, overtaken } = input;
   if (rights.user[payload_type] === undefined) {
     return { code: "not_permitted", message: `a person may not send "${payload_type}"` };
   }
   const checked = validatePayload(payload_type, payload);
-  if (checked.ok) return undefined;
-  return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
+  if (!checked.ok) {
+    return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
+  }
+  if (overtaken !== true || payload_type !== "user_command" || payload["command"] !== "stop") return undefined;
+  return { code: "not_permitted", message: "the session was taken up again after it was told to stop" };
+}
+
+/** So much of why it was asked for stands in the record of a stop; all of it stands in the word itself. */
+const REASON_CHARACTERS = 1_000;
+
+/** What the record of a stop says if this fact asks for one, with who asked; undefined for any other. */
+export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefined {
+  if (fact.payload_type !== "user_command" || fact.payload.command !== "stop") return undefined;
+  const { reason } = fact.payload;
+  const who = actor === undefined ? fact.source : `${actor.user} on ${actor.host}`;
+  return `stopped by ${who}${reason === undefined ? "" : `: ${reason.slice(0, REASON_CHARACTERS).toWellFormed()}`}`;
 }
 
 /** What a turn's records and events are about, as one property or none. */

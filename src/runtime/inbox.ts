@@ -3,7 +3,8 @@ import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { failureIn } from "../store/storage-error.ts";
-import type { Store } from "../store/store.ts";
+import { type Instant, milliseconds } from "../protocol/timestamp.ts";
+import type { Lease, Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { FactInput } from "./facts.ts";
 
@@ -14,6 +15,12 @@ interface InboxParts {
   readonly store: Store;
   readonly session_id: string;
   readonly clock: Clock;
+  readonly lease: Held;
+}
+
+/** A lease, and since when this scheduler has it, by the wall clock. */
+export interface Held extends Lease {
+  readonly since: Instant;
 }
 
 interface InboxDoor {
@@ -73,8 +80,9 @@ export class InboxWatch {
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
       const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
+      const overtaken = milliseconds(row.put_at) <= milliseconds(this.#parts.lease.since);
       const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
-      this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id });
+      this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id, overtaken });
     }
   }
 }

@@ -17,17 +17,19 @@ import type { Role } from "../protocol/roles.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import { embeddedQueue } from "../store/queue.ts";
 import { catchStorageLong } from "../store/storage-error.ts";
-import type { Lease, SessionRow, Store } from "../store/store.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { removePartialCopies } from "./artifacts.ts";
 import type { Clock } from "./clock.ts";
 import { Dispatcher } from "./dispatcher.ts";
+import type { Held } from "./inbox.ts";
 import type { Head } from "./journal.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
 import { type FactInput, personRefused } from "./facts.ts";
 import { lastReport, recover } from "./recovery.ts";
 import { withoutSecrets, withSecrets } from "./secrets.ts";
+import { type NotifyTerms, TOLD, type Told } from "./notifications.ts";
 import { Session } from "./session.ts";
 import { SteadyClock } from "./steady-clock.ts";
 
@@ -41,6 +43,8 @@ export interface Surroundings {
   readonly agentFor: (role: Role, config: ResolvedConfiguration) => Agent;
   /** False where nobody wants a file for each record: measurements. */
   readonly files: boolean;
+  /** How people are told of what happens; absent where nobody is: measurements. */
+  readonly notify?: NotifyTerms;
 }
 
 /** How a session is begun; all of it is in its first record. */
@@ -84,7 +88,7 @@ function begin<S>(
   around: Surroundings,
   mode: Mode<S>,
   input: NewSessionInput,
-  lease: Lease,
+  lease: Held,
 ): Result<Session<S>, Failure> {
   const { session_id, requirement, workspace } = input;
   const opened_at = around.clock.now();
@@ -98,6 +102,7 @@ function begin<S>(
     roles: input.roles,
     workspace,
     opened_at,
+    told: new Map(),
   });
   if (!opened.ok) return opened;
   const session = opened.value;
@@ -148,7 +153,7 @@ async function takeUp<S>(
   mode: Mode<S>,
   row: SessionRow,
   change: { readonly limits?: JsonObject; readonly reopen?: string },
-  lease: Lease,
+  lease: Held,
 ): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
   const loaded = await store.load(row.session_id);
@@ -156,8 +161,10 @@ async function takeUp<S>(
   const state = mode.empty();
   const ledger = emptyLedger();
   const processes: (ProcessIdentity & { readonly id: string })[] = [];
+  const told = new Map<string, Told>();
   for (const { collection, id, value } of loaded.value.rows()) {
     if (collection === "process") processes.push({ ...(value as unknown as ProcessIdentity), id });
+    else if (collection === TOLD) told.set(id, value as unknown as Told);
     else if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
     else mode.apply(state, { put: collection, id, value });
   }
@@ -203,6 +210,7 @@ async function takeUp<S>(
     workspace: payload.workspace,
     opened_at: opened.timestamp,
     last_at: keptRecord(store, row.session_id, current.last_sequence).record.received_at,
+    told,
   });
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
@@ -219,12 +227,12 @@ async function takeUp<S>(
 async function holding<T>(
   { store, clock }: Surroundings,
   session_id: string,
-  work: (lease: Lease) => Promise<Result<T, Failure>>,
+  work: (lease: Held) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
   const owner = { pid: process.pid, host: os.hostname(), started_at: clock.now() };
   const lease = await store.acquire(session_id, owner);
   if (!lease.ok) return lease;
-  const done = await catchStorageLong(() => work(lease.value));
+  const done = await catchStorageLong(() => work({ ...lease.value, since: owner.started_at }));
   if (!done.ok) await store.release(lease.value);
   return done;
 }
@@ -242,9 +250,10 @@ interface Assembled<S> {
   readonly opened_at: string;
   /** The time of the last record, if there is one. */
   readonly last_at?: Instant;
+  readonly told: ReadonlyMap<string, Told>;
 }
 
-function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembled<S>): Result<Session<S>, Failure> {
+function put<S>(around: Surroundings, mode: Mode<S>, lease: Held, made: Assembled<S>): Result<Session<S>, Failure> {
   const { store, launcher } = around;
   const { session_id, config, roles } = made;
   const paths = sessionPaths(around.home, session_id);
@@ -270,6 +279,8 @@ function put<S>(around: Surroundings, mode: Mode<S>, lease: Lease, made: Assembl
       workspace: made.workspace,
       opened_at: made.opened_at,
       agentFor: (role) => around.agentFor(role, config),
+      notify: around.notify,
+      told: made.told,
       makeDispatcher: (isHeld) => new Dispatcher(roles, capacity, embeddedQueue(), isHeld),
     }),
   );

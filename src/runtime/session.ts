@@ -11,13 +11,14 @@ import type { Failure } from "../protocol/failure.ts";
 import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { failureIn } from "../store/storage-error.ts";
-import type { Lease, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { Bus, type SessionEnd } from "./bus.ts";
 import { closingRecords } from "./closing.ts";
 import type { Admission } from "./dispatcher.ts";
-import { InboxWatch } from "./inbox.ts";
-import { type FactInput, personRefused } from "./facts.ts";
+import { type Held, InboxWatch } from "./inbox.ts";
+import { type FactInput, personRefused, stopAsked } from "./facts.ts";
 import { type Head, Journal } from "./journal.ts";
+import { Notifications, type NotificationsParts } from "./notifications.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import { restOf } from "./resting.ts";
 import { requestPayload } from "./turn-request.ts";
@@ -26,11 +27,11 @@ import { TimeWatch } from "./time-watch.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
 /** Everything a session works with; put together by `open.ts`. */
-export interface SessionParts<S> extends UnderWayParts {
+export interface SessionParts<S> extends UnderWayParts, NotificationsParts {
   readonly engine: Engine<S>;
   readonly head: Head;
   readonly store: Store;
-  readonly lease: Lease;
+  readonly lease: Held;
   /** Absent where nobody wants files: measurements. */
   readonly log?: LogFolder | undefined;
   readonly clock: SteadyClock;
@@ -48,6 +49,7 @@ export class Session<S> {
   readonly #work: UnderWay;
   readonly #inbox: InboxWatch;
   readonly #time: TimeWatch;
+  readonly #notifications: Notifications;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
   readonly #unkept = new Set<(durable: boolean) => void>();
@@ -87,6 +89,12 @@ export class Session<S> {
       shifted: () => this.#work.timers.again(),
       fail,
     });
+    this.#notifications = new Notifications(this, parts, {
+      bus: this.bus,
+      keep: (change) => this.keep(change),
+      fail,
+      over: () => this.#schedule(),
+    });
     this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), fail });
   }
 
@@ -125,6 +133,7 @@ export class Session<S> {
     this.#inbox.start();
     if (!this.#over) this.#work.begin();
     this.#time.start();
+    this.#notifications.begin();
     this.#schedule();
     return this.#ended.promise;
   }
@@ -176,6 +185,8 @@ export class Session<S> {
       this.#journal.record(decidedRecord(this.session_id, envelope, at, this.resolve(envelope.payload)));
     }
     for (const command of done.step.commands) this.#carryOut(command, at);
+    const stopped = done.disposition === "applied" ? stopAsked(fact, input.actor) : undefined;
+    if (stopped !== undefined) this.#journal.afterwards(() => this.stop("signal", stopped));
     this.#work.settle(before);
     if (fact.payload_type === "session_recovered")
       for (const turn of fact.payload.turns) this.#work.offer(turn.turn_id);
@@ -339,7 +350,8 @@ export class Session<S> {
   #rest(): void {
     if (this.#over) return;
     if (this.#leaving) {
-      if (this.#parted && !this.#work.isBusy) void this.#end({ ok: true, value: this.#leaving });
+      if (this.#parted && !this.#work.isBusy && !this.#notifications.isBusy)
+        void this.#end({ ok: true, value: this.#leaving });
       return;
     }
     if (this.#begun === undefined) return;
@@ -364,9 +376,11 @@ export class Session<S> {
     const mine = this.#parts.store.confirm(this.#parts.lease);
     const failure = mine.ok || mine.error.code !== "stale_lease" ? trouble : mine.error;
     this.#work.abortAll();
+    this.#notifications.abort();
     this.#over = true;
     for (const never of this.#unkept) never(false);
-    void this.#work.idle().then(() => this.#end({ ok: false, error: failure }));
+    const idle = Promise.all([this.#work.idle(), this.#notifications.idle()]);
+    void idle.then(() => this.#end({ ok: false, error: failure }));
   }
 
   async #end(end: Result<SessionEnd, Failure>): Promise<void> {

@@ -74,7 +74,8 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
   return reason === undefined ? "" : ` (${reason})`;
 }
 
-function headline({ session_id, state, outcome, failure, tickets, usage, elapsed_ms }: Ending): string {
+/** How it was left, in one line. */
+export function headline({ session_id, state, outcome, failure, tickets, usage, elapsed_ms }: Ending): string {
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
     ...(tickets.length > 0 ? [`${done} of ${counted(tickets.length, "ticket")} done`] : []),

@@ -3,7 +3,7 @@ import type { Output } from "./terminal.ts";
 import type { Ending, Reporter } from "./reporter.ts";
 
 /**
- * One JSON object a line, for programs: first `hello`, then every record as it is written and every question, at last `result`.
+ * One JSON object a line, for programs: first `hello`, then every record as it is written, every question and every warning, at last `result`.
  * Nothing else is ever on that stream.
  */
 export function jsonReporter(out: Output): Reporter {
@@ -13,6 +13,7 @@ export function jsonReporter(out: Output): Reporter {
       say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed }),
     event(event) {
       if (event.kind === "record") say({ type: "record", sequence: event.sequence, ...event.record });
+      else if (event.kind === "warning") say({ type: "warning", message: event.text });
     },
     asked: (waiting) => say({ type: "waiting", ...waiting }),
     end: (ending) => say(result(ending)),

@@ -52,7 +52,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
         const asked =
           event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
         err.line(`Stopping: ${asked}. Once more kills them.`);
-      }
+      } else if (event.kind === "warning") err.line(`Warning: ${safeLine(event.text)}`);
     },
     asked(waiting) {
       line(new Date(), "ticket_id" in waiting ? waiting.ticket_id : undefined, "WAITS FOR A PERSON", "yellow");

@@ -1,13 +1,15 @@
-import { safeText } from "./display.ts";
+import { safeLine, safeText } from "./display.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Terminal } from "./terminal.ts";
 import { showWaiting } from "./waiting.ts";
 
-/** Says nothing of a session that went well; of any other, why it ended and what to do, as a message. */
+/** Says nothing of a session that went well, but for warnings; of any other, why it ended and what to do, as a message. */
 export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
   return {
     begin() {},
-    event() {},
+    event(event) {
+      if (event.kind === "warning") err.line(`Warning: ${safeLine(event.text)}`);
+    },
     asked() {},
     end({ exit_code, session_id, failure, message, waiting, next }) {
       if (exit_code === 0) return;

@@ -63,6 +63,14 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
     case "check_running":
     case "check_ended":
       return records("check_result");
+    case "notification_spawned":
+    case "notification_pid_committed":
+    case "notification_given":
+    case "notification_ended": {
+      // At the least a question, or what a stop for it says, and the end.
+      const config = log[0]?.payload["config"] as { readonly notify?: object } | undefined;
+      return config?.notify ? 2 : 0;
+    }
     case "timer_due":
       return records("timer_fired");
     case "inbox_read":

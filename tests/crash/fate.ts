@@ -104,6 +104,10 @@ export function wasBegun({ home, session_id }: Place): boolean {
       database.prepare("SELECT 1 FROM sessions WHERE session_id = ? AND last_sequence > 0").get(session_id) !==
       undefined
     );
+  } catch (error) {
+    // Whoever died while making the database left a journal that only a writer can roll back: nothing was begun.
+    if ((error as { readonly code?: unknown }).code === "SQLITE_READONLY_ROLLBACK") return false;
+    throw error;
   } finally {
     database.close();
   }

@@ -83,7 +83,7 @@ export const SCENARIOS: readonly Scenario[] = [
     name: "people",
     begin: ["run", "Write in a color"],
     roles: [ASKING, WORKER],
-    config: { plan_approval: "ask" },
+    config: { plan_approval: "ask", notify: { command: ["sh", join(AGENTS, "notify.sh")] } },
     tasks: [task("a-ask", [], { ...UNINSTRUCTED, proposal_needed: true, review: "user" })],
     person: "answers",
     exit_code: 0,

@@ -34,6 +34,7 @@ export async function violationsOf(place: Place, outcome: Outcome, undisturbed: 
     ...reportViolations(place, undisturbed),
     ...recordViolations(log, outcome),
     ...agentViolations(place, log),
+    ...notificationViolations(place),
     ...folderViolations(place, log),
     ...(await storeViolations(place, log)),
   ];
@@ -95,6 +96,34 @@ function agentViolations({ workspace, session_id }: Place, log: readonly LogReco
     if (times > asked.length) violations.push(`${turn_id} was worked on ${times} times in ${asked.length} runs`);
   }
   for (const pid of living({ session_id })) violations.push(`process ${pid} lives`);
+  return violations;
+}
+
+/** Of each question and of the end people are told once, and again only of what a crash may have cut short, which says so. */
+function notificationViolations({ workspace, scenario }: Place): string[] {
+  const file = join(workspace, "told");
+  const told = existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
+  const times = new Map<string, number>();
+  let ends = 0;
+  for (const line of told) {
+    const {
+      event,
+      again,
+      questions = [],
+    } = JSON.parse(line) as {
+      event: string;
+      again?: boolean;
+      questions?: { ask_id: string }[];
+    };
+    if (event === "closed") ends += 1;
+    if (again === true || event === "stopped") continue;
+    for (const about of event === "closed" ? [event] : new Set(questions.map(({ ask_id }) => ask_id)))
+      times.set(about, (times.get(about) ?? 0) + 1);
+  }
+  const violations = [...times]
+    .filter(([, count]) => count > 1)
+    .map(([about, count]) => `${about} was told ${count} times`);
+  if (scenario.config?.["notify"] !== undefined && ends === 0) violations.push("nobody was told of the end");
   return violations;
 }
 

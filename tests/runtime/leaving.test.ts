@@ -35,7 +35,46 @@ function roles(script: string): Role[] {
   ];
 }
 
+const STOP = { payload_type: "user_command", payload: { command: "stop", reason: "Enough." } };
+const BEA = { user: "bea", host: "elsewhere", via: "test" };
+
 describe("a session that is stopped", () => {
+  it("by a person's word is left as by a signal, and says who it was and why", async () => {
+    const rig = newRig();
+    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
+    const session = await begin(rig, { roles: roles(WAITING), agentFor });
+    const working = told(session, ({ kind, ...event }) => kind === "turn_started" && "subject" in event);
+    const ended = run(session);
+    await working;
+    await rig.store.inbox.put(session.session_id, STOP, BEA);
+    const message = "stopped by bea on elsewhere: Enough.";
+    expect(await ended).toEqual({ kind: "stopped", reason: "signal", message });
+    expect(living(session.session_id)).toEqual([]);
+    const types = logOf(rig, session.session_id).map(({ payload_type }) => payload_type);
+    expect(types.slice(-2)).toEqual(["user_command", "session_stopped"]);
+    const again = await run(
+      await resume(rig, session.session_id, { agentFor: crew([task("a", [], { instruction: INSTRUCTION })]) }),
+    );
+    expect(again).toEqual({ kind: "closed", outcome: "done" });
+    expect(reportOf(rig, session.session_id)).toMatchObject({ recoveries: 0, tickets: [{ attempts: 1 }] });
+  });
+
+  it("by a word that an earlier scheduler did not hear any more goes on, and keeps the word as refused", async () => {
+    const rig = newRig();
+    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })]);
+    const session = await begin(rig, { agentFor });
+    const ended = session.run({ waitForPeople: false });
+    session.stop("signal", "told to by a test");
+    await ended;
+    await rig.store.inbox.put(session.session_id, STOP, BEA);
+    expect(await run(await resume(rig, session.session_id, { agentFor }))).toMatchObject({ outcome: "done" });
+    const refused = logOf(rig, session.session_id, "error");
+    expect(refused).toMatchObject([
+      { payload: { code: "not_permitted" }, record: { disposition: "refused", actor: BEA } },
+    ]);
+    expect(rig.store.inbox.pending(session.session_id)).toEqual([]);
+  });
+
   it("by a signal ends its running workers, leaves their turns open, and does them again when it is resumed", async () => {
     const rig = newRig();
     const tasks = ["a", "b", "c"].map((id) => task(id, [], { instruction: INSTRUCTION }));

@@ -17,6 +17,7 @@ import type { SessionEnd, SessionEvent } from "../../src/runtime/bus.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
 import { createSession, resumeSession, type Surroundings } from "../../src/runtime/open.ts";
+import type { NotifyTerms } from "../../src/runtime/notifications.ts";
 import { type Proof, verifySession } from "../../src/runtime/replay.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
@@ -101,6 +102,7 @@ export interface Choices {
   readonly input?: JsonObject;
   readonly store?: Store;
   readonly clock?: Clock;
+  readonly notify?: NotifyTerms;
 }
 
 export const CREW: readonly Role[] = [
@@ -159,6 +161,7 @@ export function surroundings(rig: Rig, choices: Choices): Surroundings {
     version: "0.1.0",
     agentFor: choices.agentFor ?? (() => command),
     files: true,
+    ...(choices.notify ? { notify: choices.notify } : {}),
   };
 }
 

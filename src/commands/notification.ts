@@ -1,0 +1,99 @@
+import { heldRole, remedyFor } from "../kernel/holds.ts";
+import type { LedgerHold } from "../kernel/ledger.ts";
+import type { SessionEnd } from "../runtime/bus.ts";
+import { exitCodeOf } from "../runtime/exit.ts";
+import type { SessionInSight, Telling } from "../runtime/notifications.ts";
+import type { StoreReader } from "../store/store.ts";
+import { safeJson, safeText } from "../ui/display.ts";
+import { headline } from "../ui/ending.ts";
+import { sentenceFor } from "../ui/waiting.ts";
+import { waitingFor } from "./asks.ts";
+import { endingOf, lastStandOf } from "./leaving.ts";
+import { answersTo } from "./next.ts";
+
+/**
+ * What the program of `notify` is given, as one line of JSON: what the reporters would say, and the commands that continue. Undefined
+ * if what was asked is answered by now.
+ */
+export function notificationFor(
+  home: string,
+  store: StoreReader,
+  session: SessionInSight,
+  telling: Telling,
+): string | undefined {
+  const { event, again } = telling;
+  const { session_id } = session;
+  const told = toldOf(home, store, session, telling);
+  return told && safeJson({ event, session_id, home, ...told, ...(again ? { again } : {}) });
+}
+
+interface Told {
+  /** For people, safe for a terminal. */
+  readonly message: string;
+  /** Commands, the most useful first. */
+  readonly next: readonly string[];
+  /** What it is about, for programs. */
+  readonly [about: string]: unknown;
+}
+
+function toldOf(home: string, store: StoreReader, session: SessionInSight, telling: Telling): Told | undefined {
+  switch (telling.event) {
+    case "question":
+      return questions(store, session, telling);
+    case "hold":
+      return holds(session, telling);
+    case "stopped":
+    case "closed":
+      return left(home, store, session);
+  }
+}
+
+function questions(store: StoreReader, { session_id }: SessionInSight, { asks }: Telling): Told | undefined {
+  const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
+  if (waiting.length === 0) return undefined;
+  const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
+  return { message, questions: waiting, next: answersTo(session_id, waiting) };
+}
+
+function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
+  const accounts = new Set<string>();
+  const first = held.filter(
+    ({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)),
+  );
+  const message = first.map((hold) => `${session_id}: ${sentenceOf(hold)}`).join("\n");
+  const next = [
+    ...first
+      .filter(({ until }) => until === undefined)
+      .map(({ role_id }) => `bosun resume ${session_id} --release ${role_id}`),
+    `bosun status ${session_id}`,
+  ];
+  return { message, holds: held, next };
+}
+
+function sentenceOf(hold: LedgerHold): string {
+  const { reason, until } = hold;
+  return until === undefined
+    ? `${heldRole(hold)} is held (${reason}): ${remedyFor(reason)}.`
+    : `${heldRole(hold)} is held until ${until} (${reason}).`;
+}
+
+function left(home: string, store: StoreReader, session: SessionInSight): Told | undefined {
+  const { ledger, session_id } = session;
+  const { closed, stopped } = ledger.figures;
+  const value: SessionEnd | undefined = closed
+    ? { kind: "closed", ...closed }
+    : stopped && { kind: "stopped", ...stopped };
+  if (value === undefined) return undefined;
+  const waiting = closed ? [] : [...ledger.asks.values()].flatMap((ask) => waitingFor(store, session_id, ask));
+  const end = { end: { ok: true, value }, exit_code: exitCodeOf(value), waiting, elapsed_ms: undefined } as const;
+  const ending = endingOf(home, lastStandOf(store, session), end);
+  const { state, outcome, report, log, next } = ending;
+  const message = [
+    headline(ending),
+    ...(ending.message === undefined ? [] : [safeText(ending.message)]),
+    ...waiting.map(sentenceFor),
+  ];
+  const { reason } = value;
+  const more = { state, outcome, reason, ...(closed ? {} : { questions: waiting }), report, log };
+  return { message: message.join("\n"), ...more, next };
+}

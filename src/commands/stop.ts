@@ -1,0 +1,84 @@
+import { setTimeout as delay } from "node:timers/promises";
+import type { Command } from "commander";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { chooseSession } from "./choose.ts";
+import { whyClosed } from "./closed.ts";
+import type { CommandContext, Run } from "./command.ts";
+import { openExistingHome } from "./home.ts";
+import { putWord } from "./put.ts";
+
+/** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
+const STOPPED_WITHIN_MS = 60_000;
+
+/** How often it is looked whether the session is still held, in ms. */
+const LOOK_EVERY_MS = 40;
+
+interface StopOptions {
+  readonly reason?: string;
+}
+
+/** `bosun stop`: a session that is at work is left as by Ctrl-C in its own terminal; what runs is ended and stays open. */
+export function register(command: Command, run: Run): void {
+  command
+    .argument(
+      "[session]",
+      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
+    )
+    .option("--reason <text>", "why, for the record")
+    .action((named: string | undefined, options: StopOptions) => run((context) => stop(context, named, options)));
+}
+
+async function stop(
+  context: CommandContext,
+  named: string | undefined,
+  options: StopOptions,
+): Promise<Result<number, Failure>> {
+  const opened = openExistingHome(context);
+  if (!opened.ok) return opened;
+  const { store } = opened.value;
+  try {
+    const row = chooseSession(store, named);
+    if (!row.ok) return row;
+    const closed = whyClosed(row.value);
+    if (closed) return err(closed);
+    return await stopHolder(context, store, row.value, options);
+  } finally {
+    store.close();
+  }
+}
+
+async function stopHolder(
+  { terminal: { out } }: CommandContext,
+  store: Store,
+  row: SessionRow,
+  { reason }: StopOptions,
+): Promise<Result<number, Failure>> {
+  const { session_id } = row;
+  if (store.holder(session_id) === undefined) {
+    out.line(`Nobody runs ${session_id}: there is nothing to stop.`);
+    out.line(`  bosun resume ${session_id}`);
+    return ok(EXIT_DONE);
+  }
+  const payload = { command: "stop", ...(reason === undefined ? {} : { reason }) };
+  const put = await putWord(store, row, { payload_type: "user_command", payload });
+  if (!put.ok) return put;
+  const stopped = await released(store, session_id);
+  const left = store.session(session_id);
+  if (!left.ok) return left;
+  if (stopped) out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
+  else out.line(`${session_id} was told to stop, and its scheduler has not left yet.`);
+  out.line(stopped && left.value.state !== "closed" ? `  bosun resume ${session_id}` : `  bosun status ${session_id}`);
+  return ok(EXIT_DONE);
+}
+
+async function released(store: Store, session_id: string): Promise<boolean> {
+  const deadline = performance.now() + STOPPED_WITHIN_MS;
+  while (store.holder(session_id) !== undefined) {
+    if (performance.now() > deadline) return false;
+    await delay(LOOK_EVERY_MS);
+  }
+  return true;
+}

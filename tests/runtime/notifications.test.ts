@@ -1,0 +1,303 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import { notificationFor } from "../../src/commands/notification.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { err } from "../../src/lib/result.ts";
+import { failure } from "../../src/protocol/failure.ts";
+import type { SessionEvent } from "../../src/runtime/bus.ts";
+import type { NotifyTerms } from "../../src/runtime/notifications.ts";
+import type { Session } from "../../src/runtime/session.ts";
+import type { Store } from "../../src/store/store.ts";
+import { crew, type Script, task } from "./crew.ts";
+import { begin, cleanUp, type Choices, defaults, living, newRig, resume, type Rig, run } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const INSTRUCTION = { summary: "Do it." };
+
+/** Keeps what it is told, one line each, and its marks: one that begins while another runs is seen. */
+const KEEPS = `echo begin >>marks; cat >>told; echo "$BOSUN_EVENT" >>events; echo end >>marks`;
+
+function terms(rig: Rig, timeout_ms = 20_000): NotifyTerms {
+  return {
+    words: (session, telling) => notificationFor(rig.home, rig.store, session, telling),
+    timeout_ms,
+    environment: { PATH: process.env["PATH"], DECOY: "secret" },
+  };
+}
+
+function choices(
+  rig: Rig,
+  command: readonly string[],
+  more: Choices & { on?: string[]; timeout_ms?: number },
+): Choices {
+  const notify = { command, ...(more.on ? { on: more.on } : {}) } as JsonObject;
+  return {
+    ...more,
+    config: { ...more.config, notify } as Choices["config"] & object,
+    notify: terms(rig, more.timeout_ms),
+  };
+}
+
+const keeps = ["sh", "-c", KEEPS];
+
+function told(rig: Rig): JsonObject[] {
+  const file = join(rig.workspace, "told");
+  const lines = existsSync(file)
+    ? readFileSync(file, "utf8")
+        .split("\n")
+        .filter((line) => line !== "")
+    : [];
+  return lines.map((line) => JSON.parse(line) as JsonObject);
+}
+
+function marks(rig: Rig): string[] {
+  return readFileSync(join(rig.workspace, "marks"), "utf8").trimEnd().split("\n");
+}
+
+function warnings(session: Session<never>): string[] {
+  const texts: string[] = [];
+  session.bus.subscribe((event: SessionEvent) => event.kind === "warning" && texts.push(event.text));
+  return texts;
+}
+
+const asks: Script = () => ({
+  payload_type: "clarification",
+  payload: { status: "open", questions: [{ question_id: "q", text: "Why?", default: "Because." }] },
+});
+
+describe("a notification", () => {
+  it("tells of a question, of the stop that follows, and of the end, each with what to do next", async () => {
+    const rig = newRig();
+    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const its = choices(rig, keeps, { agentFor: crew(tasks, { requirement: asks }) });
+    const session = await begin(rig, its);
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    const { session_id } = session;
+    const base = { session_id, home: rig.home };
+    const answer = `bosun answer ${session_id} c1.q Because.`;
+    const question = {
+      kind: "question",
+      ask_id: "c1",
+      question_id: "c1.q",
+      text: "Why?",
+      options: [],
+      default: "Because.",
+    };
+    expect(told(rig)).toMatchObject([
+      {
+        ...base,
+        event: "question",
+        message: `${session_id} needs a person:\nc1.q: Why?`,
+        questions: [question],
+        next: [answer],
+      },
+      {
+        ...base,
+        event: "stopped",
+        message: expect.stringContaining(`${session_id} is waiting: 1 turns`) as string,
+        reason: "waiting",
+        questions: [question],
+        next: [answer, `bosun resume ${session_id}`],
+      },
+    ]);
+
+    const again = await resume(rig, session_id, its);
+    again.submit({
+      source: "user",
+      payload_type: "clarification_response",
+      payload: { status: "answered", answers: [{ question_id: "c1.q", text: "So." }] },
+    });
+    expect(await run(again)).toMatchObject({ kind: "closed", outcome: "done" });
+    expect(told(rig).slice(2)).toMatchObject([
+      {
+        ...base,
+        event: "closed",
+        message: expect.stringContaining(`${session_id} is done: 1 of 1 ticket done`) as string,
+        outcome: "done",
+        next: [`bosun replay ${session_id} --verify`],
+      },
+    ]);
+    expect(readFileSync(join(rig.workspace, "events"), "utf8")).toBe("question\nstopped\nclosed\n");
+  });
+
+  it("is not repeated however often the session is resumed while the question stands", async () => {
+    const rig = newRig();
+    const its = choices(rig, keeps, { agentFor: crew([], { requirement: asks }), on: ["question"] });
+    const session = await begin(rig, its);
+    await run(session);
+    for (let times = 0; times < 3; times += 1) await run(await resume(rig, session.session_id, its));
+    expect(told(rig)).toMatchObject([{ event: "question" }]);
+    expect(told(rig)[0]).not.toHaveProperty("again");
+  });
+
+  it("says nothing of what is answered at once, for which no program is begun, nor of events that it is not for", async () => {
+    const rig = newRig();
+    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const recorded: string[] = [];
+    const store: Store = {
+      ...rig.store,
+      commit: (lease, commit) => {
+        for (const change of commit.changes) if ("put" in change) recorded.push(`${change.put} ${change.id}`);
+        return rig.store.commit(lease, commit);
+      },
+    };
+    const agentFor = crew(tasks, { requirement: asks });
+    const session = await begin(rig, choices(rig, keeps, { agentFor, store, on: ["question"] }));
+    expect(await run(session, defaults(rig, session))).toMatchObject({ outcome: "done" });
+    expect(told(rig)).toEqual([]);
+    expect(recorded).toContain("ask c1");
+    expect(recorded).not.toContain("process notification");
+  });
+
+  it("tells of a held role, with its remedy, once for an account and once for a hold", async () => {
+    const rig = newRig();
+    const roles = (["boss", "hand"] as const).map((role_id) => ({
+      role_id,
+      type: role_id === "boss" ? ("manager" as const) : ("worker" as const),
+      cli_command: ["unused"] as [string],
+      account: "ours",
+    }));
+    const refuses: Script = () => ({ payload_type: "error", payload: { code: "authentication", message: "Log in." } });
+    const its = choices(rig, keeps, { agentFor: crew([], { requirement: refuses }), roles, on: ["hold"] });
+    const session = await begin(rig, its);
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    const { session_id } = session;
+    expect(told(rig)).toMatchObject([
+      {
+        event: "hold",
+        message: `${session_id}: the role "boss" (account "ours") is held (authentication): log in with its program.`,
+        holds: [{ role_id: "boss" }, { role_id: "hand" }],
+        next: [`bosun resume ${session_id} --release boss`, `bosun status ${session_id}`],
+      },
+    ]);
+  });
+
+  it("runs in the workspace with the environment of a check and what it is about, and its input ends", async () => {
+    const rig = newRig();
+    const script = "env >seen; pwd >where; cat >input";
+    const session = await begin(
+      rig,
+      choices(rig, ["sh", "-c", script], { agentFor: crew([task("a")]), on: ["closed"] }),
+    );
+    expect(await run(session)).toMatchObject({ outcome: "done" });
+    const seen = readFileSync(join(rig.workspace, "seen"), "utf8");
+    expect(seen).toContain(`BOSUN_SESSION_ID=${session.session_id}`);
+    expect(seen).toContain("BOSUN_EVENT=closed");
+    expect(seen).not.toContain("DECOY");
+    expect(readFileSync(join(rig.workspace, "where"), "utf8").trim()).toBe(rig.workspace);
+    expect(JSON.parse(readFileSync(join(rig.workspace, "input"), "utf8"))).toMatchObject({ event: "closed" });
+  });
+
+  it("is one program for fifty questions that come while the first runs, and never two at a time", async () => {
+    const rig = newRig();
+    const tasks = Array.from({ length: 50 }, (_, index) => task(`t${index}`));
+    const gate = Promise.withResolvers<void>();
+    const asked: Script = async ({ stamp }, context) => {
+      if (stamp.subject !== "t0") await gate.promise;
+      return asks({ stamp } as never, context);
+    };
+    const waits = `echo begin >>marks; cat >>told; until [ -e go ]; do sleep 0.02; done; echo end >>marks`;
+    const agentFor = crew(tasks, { ticket: asked });
+    const manager = {
+      role_id: "boss",
+      type: "manager" as const,
+      cli_command: ["unused"] as [string],
+      max_instances: 50,
+    };
+    const hand = { role_id: "hand", type: "worker" as const, cli_command: ["unused"] as [string], max_instances: 50 };
+    const session = await begin(
+      rig,
+      choices(rig, ["sh", "-c", waits], {
+        agentFor,
+        roles: [
+          { ...manager, supports_multiple_instances: true },
+          { ...hand, supports_multiple_instances: true },
+        ],
+        config: { max_workers: 50 },
+        on: ["question"],
+      }),
+    );
+    let open = 0;
+    session.bus.subscribe((event) => {
+      if (event.kind !== "ask") return;
+      open += 1;
+      if (open === 1) gate.resolve();
+      if (open === 50) writeFileSync(join(rig.workspace, "go"), "");
+    });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    expect(marks(rig).length).toBeLessThanOrEqual(6);
+    expect(marks(rig).join(" ")).toMatch(/^(begin end ?)+$/);
+    const questions = told(rig).flatMap(({ questions: all }) => all as unknown as JsonObject[]);
+    expect(new Set(questions.map(({ ask_id }) => ask_id)).size).toBe(50);
+    expect(questions).toHaveLength(50);
+    expect(told(rig).at(-1)).toMatchObject({ next: { length: 6, 5: "bosun inbox" } });
+  });
+});
+
+describe("a program of notifications", () => {
+  it.each<readonly [string, readonly string[], RegExp]>([
+    ["is missing", ["no-such-program"], /notify\.command "no-such-program" is not on the PATH\. The session goes on/],
+    ["is named by a path where there is none", ["./none"], /"\.\/none" is not a program that is there/],
+    [
+      "fails",
+      ["sh", "-c", "echo first >&2; echo '\u001B[31mno bell' >&2; exit 3"],
+      /"sh" exited with 3, saying: no bell\./,
+    ],
+    ["does not read", ["sh", "-c", "exec <&-; exit 1"], /exited with 1\./],
+    ["is killed", ["sh", "-c", "kill -9 $$"], /was ended by SIGKILL/],
+    [
+      "hangs, with all that it started",
+      ["sh", "-c", "trap '' TERM; sleep 3600 & sleep 3600"],
+      /did not end within 1 s/,
+    ],
+    ["floods", ["yes"], /printed too much/],
+  ])("that %s is warned of in one line, and touches nothing", async (_how, command, warning) => {
+    const rig = newRig();
+    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const config = { max_output_bytes: 1_000_000 };
+    const session = await begin(
+      rig,
+      choices(rig, command, { agentFor: crew(tasks), on: ["closed"], timeout_ms: 1_000, config }),
+    );
+    const said = warnings(session as never);
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(said).toEqual([expect.stringMatching(warning)]);
+    expect(said[0]).not.toContain("\u001B");
+    expect(living(session.session_id)).toEqual([]);
+  });
+
+  it("that fails is not run again for the same", async () => {
+    const rig = newRig();
+    const its = choices(rig, ["sh", "-c", "echo begin >>marks; exit 1"], {
+      agentFor: crew([], { requirement: asks }),
+      on: ["question"],
+    });
+    const session = await begin(rig, its);
+    await run(session);
+    await run(await resume(rig, session.session_id, its));
+    expect(marks(rig)).toEqual(["begin"]);
+  });
+
+  it("is ended with a session that cannot go on", async () => {
+    const rig = newRig();
+    let full = false;
+    const store: Store = {
+      ...rig.store,
+      commit: (lease, commit) =>
+        full ? Promise.resolve(err(failure("storage_full", "The disk is full."))) : rig.store.commit(lease, commit),
+    };
+    const command = ["sh", "-c", "cat >>told; sleep 3600"];
+    const session = await begin(
+      rig,
+      choices(rig, command, { agentFor: crew([], { requirement: asks }), store, timeout_ms: 600_000 }),
+    );
+    const ended = session.run({ waitForPeople: true });
+    await expect.poll(() => told(rig).length, { timeout: 10_000 }).toBe(1);
+    full = true;
+    session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "Hello." } });
+    expect(await ended).toMatchObject({ ok: false, error: { code: "storage_full" } });
+    expect(living(session.session_id)).toEqual([]);
+  });
+});
