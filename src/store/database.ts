@@ -11,6 +11,8 @@ export type Database = SqliteDatabase.Database;
 
 /** How long a connection waits for another process's write, in milliseconds. A write takes a few; a full disk takes long. */
 const BUSY_TIMEOUT_MS = 10_000;
+/** Between two looks where SQLite itself does not wait. */
+const BUSY_LOOK_MS = 5;
 
 /** What to do with a damaged database. */
 export const DAMAGED =
@@ -30,13 +32,30 @@ export function openForWriting(home: string): Result<Database, Failure> {
   return guarded(path, () => {
     mkdirSync(home, { recursive: true });
     return prepared(new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
-      database.pragma("journal_mode = WAL");
+      writeAhead(database);
       database.pragma("synchronous = FULL");
       // KiB, negative: state is updated here and there, and the default of 2 MiB holds few of its pages.
       database.pragma("cache_size = -16384");
       database.pragma("foreign_keys = ON");
     });
   });
+}
+
+/**
+ * Turns a new file over to a write-ahead log. Where another process is just doing the same SQLite does not wait as it does for any other
+ * lock, but refuses at once (measured), so the waiting is done here.
+ */
+function writeAhead(database: Database): void {
+  const until = performance.now() + BUSY_TIMEOUT_MS;
+  for (;;) {
+    try {
+      database.pragma("journal_mode = WAL");
+      return;
+    } catch (error) {
+      if ((error as { code?: unknown }).code !== "SQLITE_BUSY" || performance.now() > until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, BUSY_LOOK_MS);
+    }
+  }
 }
 
 /** Opens a home's database for looking only. `not_found` if the home has none, else as `openForWriting`. */

@@ -1,5 +1,6 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
 import { afterEach, expect, test } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
@@ -15,6 +16,18 @@ function database(home = temporaryDirectory()): Database {
   const opened = value(openForWriting(home));
   closeLater(() => opened.close());
   return opened;
+}
+
+/** The files that a process has open now. */
+function openFiles(pid = 0): string[] {
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return readlinkSync(join(folder, name));
+    } catch {
+      return [];
+    }
+  });
 }
 
 function schema(of: Database): string[] {
@@ -101,6 +114,20 @@ test("twenty processes that open a new home at once all find it whole", async ()
   const reader = value(openReader(home));
   closeLater(() => reader.close());
   expect(reader.sessions()).toEqual([]);
+});
+
+test.runIf(process.platform === "linux")("a home that another process is just making is waited for", async () => {
+  const home = temporaryDirectory();
+  const other = new SqliteDatabase(join(home, "bosun.db"));
+  other.exec("CREATE TABLE t (x); BEGIN IMMEDIATE");
+  const opener = child("opener.ts", home);
+  expect(await opener.line()).toBe("ready");
+  opener.process.stdin?.write("go\n");
+  await expect.poll(() => openFiles(opener.process.pid)).toContain(join(home, "bosun.db"));
+  other.exec("ROLLBACK");
+  other.close();
+  expect(await opener.line()).toBe("opened");
+  await opener.gone;
 });
 
 test("people find tickets, turns, timers and asks under their names", () => {
