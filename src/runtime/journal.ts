@@ -41,8 +41,10 @@ export interface Head {
  */
 export class Journal {
   readonly #parts: JournalParts;
+  readonly #unkept = new Set<(durable: boolean) => void>();
   #head: Head;
   #group: Group;
+  #abandoned = false;
 
   constructor(parts: JournalParts) {
     this.#parts = parts;
@@ -80,6 +82,25 @@ export class Journal {
   /** The inbox row has become a fact of this group. */
   took(inbox_id: number): void {
     this.#group.taken.push(inbox_id);
+  }
+
+  /** Stores a value that is no fact; comes back with true when it is durable, false if it will never be. */
+  keep(change: Change): Promise<boolean> {
+    if (this.#abandoned) return Promise.resolve(false);
+    const kept = Promise.withResolvers<boolean>();
+    this.#unkept.add(kept.resolve);
+    this.#group.changes.push(change);
+    this.afterwards(() => {
+      this.#unkept.delete(kept.resolve);
+      kept.resolve(true);
+    });
+    return kept.promise;
+  }
+
+  /** Nothing more will be durable: whoever waits for it is told. */
+  abandon(): void {
+    this.#abandoned = true;
+    for (const never of this.#unkept) never(false);
   }
 
   /** Something that touches the world: done when all that was put in before it is durable. */

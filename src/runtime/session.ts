@@ -1,4 +1,4 @@
-import { type Advance, advance, type Engine } from "../kernel/engine.ts";
+import type { Advance, Engine } from "../kernel/engine.ts";
 import { type Ledger, stampOf } from "../kernel/ledger.ts";
 import type { Change, Command, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
@@ -12,17 +12,18 @@ import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { failureIn } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
+import { admitAll } from "./admitting.ts";
 import { Bus, type SessionEnd } from "./bus.ts";
 import { closingRecords } from "./closing.ts";
-import type { Admission } from "./dispatcher.ts";
 import { type Held, InboxWatch } from "./inbox.ts";
 import { type FactInput, personRefused, stopAsked } from "./facts.ts";
+import { GroupCommits } from "./group-commits.ts";
 import { type Head, Journal } from "./journal.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
-import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
+import { type Note, noteRecord } from "./recordings.ts";
 import { restOf } from "./resting.ts";
-import { requestPayload } from "./turn-request.ts";
 import type { SteadyClock } from "./steady-clock.ts";
+import { take } from "./taking.ts";
 import { TimeWatch } from "./time-watch.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
@@ -52,11 +53,7 @@ export class Session<S> {
   readonly #notifications: Notifications;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
-  readonly #unkept = new Set<(durable: boolean) => void>();
-  #flushing = false;
-  #scheduled = false;
-  /** While a commit was under way something happened after which more may start, though it left nothing to write. */
-  #wanted = false;
+  readonly #commits: GroupCommits;
   /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
   #begun: number | undefined;
   #over = false;
@@ -71,6 +68,12 @@ export class Session<S> {
     this.#parts = parts;
     this.#journal = new Journal({ ...parts, bus: this.bus });
     const fail = (failure: Failure) => this.#fail(failure);
+    this.#commits = new GroupCommits(parts.clock, this.#journal, {
+      prepare: () => this.#admit(),
+      commit: () => this.#commit(),
+      rest: () => this.#rest(),
+      fail,
+    });
     this.#work = new UnderWay(parts, {
       bus: this.bus,
       submit: (input) => this.submit(input),
@@ -80,7 +83,7 @@ export class Session<S> {
       fail,
       over: (id) => {
         this.#work.over(id);
-        this.#schedule();
+        this.#commits.schedule();
       },
       wake: () => this.#onTimer(),
     });
@@ -93,7 +96,7 @@ export class Session<S> {
       bus: this.bus,
       keep: (change) => this.keep(change),
       fail,
-      over: () => this.#schedule(),
+      over: () => this.#commits.schedule(),
     });
     this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), fail });
   }
@@ -134,7 +137,7 @@ export class Session<S> {
     if (!this.#over) this.#work.begin();
     this.#time.start();
     this.#notifications.begin();
-    this.#schedule();
+    this.#commits.schedule();
     return this.#ended.promise;
   }
 
@@ -171,26 +174,15 @@ export class Session<S> {
   }
 
   #take(input: FactInput): Advance {
-    const { engine, clock } = this.#parts;
-    const sequence = this.#journal.head.sequence + 1;
-    const at = input.at ?? clock.now();
-    const fact = factFrom(input, sequence, at);
-    const before = input.turn && engine.ledger.turns.get(input.turn.turn_id);
-    const done = advance(engine, fact);
-    this.#journal.record(factRecord(this.session_id, input, at, done));
-    this.#journal.changes(done.changes);
-    if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
-    if (input.taken !== undefined) this.#journal.took(input.taken);
-    for (const envelope of done.envelopes) {
-      this.#journal.record(decidedRecord(this.session_id, envelope, at, this.resolve(envelope.payload)));
-    }
+    const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
+    const { fact, at, done } = take(this.#parts, this.#journal, input);
     for (const command of done.step.commands) this.#carryOut(command, at);
     const stopped = done.disposition === "applied" ? stopAsked(fact, input.actor) : undefined;
     if (stopped !== undefined) this.#journal.afterwards(() => this.stop("signal", stopped));
     this.#work.settle(before);
     if (fact.payload_type === "session_recovered")
       for (const turn of fact.payload.turns) this.#work.offer(turn.turn_id);
-    this.#schedule();
+    this.#commits.schedule();
     return done;
   }
 
@@ -209,21 +201,14 @@ export class Session<S> {
   note(note: Note): void {
     if (this.#isOver) return;
     this.#journal.record(noteRecord(this.session_id, note, this.#parts.clock.now()));
-    this.#schedule();
+    this.#commits.schedule();
   }
 
   /** Stores a value that is no fact (a process's identity); comes back with true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean> {
-    if (this.#over) return Promise.resolve(false);
-    const kept = Promise.withResolvers<boolean>();
-    this.#unkept.add(kept.resolve);
-    this.#journal.changes([change]);
-    this.#journal.afterwards(() => {
-      this.#unkept.delete(kept.resolve);
-      kept.resolve(true);
-    });
-    this.#schedule();
-    return kept.promise;
+    const kept = this.#journal.keep(change);
+    this.#commits.schedule();
+    return kept;
   }
 
   #carryOut(command: Command, at: Instant): void {
@@ -281,58 +266,22 @@ export class Session<S> {
     this.#journal.afterwards(() => this.#work.abortAll());
   }
 
-  #schedule(): void {
-    if (this.#flushing) this.#wanted = true;
-    if (this.#scheduled || this.#flushing || this.#over) return;
-    this.#scheduled = true;
-    this.#parts.clock.soon(() => {
-      this.#scheduled = false;
-      this.#flush().catch((error: unknown) => this.#fail(failureIn(error)));
+  #commit(): Promise<Result<void, Failure>> {
+    const { mode, state } = this.#parts.engine;
+    return this.#journal.flush({
+      state: this.ledger.figures.paused ? "paused" : mode.phase(state),
+      ...(this.#leaving?.kind === "closed" ? { outcome: this.#leaving.outcome } : {}),
     });
   }
 
-  async #flush(): Promise<void> {
-    if (this.#over) return;
-    this.#flushing = true;
-    this.#admit();
-    this.#wanted = false;
-    if (!this.#journal.isEmpty) {
-      const { mode, state } = this.#parts.engine;
-      const flushed = await this.#journal.flush({
-        state: this.ledger.figures.paused ? "paused" : mode.phase(state),
-        ...(this.#leaving?.kind === "closed" ? { outcome: this.#leaving.outcome } : {}),
-      });
-      if (!flushed.ok) return this.#fail(flushed.error);
-    }
-    this.#flushing = false;
-    if (this.#journal.isEmpty && !this.#wanted) this.#rest();
-    else this.#schedule();
-  }
-
-  /** Starts what may start, as facts of the group that is about to be committed. */
   #admit(): void {
     const { figures } = this.ledger;
     if (this.#begun === undefined || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
-    const admissions = this.#work.admissions(this.#begun);
-    for (let next = admissions.next(); ; next = admissions.next()) {
-      if (next.done) {
-        if (next.value) this.stop("limit", next.value.message, next.value.details);
-        return;
-      }
-      this.#open(next.value);
-    }
-  }
-
-  #open(admission: Admission): void {
-    const { turn, role } = admission;
-    const stamp = stampOf(turn);
-    const about = { subject: turn.subject, turn: stamp };
-    const { engine } = this.#parts;
-    const draft = engine.mode.request(engine.state, stamp);
-    const payload = requestPayload(this.#parts, draft, admission);
-    const at = this.#parts.clock.now();
-    this.submit({ at, source: "scheduler", target: role.role_id, payload_type: "turn_request", payload, ...about });
-    this.#journal.afterwards(() => this.#work.turns.start(admission, stamp, payload, at));
+    const limit = admitAll(this.#parts, this.#work, this.#begun, {
+      submit: (input) => this.submit(input),
+      afterwards: (effect) => this.#journal.afterwards(effect),
+    });
+    if (limit) this.stop("limit", limit.message, limit.details);
   }
 
   #onTimer(): void {
@@ -343,12 +292,11 @@ export class Session<S> {
     for (const due of this.#work.timers.due())
       this.submit({ source: "scheduler", payload_type: "timer_fired", payload: due });
     this.#work.timers.arm();
-    this.#schedule();
+    this.#commits.schedule();
   }
 
   /** Nothing left to write: is anything still going on, and if not, how does this end? */
   #rest(): void {
-    if (this.#over) return;
     if (this.#leaving) {
       if (this.#parted && !this.#work.isBusy && !this.#notifications.isBusy)
         void this.#end({ ok: true, value: this.#leaving });
@@ -378,13 +326,16 @@ export class Session<S> {
     this.#work.abortAll();
     this.#notifications.abort();
     this.#over = true;
-    for (const never of this.#unkept) never(false);
+    this.#commits.end();
+    this.#journal.abandon();
     const idle = Promise.all([this.#work.idle(), this.#notifications.idle()]);
     void idle.then(() => this.#end({ ok: false, error: failure }));
   }
 
   async #end(end: Result<SessionEnd, Failure>): Promise<void> {
     this.#over = true;
+    this.#commits.end();
+    this.#journal.abandon();
     this.#work.timers.stop();
     this.#time.stop();
     this.#inbox.stop();

@@ -6,7 +6,7 @@ import type { Admission } from "./dispatcher.ts";
 import { limitsOf } from "./limits.ts";
 import type { SessionPaths } from "./paths.ts";
 
-interface RequestParts {
+export interface RequestParts {
   readonly engine: { readonly ledger: Ledger };
   readonly paths: SessionPaths;
   readonly config: ResolvedConfiguration;
