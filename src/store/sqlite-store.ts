@@ -4,7 +4,16 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
 import { artifactQueries } from "./artifacts.ts";
-import { type Database, guarded, openForReading, openForWriting, reading, readingEach, write } from "./database.ts";
+import {
+  type Database,
+  databasePath,
+  guarded,
+  openForReading,
+  openForWriting,
+  reading,
+  readingEach,
+  write,
+} from "./database.ts";
 import { busy, incomplete, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { inboxQueries } from "./inbox.ts";
@@ -47,8 +56,9 @@ export function openReader(home: string): Result<StoreReader, Failure> {
   const database = openForReading(home);
   if (!database.ok) return database;
   const migrations = bundledMigrations();
-  const opened = guarded<StoreReader | undefined>(database.value.name, () => {
-    const standingNow = standing(database.value, migrations);
+  const path = databasePath(home);
+  const opened = guarded<StoreReader | undefined>(path, () => {
+    const standingNow = standing(database.value, migrations, path);
     if (!standingNow.ok) return standingNow;
     if (standingNow.value < migrations.length) return ok(undefined);
     return ok(readerOn(home, database.value, queriesOn(database.value)));
@@ -77,7 +87,8 @@ function queriesOn(database: Database) {
 
 function readerOn(home: string, database: Database, queries: Queries): StoreReader {
   const { sessions, records, state, inbox, artifacts } = queries;
-  const file = database.name;
+  // Not the connection's name: where nothing can be written it is one to a copy in memory.
+  const file = databasePath(home);
   // No session has the key 0, so whatever is asked of an unknown one is empty.
   const keys = new Map<string, number>();
   const keyOf = (session_id: string): number => {
