@@ -1,13 +1,15 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import { devNull } from "node:os";
+import type { Readable, Writable } from "node:stream";
+import type { ProcessIdentity } from "../kernel/agent.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { couldNotStart, unfit } from "./cannot-start.ts";
 import { exitInside, signalInside, unstartable } from "./isolation/inside.ts";
 import { type Way, wrapped } from "./isolation/way.ts";
 import type { Exit, Launched, LaunchSpec } from "./launcher.ts";
-import { markOf } from "./mark.ts";
+import { type Mark, markOf } from "./mark.ts";
 import { groupLives, identify, signalGroup } from "./processes.ts";
 import { Strays } from "./strays.ts";
 
@@ -21,34 +23,12 @@ export async function start(spec: LaunchSpec, way?: Way): Promise<Result<Launche
   if (refused) return err(refused);
   const started = await spawned(way === undefined ? spec.command : wrapped(way, spec), spec);
   if (!started.ok) return err(couldNotStart(program, spec.directory, started.error));
-  const { child, pid, exited } = started.value;
-  const { stdin, stdout, stderr } = child;
-  const identity = identify(pid);
-  const strays = new Strays(identity, markOf(spec.environment));
-  return ok({
-    identity,
-    stdin,
-    stdout,
-    stderr,
-    exited: way ? exited.then((exit) => endedInside(way, pid, exit)) : exited,
-    signalGroup: (signal) => {
-      if (way) signalInside(way, pid, signal);
-      else signalGroup(pid, signal);
-      strays.signal(signal);
-    },
-    groupLives: () => groupLives(pid) || strays.live,
-    // From a namespace nothing gets away.
-    seekStrays: (expected) => (way ? undefined : strays.seek(expected)),
-    destroyPipes: () => {
-      for (const stream of [stdin, stdout, stderr]) stream.destroy();
-    },
-  });
+  return ok(new StartedProcess(started.value, markOf(spec.environment), way));
 }
 
 interface Spawned {
   readonly child: ChildProcessWithoutNullStreams;
   readonly pid: number;
-  readonly exited: Promise<Exit>;
 }
 
 async function spawned([file = "", ...given]: readonly string[], spec: LaunchSpec): Promise<Result<Spawned, Error>> {
@@ -61,15 +41,57 @@ async function spawned([file = "", ...given]: readonly string[], spec: LaunchSpe
     }) as ChildProcessWithoutNullStreams;
     const { pid } = child;
     if (pid === undefined) return err(await new Promise<Error>((resolve) => child.once("error", resolve)));
-    // What cannot be sent or killed is nobody's error: how the process ends is told by its exit.
-    child.on("error", () => {});
-    for (const stream of [child.stdin, child.stdout, child.stderr]) stream.on("error", () => {});
-    const exited = new Promise<Exit>((resolve) => {
-      child.once("exit", (code, signal) => resolve({ code, signal }));
-    });
-    return ok({ child, pid, exited });
+    // What covers is nobody's stream, and would be kept for each child: a descriptor 251 that was left open costs 2 KiB so.
+    (child.stdio as unknown[]).length = 3;
+    return ok({ child, pid });
   } catch (error) {
     return err(error instanceof Error ? error : new Error(String(error)));
+  }
+}
+
+/** What cannot be sent or killed is nobody's error: how the process ends is told by its exit. */
+function ignored(): void {}
+
+/** There may be a thousand of them alive, so that each holds little, and no function of its own but the one that hears its end. */
+class StartedProcess implements Launched {
+  readonly identity: ProcessIdentity;
+  readonly stdin: Writable;
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly exited: Promise<Exit>;
+  readonly #way: Way | undefined;
+  readonly #strays: Strays;
+
+  constructor({ child, pid }: Spawned, mark: Mark, way: Way | undefined) {
+    this.identity = identify(pid);
+    this.stdin = child.stdin;
+    this.stdout = child.stdout;
+    this.stderr = child.stderr;
+    this.#way = way;
+    this.#strays = new Strays(this.identity, mark);
+    for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on("error", ignored);
+    this.exited = new Promise((resolve) => {
+      child.on("exit", (code, signal) => resolve(way ? endedInside(way, pid, { code, signal }) : { code, signal }));
+    });
+  }
+
+  signalGroup(signal: NodeJS.Signals): void {
+    if (this.#way) signalInside(this.#way, this.identity.pid, signal);
+    else signalGroup(this.identity.pid, signal);
+    this.#strays.signal(signal);
+  }
+
+  groupLives(): boolean {
+    return groupLives(this.identity.pid) || this.#strays.live;
+  }
+
+  seekStrays(expected: boolean): void {
+    // From a namespace nothing gets away.
+    if (!this.#way) this.#strays.seek(expected);
+  }
+
+  destroyPipes(): void {
+    for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
   }
 }
 

@@ -18,6 +18,8 @@ const NAMES = [
 /** What the environment of a launched process says of it; empty for one that is nobody's turn. */
 export type Mark = ReadonlyMap<string, string>;
 
+const NONE: Mark = new Map();
+
 /** The session that processes are looked for of. A session's id may be used again in another home, its folder is nobody else's. */
 export interface SessionMark {
   readonly session_id: string;
@@ -27,7 +29,7 @@ export interface SessionMark {
 
 /** The mark that a process with this environment bears. */
 export function markOf(environment: Readonly<Record<string, string>>): Mark {
-  if (environment["BOSUN_SESSION_ID"] === undefined) return new Map();
+  if (environment["BOSUN_SESSION_ID"] === undefined) return NONE;
   return new Map(NAMES.flatMap((name) => (environment[name] === undefined ? [] : [[name, environment[name]]])));
 }
 

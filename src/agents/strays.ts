@@ -6,6 +6,8 @@ import { descendantsOf, entryOf, pidsGivenSince, processTable } from "./process-
 /** How many candidates are looked at when there is no reason to expect anything: about half a millisecond's worth. */
 const FEW = 50;
 
+const NONE: readonly ProcessIdentity[] = [];
+
 /**
  * What a launched process started and what has left its group since, by `setsid` or a group of its own. Found by descent while its
  * ancestors live, and by its mark afterwards (Linux only); what has cleared its environment and lost its ancestors is not found.
@@ -13,7 +15,7 @@ const FEW = 50;
 export class Strays {
   readonly #leader: ProcessIdentity;
   readonly #mark: Mark;
-  #known: ProcessIdentity[] = [];
+  #known: readonly ProcessIdentity[] = NONE;
 
   constructor(leader: ProcessIdentity, mark: Mark) {
     this.#leader = leader;
@@ -44,7 +46,7 @@ export class Strays {
   }
 
   get live(): boolean {
-    this.#known = this.#known.filter((stray) => findProcess(stray) === "alive");
+    if (this.#known.length > 0) this.#known = this.#known.filter((stray) => findProcess(stray) === "alive");
     return this.#known.length > 0;
   }
 }

@@ -1,4 +1,5 @@
-import { lstatSync, mkdirSync, rmSync } from "node:fs";
+import { lstatSync, rmSync } from "node:fs";
+import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
@@ -19,7 +20,7 @@ export function makeWorkDirectory(path: string): Result<void, Failure> {
   try {
     if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) {
       rmSync(path, { force: true });
-      mkdirSync(path, { recursive: true });
+      makeDirectory(path);
     }
     return ok(undefined);
   } catch (error) {
@@ -28,7 +29,7 @@ export function makeWorkDirectory(path: string): Result<void, Failure> {
     if (code !== undefined) {
       return err(
         failure(code, `The directory ${path} cannot be made: ${reason}`, {
-          hint: "Make space on this disk, or see that it can be written, then resume the session.",
+          hint: "Make space on this disk, or see that it can be written to, then resume the session.",
         }),
       );
     }

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
+import { closeSync } from "node:fs";
 import { formatDuration } from "../lib/durations.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -11,7 +10,7 @@ import { attend } from "./attendance.ts";
 import type { CommandContext } from "./command.ts";
 import { reporterFor } from "./drive.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
-import { lastWords, schedulerLog } from "./scheduler-log.ts";
+import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { Viewer } from "./viewer.ts";
@@ -24,8 +23,8 @@ const PATIENCE_MS = 15 * 60_000;
 
 /**
  * Has a session run by a process of its own, in a process session of its own, so that it outlives this one and its terminal. Then
- * shows it here to its end, or lets go at once. Closes the store. Failures are the scheduler's own, and `environment` if it cannot
- * be started.
+ * shows it here to its end, or lets go at once. Closes the store. Failures are the scheduler's own, `environment` if it cannot be
+ * started, and `storage` or `storage_full` if it has nowhere to put its words.
  */
 export async function handOver(context: CommandContext, place: Place, order: Order): Promise<Result<number, Failure>> {
   const { home, store } = place;
@@ -38,7 +37,13 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
     store.close();
     return leave;
   }
-  const scheduler = startScheduler(context, home, order);
+  const started = startScheduler(context, home, order);
+  if (!started.ok) {
+    leave.value();
+    store.close();
+    return started;
+  }
+  const scheduler = started.value;
   const viewer = new Viewer({
     context,
     home,
@@ -132,11 +137,11 @@ interface Scheduler {
   readonly letGo: () => void;
 }
 
-function startScheduler(context: CommandContext, home: string, order: Order): Scheduler {
+function startScheduler(context: CommandContext, home: string, order: Order): Result<Scheduler, Failure> {
   const { session_id } = order;
-  const log = schedulerLog(home, session_id);
-  mkdirSync(dirname(log), { recursive: true });
-  const said = openSync(log, "a");
+  const opened = openSchedulerLog(home, session_id);
+  if (!opened.ok) return opened;
+  const said = opened.value;
   const [, program = ""] = process.argv;
   const child = spawn(process.execPath, [...process.execArgv, program, "--home", home, "scheduler", session_id], {
     cwd: context.directory,
@@ -167,7 +172,7 @@ function startScheduler(context: CommandContext, home: string, order: Order): Sc
     },
   };
   say({ kind: "order", order, patience_ms: PATIENCE_MS });
-  return scheduler;
+  return ok(scheduler);
 }
 
 function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<SchedulersWord | undefined> {

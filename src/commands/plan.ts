@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -107,7 +107,6 @@ async function wordOn(
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
   if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
   const { folder } = sessionPaths(home, row.session_id);
-  mkdirSync(folder, { recursive: true });
   const edited = await editPlan(context, folder, shown);
   if (!edited.ok) return edited;
   return ok(edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject, ...notes });

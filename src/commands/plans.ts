@@ -1,8 +1,10 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadPlanFile } from "../config/plan-file.ts";
+import { makeDirectory } from "../lib/directory.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Instruction, PayloadByType, PlanFile, Task } from "../protocol/payload.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -90,7 +92,8 @@ export async function planFileText(file: string, plan: PlanFile): Promise<string
 
 /**
  * Lets the person edit a plan in their editor. The edited plan fits its schema; undefined if they changed nothing. Failures:
- * `environment` if there is no editor, `configuration` for what they wrote; the file is then kept and named.
+ * `environment` if there is no editor, `configuration` for what they wrote; the file is then kept and named; `storage` and
+ * `storage_full` if there is no place for one.
  */
 export async function editPlan(
   context: CommandContext,
@@ -99,7 +102,13 @@ export async function editPlan(
 ): Promise<Result<PayloadByType["plan"] | undefined, Failure>> {
   const file = join(folder, "plan-to-edit.yaml");
   const before = await planFileText(file, { summary: plan.summary, tasks: [...plan.tasks] });
-  writeFileSync(file, before);
+  const put = () => {
+    makeDirectory(folder);
+    writeFileSync(file, before);
+    return ok(undefined);
+  };
+  const written = attempt(folder, put, "The plan to be edited");
+  if (!written.ok) return written;
   const edited = await openEditor(context, file);
   if (!edited.ok) return edited;
   if (readFileSync(file, "utf8") === before) {

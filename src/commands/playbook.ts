@@ -1,6 +1,10 @@
-import { copyFileSync, existsSync, mkdirSync } from "node:fs";
+import { copyFileSync, existsSync } from "node:fs";
 import { extname, join } from "node:path";
 import { crewProgram } from "../config/installation.ts";
+import { makeDirectory } from "../lib/directory.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
+import type { Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 
 /** Whether a role is the bundled manager that plays a plan file. */
@@ -24,8 +28,12 @@ export function playedFile(folder: string): string | undefined {
   return ["plan.json", "plan.yaml"].map((name) => join(folder, name)).find((file) => existsSync(file));
 }
 
-/** Makes that copy, so that going on with the session does not depend on the original. */
-export function keepPlaybook(folder: string, file: string): void {
-  mkdirSync(folder, { recursive: true });
-  copyFileSync(file, playbookIn(folder, file) ?? "");
+/** Makes that copy, so that going on with the session does not depend on the original. Fails with `storage` or `storage_full`. */
+export function keepPlaybook(folder: string, file: string): Result<void, Failure> {
+  const copy = () => {
+    makeDirectory(folder);
+    copyFileSync(file, playbookIn(folder, file) ?? "");
+    return ok(undefined);
+  };
+  return attempt(folder, copy, "The session's copy of the plan file");
 }

@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Command } from "commander";
-import { err, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { scheduleMode } from "../modes/schedule/mode.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { createSession } from "../runtime/open.ts";
@@ -108,12 +108,12 @@ export async function begin(
     roles,
     session_id,
     started_by: actorHere(),
+    prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
   });
   if (!opened.ok) {
     place.store.close();
     return opened;
   }
-  if (input.playbook !== undefined) keepPlaybook(folder, input.playbook);
   return driveSession(context, place, opened.value, manner, false, watchers);
 }
 

@@ -1,5 +1,9 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { openSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { makeDirectory } from "../lib/directory.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
+import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 
 /** How much of the file is looked at, in characters. */
@@ -11,6 +15,16 @@ const FIRST_LINE = /^\S+Z process \d+ .*$/gm;
 /** The file that schedulers in processes of their own write their messages to; those of sessions that go well write one line. */
 export function schedulerLog(home: string, session_id: string): string {
   return join(sessionPaths(home, session_id).folder, "scheduler.log");
+}
+
+/** Opens that file for appending; whoever opens it closes it. Fails with `storage` or `storage_full`. */
+export function openSchedulerLog(home: string, session_id: string): Result<number, Failure> {
+  const log = schedulerLog(home, session_id);
+  const open = () => {
+    makeDirectory(dirname(log));
+    return ok(openSync(log, "a"));
+  };
+  return attempt(dirname(log), open, "The scheduler's log");
 }
 
 /** What a scheduler writes first, so that its words can be told from those of an earlier one. */

@@ -2,6 +2,7 @@ const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
 const FIRST_CAPACITY = 4096;
 const KEPT_CAPACITY = 65_536;
+const EMPTY = Buffer.alloc(0);
 
 /**
  * Cuts a byte stream into lines at LF alone, for output that may be hostile: a line holds at most its cap of bytes in memory,
@@ -14,7 +15,7 @@ const KEPT_CAPACITY = 65_536;
 export class LineSplitter {
   readonly #capOf: (firstByte: number) => number;
   readonly #deliver: (line: Buffer, cut: boolean) => void;
-  #pending = Buffer.allocUnsafe(0);
+  #pending = EMPTY;
   #length = 0;
   #discarding = false;
 
@@ -86,6 +87,6 @@ export class LineSplitter {
   #reset(): void {
     this.#length = 0;
     this.#discarding = false;
-    if (this.#pending.length > KEPT_CAPACITY) this.#pending = Buffer.allocUnsafe(0);
+    if (this.#pending.length > KEPT_CAPACITY) this.#pending = EMPTY;
   }
 }

@@ -39,6 +39,15 @@ function refusedBySystem(error: unknown, directory: string, what: string): Failu
       hint: "Make space and resume the session: what is missing is written from the database.",
     });
   }
+  if (code === "EROFS") {
+    return failure(
+      "storage",
+      `${what} cannot be written: ${path ?? directory} lies on a disk that is mounted read-only.`,
+      {
+        hint: "Mount it so that it can be written, then resume the session.",
+      },
+    );
+  }
   return failure("storage", `${what} cannot be written: ${path ?? directory} (${code}).`, {
     hint: "Check that the directory exists and that you may write to it, then resume the session.",
   });

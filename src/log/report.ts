@@ -1,7 +1,8 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
+import { makeDirectory } from "../lib/directory.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -16,7 +17,7 @@ export function writeReport(folder: string, payload: JsonObject): Result<void, F
 }
 
 function writeBoth(folder: string, payload: JsonObject): void {
-  mkdirSync(folder, { recursive: true });
+  makeDirectory(folder);
   replace(join(folder, "final_report.json"), `${JSON.stringify(JSON.parse(canonicalJson(payload)), null, 2)}\n`);
   crashPoint("report_begun");
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));

@@ -4,7 +4,6 @@ import {
   existsSync,
   fstatSync,
   ftruncateSync,
-  mkdirSync,
   openSync,
   readFileSync,
   readSync,
@@ -15,6 +14,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { crashPoint } from "../lib/crash-point.ts";
+import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { LogRecord, SealedRecord } from "../protocol/record.ts";
@@ -62,7 +62,7 @@ export class LogFolder {
   /** Makes the folder if need be. Whoever opens one closes it. */
   static open(directory: string): Result<LogFolder, Failure> {
     return attempt(directory, () => {
-      mkdirSync(directory, { recursive: true });
+      makeDirectory(directory);
       return ok(new LogFolder(directory, openSync(join(directory, EVENTS_FILE), "a+")));
     });
   }

@@ -58,6 +58,8 @@ export interface NewSessionInput {
   readonly started_by: Actor;
   /** What is put to the session at once: the requirement, a plan of the person's own. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
+  /** Puts in place what the session needs beside its record. It is not begun if that fails. */
+  readonly prepare?: () => Result<void, Failure>;
 }
 
 /** Begins a session. `busy` if the id is taken, `usage` for facts that cannot stand. Nothing is left of one that could not be begun. */
@@ -81,7 +83,10 @@ export async function createSession<S>(
   });
   if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
   crashPoint("session_created");
-  return holding(around, session_id, async (lease) => begin(around, mode, input, lease));
+  return holding(around, session_id, async (lease) => {
+    const prepared = input.prepare?.() ?? ok(undefined);
+    return prepared.ok ? begin(around, mode, input, lease) : prepared;
+  });
 }
 
 function begin<S>(

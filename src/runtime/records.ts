@@ -1,9 +1,10 @@
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Lookup, Recorded } from "../kernel/references.ts";
 import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
+import { makeDirectory } from "../lib/directory.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
@@ -50,7 +51,7 @@ export class SessionRecords implements Lookup {
     const payload_type = this.record(sequence).payload_type;
     const path = join(this.#folder, `${String(sequence).padStart(6, "0")}-${payload_type}.json`);
     if (existsSync(path)) return path;
-    mkdirSync(this.#folder, { recursive: true });
+    makeDirectory(this.#folder);
     writeFileSync(`${path}.tmp`, `${canonicalJson(resolve({ $from: [sequence, pointer] }, this) ?? null)}\n`);
     crashPoint("given_file_written");
     renameSync(`${path}.tmp`, path);

@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
+import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { type Limited, limitedFile } from "./file-size.ts";
+import { refusalOf } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** An open connection; every query of this folder is prepared on one. */
@@ -30,7 +32,7 @@ export function databasePath(home: string): string {
 export function openForWriting(home: string): Result<Database, Failure> {
   const path = databasePath(home);
   return guarded(path, () => {
-    mkdirSync(home, { recursive: true });
+    makeDirectory(home);
     return prepared(new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
       writeAhead(database);
       database.pragma("synchronous = FULL");
@@ -58,7 +60,10 @@ function writeAhead(database: Database): void {
   }
 }
 
-/** Opens a home's database for looking only. `not_found` if the home has none, else as `openForWriting`. */
+/**
+ * Opens a home's database for looking only, also where nothing may be written. `not_found` if the home has none, else as
+ * `openForWriting`.
+ */
 export function openForReading(home: string): Result<Database, Failure> {
   const path = databasePath(home);
   if (!existsSync(path)) {
@@ -69,9 +74,24 @@ export function openForReading(home: string): Result<Database, Failure> {
     );
   }
   return guarded(path, () => {
-    const database = new SqliteDatabase(path, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
+    const mayMakeFiles = refusalOf(dirname(path)) === undefined;
+    const file = mayMakeFiles || existsSync(`${path}-wal`) ? path : asLeft(path);
+    const database = new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
     return prepared(database, () => {});
   });
+}
+
+/** Where the header of a database says how it is to be written and read: 2 with a journal of its own (WAL), 1 without. */
+const HEADER_MODES = { from: 18, to: 20 };
+
+/**
+ * The bytes of a database that nobody has open, to be read from memory: to read one that has a journal of its own SQLite makes that
+ * first, even if it would be empty.
+ */
+function asLeft(path: string): Buffer {
+  const bytes = readFileSync(path);
+  bytes.subarray(HEADER_MODES.from, HEADER_MODES.to).fill(1);
+  return bytes;
 }
 
 /**
@@ -150,15 +170,19 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
   switch (kind) {
     case "SQLITE_IOERR": {
       const limited = limitedFile(path);
-      return limited === undefined ? unusable(message) : outgrown(limited, code);
+      if (limited !== undefined) return outgrown(limited, code);
+      // Of memory that it shares through a file SQLite does not say that the disk was full.
+      return refusalOf(dirname(path)) === "full" ? noSpace(message) : unusable(message);
     }
     case "SQLITE_FULL":
     case "ENOSPC":
     case "EDQUOT":
     case "EFBIG":
-      return failure("storage_full", message("There is no space left for the database"), {
-        hint: "Nothing of the last step was written. Make space on this disk, then resume the session.",
-      });
+      return noSpace(message);
+    case "EROFS":
+    case "SQLITE_READONLY":
+    case "SQLITE_CANTOPEN":
+      return refusalOf(dirname(path)) === "read_only" ? readOnly(message) : unusable(message);
     case "SQLITE_BUSY":
     case "SQLITE_LOCKED":
       return failure("storage", message(`The database stayed locked for ${BUSY_TIMEOUT_MS / 1000} s`), {
@@ -176,6 +200,18 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     default:
       return unusable(message);
   }
+}
+
+function noSpace(message: (what: string) => string): Failure {
+  return failure("storage_full", message("There is no space left for the database"), {
+    hint: "Nothing of the last step was written. Make space on this disk, then do it again; a session goes on with `bosun resume`.",
+  });
+}
+
+function readOnly(message: (what: string) => string): Failure {
+  return failure("storage", message("The database lies on a disk that is mounted read-only"), {
+    hint: "Mount it so that it can be written, then do it again; a session goes on with `bosun resume`. Or choose another home with --home.",
+  });
 }
 
 function unusable(message: (what: string) => string): Failure {

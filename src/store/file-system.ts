@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from "node:fs";
+import { accessSync, constants, existsSync, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** What a directory lies on, and whether a home may lie there. */
@@ -60,6 +60,25 @@ export function fileSystemOf(directory: string, statfs: Statfs = statfsSync): Fi
     return { name, standing };
   } catch {
     return { name: "unknown", standing: "good" };
+  }
+}
+
+/** With less than that SQLite cannot make what its connections share, which grows by as much at once; in bytes. */
+const FULL_BYTES = 32 * 1024;
+
+/** Why nothing can be written in a directory, as far as that can be seen without trying; undefined if nothing is known against it. */
+export function refusalOf(directory: string): "read_only" | "forbidden" | "full" | undefined {
+  const place = nearest(directory);
+  try {
+    accessSync(place, constants.W_OK);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EROFS" ? "read_only" : "forbidden";
+  }
+  try {
+    const { bavail, bsize } = statfsSync(place);
+    return bavail * bsize < FULL_BYTES ? "full" : undefined;
+  } catch {
+    return undefined;
   }
 }
 

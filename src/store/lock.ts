@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync, statSync } from "node:fs";
 import os from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
+import { makeDirectory } from "../lib/directory.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { guarded } from "./database.ts";
@@ -36,7 +37,7 @@ export function lockPath(home: string, session_id: string): string {
  */
 export function takeLock(path: string): Result<Lock | null, Failure> {
   return guarded(path, () => {
-    mkdirSync(dirname(path), { recursive: true });
+    makeDirectory(dirname(path));
     for (let waits = 0; waits < WAITS && !isLocked(path); waits++) {
       const lock = begin(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
       if (lock !== null) return ok(lock);

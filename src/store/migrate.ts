@@ -44,7 +44,7 @@ export function bundledMigrations(): readonly Migration[] {
  * made by other migrations than these.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
-  const before = standing(database, migrations);
+  const before = standing(database, migrations, database.name);
   if (!before.ok) return before;
   if (before.value === migrations.length) return ok(undefined);
   for (const migration of migrations.slice(before.value)) {
@@ -53,12 +53,12 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
     crashPoint("database_made");
   }
   // Another process may have gone further in the meantime.
-  const after = standing(database, migrations);
+  const after = standing(database, migrations, database.name);
   return after.ok ? ok(undefined) : after;
 }
 
-/** How many of the migrations a database has; failures as `migrate`. */
-export function standing(database: Database, migrations: readonly Migration[]): Result<number, Failure> {
+/** How many of the migrations the database at `path` has; failures as `migrate`. */
+export function standing(database: Database, migrations: readonly Migration[], path: string): Result<number, Failure> {
   const ledger = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get();
   if (ledger === undefined) return ok(0);
   const rows = database
@@ -68,12 +68,12 @@ export function standing(database: Database, migrations: readonly Migration[]): 
     .all();
   for (const [index, row] of rows.entries()) {
     const migration = migrations[index];
-    if (migration === undefined) return err(newer(database, row.number, migrations.length));
+    if (migration === undefined) return err(newer(path, row.number, migrations.length));
     if (row.number !== migration.number || row.sha256 !== migration.sha256) {
       return err(
         failure(
           "storage",
-          `The database ${database.name} was made by another migration ${row.number} (${row.name}) than this program's.`,
+          `The database ${path} was made by another migration ${row.number} (${row.name}) than this program's.`,
           {
             hint: "It belongs to a development version of Bosun. Use that version, or choose another home with --home.",
           },
@@ -94,10 +94,10 @@ function apply(database: Database, migration: Migration): Result<void, Failure> 
   return ok(undefined);
 }
 
-function newer(database: Database, found: number, known: number): Failure {
+function newer(path: string, found: number, known: number): Failure {
   return failure(
     "newer_database",
-    `The database ${database.name} was made by a newer Bosun (schema ${found}; this one knows ${known}).`,
+    `The database ${path} was made by a newer Bosun (schema ${found}; this one knows ${known}).`,
     { hint: "Update Bosun with `npm install -g bosun`, or choose another home with --home." },
   );
 }

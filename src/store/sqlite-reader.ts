@@ -1,6 +1,6 @@
 import { err, ok } from "../lib/result.ts";
 import { artifactQueries } from "./artifacts.ts";
-import { type Database, guarded, reading, readingEach } from "./database.ts";
+import { type Database, databasePath, guarded, reading, readingEach } from "./database.ts";
 import { incomplete, lost } from "./failures.ts";
 import { inboxQueries } from "./inbox.ts";
 import { isLocked, lockPath, ownerBehind } from "./lock.ts";
@@ -26,7 +26,8 @@ export function queriesOn(database: Database) {
 /** What can be read through a connection, whoever else writes; its own queries are given since their owner may write with them. */
 export function readerOn(home: string, database: Database, queries: Queries): StoreReader {
   const { sessions, records, state, inbox, artifacts } = queries;
-  const file = database.name;
+  // Not the connection's name: where nothing can be written it is one to a copy in memory.
+  const file = databasePath(home);
   // No session has the key 0, so whatever is asked of an unknown one is empty.
   const keys = new Map<string, number>();
   const keyOf = (session_id: string): number => {

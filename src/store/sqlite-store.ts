@@ -3,7 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
-import { type Database, guarded, openForReading, openForWriting, write } from "./database.ts";
+import { type Database, databasePath, guarded, openForReading, openForWriting, write } from "./database.ts";
 import { busy, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
@@ -44,8 +44,9 @@ export function openReader(home: string): Result<StoreReader, Failure> {
   const database = openForReading(home);
   if (!database.ok) return database;
   const migrations = bundledMigrations();
-  const opened = guarded<StoreReader | undefined>(database.value.name, () => {
-    const standingNow = standing(database.value, migrations);
+  const path = databasePath(home);
+  const opened = guarded<StoreReader | undefined>(path, () => {
+    const standingNow = standing(database.value, migrations, path);
     if (!standingNow.ok) return standingNow;
     if (standingNow.value < migrations.length) return ok(undefined);
     return ok(readerOn(home, database.value, queriesOn(database.value)));

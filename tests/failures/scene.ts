@@ -86,15 +86,18 @@ echo "$BOSUN_TICKET_ID" >"$BOSUN_TICKET_ID.txt"
 say artifact_ref '{"label":"'$BOSUN_TICKET_ID'.txt","uri":"'$BOSUN_TICKET_ID'.txt"}'
 say report '{"status":"completed","summary":"Written.","outputs":["'$BOSUN_TICKET_ID'.txt"]}'`;
 
+/** Which turns were worked on stands in the workspace. */
+const NOTED = 'echo "$BOSUN_TURN_ID" >>starts';
+
 function rolesWith(mischief: string): object {
   const once = `
 home=\${BOSUN_ARTIFACTS_DIR%/sessions/*}
 if [ "$BOSUN_TICKET_ID" = b ] && mkdir meddled 2>/dev/null; then ${mischief}
 fi`;
-  const worker = shell(mischief === "" ? WRITES : once + WRITES);
+  const worker = shell(NOTED + (mischief === "" ? WRITES : once + WRITES));
   return {
     roles: [
-      { role_id: "boss", type: "manager", sandbox: "none", cli_command: shell(ASKS_AND_PLANS) },
+      { role_id: "boss", type: "manager", sandbox: "none", cli_command: shell(NOTED + ASKS_AND_PLANS) },
       { role_id: "hand", type: "worker", sandbox: "none", cli_command: worker, supports_multiple_instances: true },
     ],
   };

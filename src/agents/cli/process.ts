@@ -68,58 +68,66 @@ export class SupervisedRun {
   readonly #launched: Launched;
   readonly #limits: RunLimits;
   readonly #listener: RunListener;
-  readonly #stopped = Promise.withResolvers<EndCause>();
+  /** Ends the run for a reason, of which the first stands. */
+  readonly #decide: (cause: EndCause) => void;
   readonly #splitters: LineSplitter[] = [];
-  #alarms: (() => void)[] = [];
-  #bytes = 0;
+  /** One for all of a run's time limits, since there may be a thousand runs. */
+  #timer: NodeJS.Timeout | undefined;
+  /** When the timer was to go off, by the clock that counts the machine's sleep; of all times in ms. */
+  #expected = Number.POSITIVE_INFINITY;
+  #given = 0;
   #lastOutput = 0;
+  #answered: number | undefined;
+  #bytes = 0;
   #waitFor: Promise<void> | undefined;
-  #answered = false;
   #over = false;
 
   constructor(launched: Launched, limits: RunLimits, listener: RunListener, signal: AbortSignal) {
     this.#launched = launched;
     this.#limits = limits;
     this.#listener = listener;
-    const closed = Promise.all([this.#read("stdout", launched.stdout), this.#read("stderr", launched.stderr)]);
-    const cancel = () => this.stop("cancelled");
-    signal.addEventListener("abort", cancel);
-    if (signal.aborted) cancel();
-    this.ended = this.#run(closed).finally(() => signal.removeEventListener("abort", cancel));
+    const { promise, resolve } = Promise.withResolvers<EndCause>();
+    this.#decide = resolve;
+    void launched.exited.then(() => resolve("exited"));
+    this.ended = this.#run(promise, this.#read(), signal);
   }
 
   /** Hands over the work: the input, then end of file. The time limits count from here. */
   give(input: string): void {
     if (this.#over) return;
     this.#launched.stdin.end(input);
-    if (this.#answered) return;
-    const { timeout_ms, idle_timeout_ms } = this.#limits;
-    const given = performance.now();
-    if (timeout_ms > 0) this.#watch("timeout", () => given + timeout_ms);
-    if (idle_timeout_ms > 0) this.#watch("idle_timeout", () => Math.max(given, this.#lastOutput) + idle_timeout_ms);
+    if (this.#answered !== undefined) return;
+    this.#given = performance.now();
+    this.#look();
   }
 
   /** The answer is there: from now on the process has `answer_grace_ms` to exit, and no other time limit. */
   answered(): void {
-    this.#answered = true;
-    this.#disarm();
-    const due = performance.now() + this.#limits.answer_grace_ms;
-    this.#watch("answered", () => due);
+    if (this.#over) return;
+    this.#answered = performance.now();
+    this.#look();
   }
 
   /** Ends the process and its group for a reason of ours. The first reason stands. */
   stop(cause: EndCause): void {
-    this.#over = true;
-    this.#disarm();
-    this.#stopped.resolve(cause);
+    this.#finish();
+    this.#decide(cause);
   }
 
-  async #run(closed: Promise<unknown>): Promise<RunEnd> {
+  #finish(): void {
+    this.#over = true;
+    clearTimeout(this.#timer);
+  }
+
+  async #run(decided: Promise<EndCause>, closed: Promise<void>, signal: AbortSignal): Promise<RunEnd> {
     const { exited } = this.#launched;
     const began = performance.now();
-    const cause = await Promise.race([this.#stopped.promise, exited.then(() => "exited" as const)]);
-    this.#over = true;
-    this.#disarm();
+    const cancel = () => this.stop("cancelled");
+    signal.addEventListener("abort", cancel);
+    if (signal.aborted) cancel();
+    const cause = await decided;
+    signal.removeEventListener("abort", cancel);
+    this.#finish();
     // What is left in the pipes is bounded, and lost unless it is read now, whoever still waits for what.
     this.#launched.stdout.resume();
     this.#launched.stderr.resume();
@@ -145,7 +153,29 @@ export class SupervisedRun {
     };
   }
 
-  #read(name: Stream, stream: Readable): Promise<void> {
+  /** Reads both pipes; settles when both are closed. */
+  #read(): Promise<void> {
+    const { stdout, stderr } = this.#launched;
+    let open = 2;
+    return new Promise((resolve) => {
+      const closed = () => {
+        open -= 1;
+        if (open === 0) resolve();
+      };
+      this.#listen("stdout", stdout, closed);
+      this.#listen("stderr", stderr, closed);
+    });
+  }
+
+  #listen(name: Stream, stream: Readable, closed: () => void): void {
+    // Most runs are silent for long, and many have nothing to say on stderr.
+    let splitter: LineSplitter | undefined;
+    stream.on("data", (chunk: Buffer) => this.#take(stream, (splitter ??= this.#splitterOf(name)), chunk));
+    stream.on("end", () => splitter?.end());
+    stream.on("close", closed);
+  }
+
+  #splitterOf(name: Stream): LineSplitter {
     const splitter = new LineSplitter(
       (firstByte) => this.#listener.capOf(name, firstByte),
       (bytes, cut) => {
@@ -153,9 +183,7 @@ export class SupervisedRun {
       },
     );
     this.#splitters.push(splitter);
-    stream.on("data", (chunk: Buffer) => this.#take(stream, splitter, chunk));
-    stream.once("end", () => splitter.end());
-    return new Promise((resolve) => stream.once("close", resolve));
+    return splitter;
   }
 
   #take(stream: Readable, splitter: LineSplitter, chunk: Buffer): void {
@@ -176,17 +204,31 @@ export class SupervisedRun {
     void relief.then(() => stream.resume());
   }
 
-  #watch(cause: EndCause, due: () => number): void {
-    // Nobody could be heard meanwhile, so that was no silence of the agent's.
-    const paused = () => {
-      this.#lastOutput = performance.now();
-    };
-    if (!this.#over) this.#alarms.push(alarm(due, () => this.stop(cause), paused));
+  /** The time limit that is passed first, as far as can be known now, and when. */
+  #nextLimit(): readonly [cause: EndCause, due: number] {
+    const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#limits;
+    if (this.#answered !== undefined) return ["answered", this.#answered + answer_grace_ms];
+    const timeout = timeout_ms > 0 ? this.#given + timeout_ms : Number.POSITIVE_INFINITY;
+    const idle =
+      idle_timeout_ms > 0 ? Math.max(this.#given, this.#lastOutput) + idle_timeout_ms : Number.POSITIVE_INFINITY;
+    return idle < timeout ? ["idle_timeout", idle] : ["timeout", timeout];
   }
 
-  #disarm(): void {
-    for (const cancel of this.#alarms) cancel();
-    this.#alarms = [];
+  /** Stops the run if a time limit is passed by the monotonic clock, and else looks again later. */
+  #look(): void {
+    if (this.#over) return;
+    clearTimeout(this.#timer);
+    // This process could not look for a while, since the machine slept or it was stopped itself. Nobody could be heard
+    // meanwhile, so that was no silence of the agent's.
+    if (uptimeMs() - this.#expected >= PAUSE_MS) this.#lastOutput = performance.now();
+    const [cause, due] = this.#nextLimit();
+    const remaining = due - performance.now();
+    if (remaining <= 0) return this.stop(cause);
+    if (remaining === Number.POSITIVE_INFINITY) return;
+    const delay_ms = Math.min(Math.ceil(remaining), LOOK_EVERY_MS);
+    this.#expected = uptimeMs() + delay_ms;
+    // The output that came during a stall of the event loop is read before the time is looked at.
+    this.#timer = setTimeout(() => setImmediate(() => this.#look()), delay_ms);
   }
 }
 
@@ -227,29 +269,4 @@ async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
 
 function uptimeMs(): number {
   return os.uptime() * 1_000;
-}
-
-/**
- * Calls `ring` once the monotonic clock has passed `due()`, which may move while it waits; and `paused` before it looks, when this
- * process could not look for a while: the machine slept, or it was stopped itself. Returns what cancels it.
- */
-function alarm(due: () => number, ring: () => void, paused: () => void): () => void {
-  let timer: NodeJS.Timeout | undefined;
-  let cancelled = false;
-  let expected = Number.POSITIVE_INFINITY;
-  const look = () => {
-    if (cancelled) return;
-    if (uptimeMs() - expected >= PAUSE_MS) paused();
-    const remaining = due() - performance.now();
-    if (remaining <= 0) return ring();
-    // The output that came during a stall of the event loop is read before the time is looked at.
-    const delay_ms = Math.min(Math.ceil(remaining), LOOK_EVERY_MS);
-    expected = uptimeMs() + delay_ms;
-    timer = setTimeout(() => setImmediate(look), delay_ms);
-  };
-  look();
-  return () => {
-    cancelled = true;
-    clearTimeout(timer);
-  };
 }
