@@ -27,10 +27,12 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
   }
   const resume = `bosun resume ${session_id}`;
-  const isHeld = figures.stopped?.message.includes("max_hold_s") === true;
-  if (exit_code === EXIT_LIMIT && !isHeld) return [`${resume} ${raised(figures)}`];
+  const limit = figures.stopped?.limit;
+  const isSpent = limit?.startsWith("role_") === true;
+  if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
   const accounts = new Set<string>();
   const released = [...holds]
+    .filter(({ limit: own }) => (isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined))
     .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
     .map((hold) => `${resume} --release ${hold.role_id}`);
   const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
@@ -39,5 +41,5 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
 }
 
 function raised({ stopped, turns }: LedgerFigures): string {
-  return stopped?.message.includes("turns") === true ? `--budget-turns ${turns * 2}` : "--deadline 4h";
+  return stopped?.limit === "turns" ? `--budget-turns ${turns * 2}` : "--deadline 4h";
 }

@@ -11,6 +11,12 @@ import { checkSchema } from "./schema-check.ts";
 /** Senders of envelopes that are not roles. */
 const RESERVED = ["user", "scheduler"];
 
+/** What is counted for the session as a whole only. */
+const UNWATCHED = [
+  ["tokens", "tokens"],
+  ["usd", "money"],
+] as const;
+
 /**
  * The roles of a crew with those of the files laid over them: a role with a known id changes the fields it names, in the place
  * where it stands; others are added. A new `cli_command` drops the dialect and model that belonged to the old one. Failure
@@ -107,7 +113,27 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
         document.problem(`${pointer}/cli_command/0`, "the program's name is empty", { expected: "a program" }),
       );
     }
+    problems.push(...unwatched(role, pointer, document));
     seen.set(role.role_id, index);
+  }
+  return problems;
+}
+
+/** What a role's budget cannot limit: refused, since a limit that is accepted and limits nothing is worse than none. */
+function unwatched({ budget }: Role, pointer: string, document: SourceDocument): Problem[] {
+  const problems: Problem[] = [];
+  for (const [key, what] of UNWATCHED) {
+    if (budget?.[key] === undefined) continue;
+    const message = `a role's budget cannot be in ${what}`;
+    const expected = `"turns" or "wall_s"; ${what} for the whole session: budget.${key} of the settings`;
+    problems.push(document.problem(`${pointer}/budget/${key}`, message, { at: "key", expected }));
+  }
+  if (budget?.turns === 0) {
+    problems.push(
+      document.problem(`${pointer}/budget/turns`, "a role without any turn can do nothing", {
+        expected: "at least 1, or no such role",
+      }),
+    );
   }
   return problems;
 }

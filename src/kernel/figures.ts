@@ -13,7 +13,7 @@ export function figuresAfter(figures: LedgerFigures, fact: Fact): LedgerFigures 
     case "turn_request":
       return { ...figures, turns: figures.turns + 1 };
     case "session_stopped":
-      return { ...figures, stopped: { reason: fact.payload.reason, message: fact.payload.message } };
+      return { ...figures, stopped: stopOf(fact.payload.reason, fact.payload.message, fact.payload.limit) };
     case "session_recovered": {
       const { stopped: _, ...rest } = figures;
       const recoveries = rest.recoveries + (fact.payload.graceful ? 0 : 1);
@@ -39,6 +39,11 @@ export function figuresAfter(figures: LedgerFigures, fact: Fact): LedgerFigures 
     default:
       return endsTurn(fact) ? withUsage(figures, fact.usage) : figures;
   }
+}
+
+/** What the figures keep of a stop. */
+export function stopOf(reason: string, message: string, limit: string | undefined): LedgerFigures["stopped"] & {} {
+  return { reason, message, ...(limit === undefined ? {} : { limit }) };
 }
 
 function withUsage(figures: LedgerFigures, usage: Usage | undefined): LedgerFigures {

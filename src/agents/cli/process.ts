@@ -73,6 +73,8 @@ export class SupervisedRun {
   #alarms: (() => void)[] = [];
   #bytes = 0;
   #lastOutput = 0;
+  /** How many of its pipes are left unread for now. */
+  #unread = 0;
   #waitFor: Promise<void> | undefined;
   #answered = false;
   #over = false;
@@ -96,7 +98,11 @@ export class SupervisedRun {
     const { timeout_ms, idle_timeout_ms } = this.#limits;
     const given = performance.now();
     if (timeout_ms > 0) this.#watch("timeout", () => given + timeout_ms);
-    if (idle_timeout_ms > 0) this.#watch("idle_timeout", () => Math.max(given, this.#lastOutput) + idle_timeout_ms);
+    if (idle_timeout_ms > 0) {
+      // What is not read is no silence of the agent's.
+      const heard = () => (this.#unread > 0 ? performance.now() : this.#lastOutput);
+      this.#watch("idle_timeout", () => Math.max(given, heard()) + idle_timeout_ms);
+    }
   }
 
   /** The answer is there: from now on the process has `answer_grace_ms` to exit, and no other time limit. */
@@ -173,7 +179,12 @@ export class SupervisedRun {
     this.#waitFor = undefined;
     if (this.#over) return;
     stream.pause();
-    void relief.then(() => stream.resume());
+    this.#unread += 1;
+    void relief.then(() => {
+      this.#unread -= 1;
+      this.#lastOutput = performance.now();
+      stream.resume();
+    });
   }
 
   #watch(cause: EndCause, due: () => number): void {
