@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
+import { budgetProblems } from "./budgets.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES, type SourceDocument } from "./document.ts";
 import { crewProgram } from "./installation.ts";
 import { pointerTo } from "./located.ts";
@@ -10,12 +11,6 @@ import { checkSchema } from "./schema-check.ts";
 
 /** Senders of envelopes that are not roles. */
 const RESERVED = ["user", "scheduler"];
-
-/** What is counted for the session as a whole only. */
-const UNWATCHED = [
-  ["tokens", "tokens"],
-  ["usd", "money"],
-] as const;
 
 /**
  * The roles of a crew with those of the files laid over them: a role with a known id changes the fields it names, in the place
@@ -113,27 +108,8 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
         document.problem(`${pointer}/cli_command/0`, "the program's name is empty", { expected: "a program" }),
       );
     }
-    problems.push(...unwatched(role, pointer, document));
+    problems.push(...budgetProblems(role.budget, `${pointer}/budget`, "a role", document.problem));
     seen.set(role.role_id, index);
-  }
-  return problems;
-}
-
-/** What a role's budget cannot limit: refused, since a limit that is accepted and limits nothing is worse than none. */
-function unwatched({ budget }: Role, pointer: string, document: SourceDocument): Problem[] {
-  const problems: Problem[] = [];
-  for (const [key, what] of UNWATCHED) {
-    if (budget?.[key] === undefined) continue;
-    const message = `a role's budget cannot be in ${what}`;
-    const expected = `"turns" or "wall_s"; ${what} for the whole session: budget.${key} of the settings`;
-    problems.push(document.problem(`${pointer}/budget/${key}`, message, { at: "key", expected }));
-  }
-  if (budget?.turns === 0) {
-    problems.push(
-      document.problem(`${pointer}/budget/turns`, "a role without any turn can do nothing", {
-        expected: "at least 1, or no such role",
-      }),
-    );
   }
   return problems;
 }

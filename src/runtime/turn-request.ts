@@ -18,12 +18,21 @@ interface RequestParts {
 export const INTERRUPTED =
   "This turn was begun before and was interrupted, so its work may be half done: look before you repeat it.";
 
-/** How many turns may follow this one: the least that the session and the role have left; undefined if nothing limits them. */
-function remainingTurns(ledger: Ledger, config: ResolvedConfiguration, role_id: string): number | undefined {
+/** How many turns may follow this one: the least that session, role and subject have left; undefined if nothing limits them. */
+function remainingTurns(
+  ledger: Ledger,
+  config: ResolvedConfiguration,
+  role_id: string,
+  ofSubject: number | undefined,
+): number | undefined {
   const { turns } = limitsOf(ledger.figures, config);
   const own = turnsLeft(ledger, role_id);
-  const left = [...(turns === undefined ? [] : [turns - ledger.figures.turns]), ...(own === undefined ? [] : [own])];
-  return left.length === 0 ? undefined : Math.max(0, Math.min(...left) - 1);
+  const left = [
+    ...(turns === undefined ? [] : [turns - ledger.figures.turns - 1]),
+    ...(own === undefined ? [] : [own - 1]),
+    ...(ofSubject === undefined ? [] : [ofSubject]),
+  ];
+  return left.length === 0 ? undefined : Math.max(0, Math.min(...left));
 }
 
 /** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
@@ -32,7 +41,7 @@ export function requestPayload(
   draft: TurnDraft,
   { turn, role }: Admission,
 ): JsonObject {
-  const remaining_turns = remainingTurns(engine.ledger, config, role.role_id);
+  const remaining_turns = remainingTurns(engine.ledger, config, role.role_id, draft.remaining_turns);
   const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
   return {
     turn_id: turn.turn_id,

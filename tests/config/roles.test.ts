@@ -150,18 +150,18 @@ describe("a wrong role registry", () => {
     const text = JSON.stringify({ roles: [{ role_id: "a", type: "worker", cli_command: ["a"], budget }] }, null, 1);
     expect(await wrong(text)).toMatchInlineSnapshot(`
       "
-      ~/roles.yaml:11:5: a role's budget cannot be in tokens
+      ~/roles.yaml:11:5: the budget of a role cannot be in tokens
         11 |     "tokens": 1000,
            |     ^
-        expected: "turns" or "wall_s"; tokens for the whole session: budget.tokens of the settings
-      ~/roles.yaml:12:5: a role's budget cannot be in money
+        expected: "turns" or "wall_s"; tokens: only for the whole session, by the setting budget.tokens
+      ~/roles.yaml:12:5: the budget of a role cannot be in money
         12 |     "usd": 2,
            |     ^
-        expected: "turns" or "wall_s"; money for the whole session: budget.usd of the settings
-      ~/roles.yaml:10:14: a role without any turn can do nothing
+        expected: "turns" or "wall_s"; money: only for the whole session, by the setting budget.usd
+      ~/roles.yaml:10:14: a role without any turn comes to nothing
         10 |     "turns": 0,
            |              ^
-        expected: at least 1, or no such role
+        expected: at least 1, or no such limit
       "
     `);
   });
