@@ -40,6 +40,16 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
   return [...answers, ...(released.length > 0 ? released : [resume])];
 }
 
-function raised({ stopped, turns }: LedgerFigures): string {
-  return stopped?.limit === "turns" ? `--budget-turns ${turns * 2}` : "--deadline 4h";
+function raised({ stopped }: LedgerFigures): string {
+  const { limit, used = 0, max = 0 } = stopped ?? {};
+  switch (limit) {
+    case "turns":
+      return `--budget-turns ${Math.max(used, 1) * 2}`;
+    case "tokens":
+    case "usd":
+      // Where it was not reached, what was used is not known, and it is for the person to accept that.
+      return `--budget-${limit} ${used >= max ? Math.ceil(Math.max(used, 1) * 2) : max}`;
+    default:
+      return "--deadline 4h";
+  }
 }

@@ -40,7 +40,7 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
 /** The engine's changes that follow from a fact and the commands its step gave. */
 export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
   const changes: Change[] = [];
-  const figures = figuresAfter(ledger.figures, fact);
+  const figures = figuresAfter(ledger, fact);
   if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (isDropped(ledger, fact)) repeatDropped(ledger, fact, changes);
@@ -117,7 +117,7 @@ function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigu
       changes.push({ drop: "check", id: command.check_id });
       return figures;
     case "stop_session":
-      return { ...figures, stopped: stopOf(command.reason, command.message, command.limit?.limit) };
+      return { ...figures, stopped: stopOf(command.reason, command.message, command.limit) };
     case "finish":
       for (const id of ledger.turns.keys()) if (id !== fact.turn?.turn_id) changes.push({ drop: "turn", id });
       for (const id of ledger.timers.keys()) changes.push({ drop: "timer", id });

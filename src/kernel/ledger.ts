@@ -105,10 +105,11 @@ export interface LedgerFigures {
   readonly cost_usd: number;
   /** Turns that did not say what they cost: with any of these the session's cost is unknown, not zero. */
   readonly unpriced_turns: number;
+  /** The roles whose turns did not say how many tokens they took, or what they cost, since a person last set such a limit. */
+  readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
-  /** `limit` is the name of the one that was reached. */
-  readonly stopped?: { readonly reason: string; readonly message: string; readonly limit?: string };
+  readonly stopped?: { readonly reason: string; readonly message: string } & Partial<LimitUsed>;
   readonly closed?: { readonly outcome: Outcome; readonly reason?: string };
   readonly limits?: JsonObject;
 }

@@ -4,7 +4,7 @@ import { turnsLeft } from "../kernel/role-limits.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Admission } from "./dispatcher.ts";
-import { limitsOf } from "./limits.ts";
+import { limitsOf, remainingOf } from "./limits.ts";
 import type { SessionPaths } from "./paths.ts";
 
 interface RequestParts {
@@ -53,6 +53,7 @@ export function requestPayload(
       timeout_s: role.timeout_s ?? config.timeout_s,
       idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
       ...(remaining_turns === undefined ? {} : { remaining_turns }),
+      ...remainingOf(engine.ledger.figures, config),
     },
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     workspace,
