@@ -200,6 +200,16 @@ describe("a manager who is asked about a spent budget", () => {
     expect(scene.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error budget_exhausted" } });
   });
 
+  it("may have it given up by a plan that goes on with others, and only those are waited for", () => {
+    const scene = planned({ turns: 1 }, {}, { config: { max_escalations: 1 } }).says("a", "instruction", INSTRUCTION);
+    scene.says("a", "plan", { tasks: [task("a", { budget: { turns: 1 } }), task("b")] });
+    expect([scene.status("a"), scene.ended, scene.open]).toEqual([
+      "error (budget_exhausted)",
+      undefined,
+      ["manager ticket b"],
+    ]);
+  });
+
   it("may give the ticket up", () => {
     const scene = asked().says("a", "error", { code: "agent_failed", message: "No" });
     expect(scene.report.tickets).toEqual({ a: "error budget_exhausted" });
