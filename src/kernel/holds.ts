@@ -123,7 +123,6 @@ export function stopFor(
 
 /** Whether the role may take no turns at that time, for whatever reason. */
 export function isHeld({ holds }: Ledger, role_id: string, at: Instant): boolean {
-  if (holds.size === 0) return false;
   return [role_id, BUDGET_HOLD + role_id, RATE_HOLD + role_id].some((id) => {
     const hold = holds.get(id);
     return hold !== undefined && isHeldAt(hold, at);

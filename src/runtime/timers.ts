@@ -82,6 +82,7 @@ export class Timers {
   }
 
   isHeld(role_id: string): boolean {
-    return isHeld(this.#ledger, role_id, this.#clock.now());
+    // Asked for every seat that is looked for, so the time is only read where anybody is held.
+    return this.#ledger.holds.size > 0 && isHeld(this.#ledger, role_id, this.#clock.now());
   }
 }
