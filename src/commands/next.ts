@@ -27,10 +27,12 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
   }
   const resume = `bosun resume ${session_id}`;
-  const isHeld = figures.stopped?.message.includes("max_hold_s") === true;
-  if (exit_code === EXIT_LIMIT && !isHeld) return [`${resume} ${raised(figures)}`];
+  const limit = figures.stopped?.limit;
+  const isSpent = limit?.startsWith("role_") === true;
+  if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
   const accounts = new Set<string>();
   const released = [...holds]
+    .filter(({ limit: own }) => (isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined))
     .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
     .map((hold) => `${resume} --release ${hold.role_id}`);
   return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume])];
@@ -42,6 +44,16 @@ export function answersTo(session_id: string, waiting: readonly Waiting[]): stri
   return waiting.length > ANSWERS_SHOWN ? [...answers, "bosun inbox"] : answers;
 }
 
-function raised({ stopped, turns }: LedgerFigures): string {
-  return stopped?.message.includes("turns") === true ? `--budget-turns ${turns * 2}` : "--deadline 4h";
+function raised({ stopped }: LedgerFigures): string {
+  const { limit, used = 0, max = 0 } = stopped ?? {};
+  switch (limit) {
+    case "turns":
+      return `--budget-turns ${Math.max(used, 1) * 2}`;
+    case "tokens":
+    case "usd":
+      // Where it was not reached, what was used is not known, and it is for the person to accept that.
+      return `--budget-${limit} ${used >= max ? Math.ceil(Math.max(used, 1) * 2) : max}`;
+    default:
+      return "--deadline 4h";
+  }
 }

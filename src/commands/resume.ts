@@ -25,6 +25,8 @@ import type { Word } from "./word.ts";
 
 interface ResumeOptions extends MannerOptions {
   readonly budgetTurns?: string;
+  readonly budgetTokens?: string;
+  readonly budgetUsd?: string;
   readonly deadline?: string;
   readonly release?: string;
   readonly takeOver?: boolean;
@@ -38,6 +40,8 @@ export function register(command: Command, run: Run): void {
       "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
     )
     .option("--budget-turns <n>", "raise the limit to so many turns in all")
+    .option("--budget-tokens <n>", "raise the limit to so many tokens in all, and accept what nobody told so far")
+    .option("--budget-usd <n>", "raise the limit to so much money in all, and accept what nobody told so far")
     .option("--deadline <duration>", "stop so long from now, sleep of the machine not counted: 15m, 4h")
     .option("--release <role>", "let a role take turns again that is held")
     .option("--take-over", "end the process that holds it, be it frozen, and go on with it here");
@@ -88,7 +92,7 @@ async function resume(
     options.release === undefined
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
-  const limits = limitsFor(wanted.value);
+  const limits = wanted.value;
   return takeUp(
     context,
     place,
@@ -177,38 +181,32 @@ async function tellOwner(
   );
 }
 
-interface WantedLimits {
-  readonly turns?: number;
-  /** Of the scheduler's time from when it takes the session up, in ms. */
-  readonly deadline_ms?: number;
-}
-
-function readLimits({ budgetTurns, deadline }: ResumeOptions): Result<WantedLimits, Failure> {
-  const limits: { turns?: number; deadline_ms?: number } = {};
-  if (budgetTurns !== undefined) {
-    if (!/^[1-9]\d{0,8}$/.test(budgetTurns)) {
-      return err(
-        failure("usage", `--budget-turns ${JSON.stringify(budgetTurns)} is not a number of turns.`, {
-          hint: "Write a whole number, such as 400.",
-        }),
-      );
+/** The limits as they are recorded; undefined if none is set. A deadline counts from when the session is taken up. */
+function readLimits({
+  budgetTurns,
+  budgetTokens,
+  budgetUsd,
+  deadline,
+}: ResumeOptions): Result<JsonObject | undefined, Failure> {
+  const limits: { turns?: number; tokens?: number; usd?: number; wall_s?: number } = {};
+  for (const [key, text, form, kind] of [
+    ["turns", budgetTurns, /^[1-9]\d{0,8}$/, "number of turns"],
+    ["tokens", budgetTokens, /^[1-9]\d{0,14}$/, "number of tokens"],
+    ["usd", budgetUsd, /^(?=.*[1-9])\d{1,9}(\.\d{1,6})?$/, "sum of money"],
+  ] as const) {
+    if (text === undefined) continue;
+    if (!form.test(text)) {
+      const hint = key === "usd" ? "Write a number, such as 2.50." : "Write a whole number, such as 400.";
+      return err(failure("usage", `--budget-${key} ${JSON.stringify(text)} is not a ${kind}.`, { hint }));
     }
-    limits.turns = Number(budgetTurns);
+    limits[key] = Number(text);
   }
   if (deadline !== undefined) {
     const duration = parseDuration(deadline);
     if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
-    limits.deadline_ms = duration.value;
+    limits.wall_s = Math.ceil(duration.value / 1000);
   }
-  return ok(limits);
-}
-
-function limitsFor({ turns, deadline_ms }: WantedLimits): JsonObject | undefined {
-  if (turns === undefined && deadline_ms === undefined) return undefined;
-  return {
-    ...(turns === undefined ? {} : { turns }),
-    ...(deadline_ms === undefined ? {} : { wall_s: Math.ceil(deadline_ms / 1000) }),
-  };
+  return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
 }
 
 /** The machine may not be the one where it was begun. */

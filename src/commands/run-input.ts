@@ -209,15 +209,7 @@ function notYet(config: ResolvedConfiguration): Failure | undefined {
       hint: "Use --isolation none, with a clone of the repository as --cwd if nothing of yours may be touched.",
     });
   }
-  const { tokens, usd } = config.budget;
-  if (tokens === undefined && usd === undefined) return undefined;
-  return failure(
-    "usage",
-    `A budget in ${usd === undefined ? "tokens" : "money"} is not watched yet, so it would bound nothing.`,
-    {
-      hint: "Bound the session with --budget-turns N and --deadline D.",
-    },
-  );
+  return undefined;
 }
 
 function cannotStart(roles: readonly Role[], workspace: string, { environment }: CommandContext): Failure | undefined {

@@ -36,7 +36,7 @@ export function register(command: Command, run: Run): void {
     .option("--isolation <how>", "none: agents work in the workspace itself")
     .option("--base <ref>", "what worktrees start from")
     .option("--budget-turns <n>", "stop after so many turns")
-    .option("--budget-tokens <n>", "stop after so many tokens")
+    .option("--budget-tokens <n>", "stop after so many tokens, input and output together")
     .option("--budget-usd <n>", "stop after so much money")
     .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
     .option("--session <id>", "the session's id; one that is there goes on, if it is the same");

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { formatDuration } from "../lib/durations.ts";
+import type { LedgerHold } from "../kernel/ledger.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
@@ -116,15 +117,12 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
     out.line("Waits for a person:");
     for (const one of waiting) showWaiting(out, session_id, one);
   }
-  for (const { role_id, reason, until } of ledger.holds.values()) {
+  for (const hold of ledger.holds.values()) {
+    const told = holdTold(hold);
+    if (told === undefined) continue;
     out.line();
-    out.line(
-      out.style(
-        "yellow",
-        `The role ${safeLine(role_id)} is held: ${safeLine(reason)}${until === undefined ? "" : `, until ${until}`}`,
-      ),
-    );
-    out.line(`      bosun resume ${session_id} --release ${safeLine(role_id)}`);
+    out.line(told.byItself ? out.style("dim", told.text) : out.style("yellow", told.text));
+    if (!told.byItself) out.line(`      bosun resume ${session_id} --release ${safeLine(hold.role_id)}`);
   }
   const usage = ledger.figures;
   out.line();
@@ -132,6 +130,28 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
     `${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`,
   );
   out.line(`next    ${nextFor(row, owner !== undefined)}`);
+}
+
+/** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */
+function holdTold({ role_id, reason, until, limit }: LedgerHold): { text: string; byItself: boolean } | undefined {
+  const role = safeLine(role_id);
+  switch (limit?.limit) {
+    case undefined: {
+      const end = until === undefined ? "" : `, until ${until}`;
+      return { text: `The role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
+    }
+    case "turns_per_minute": {
+      if (until === undefined || milliseconds(until) <= Date.now()) return undefined;
+      return {
+        text: `The role ${role} keeps to its ${limit?.max} turns a minute: the next at ${until}`,
+        byItself: true,
+      };
+    }
+    default: {
+      const unit = limit?.limit === "role_turns" ? "turns" : "s of turns";
+      return { text: `The role ${role} has used its budget of ${limit?.max} ${unit}`, byItself: false };
+    }
+  }
 }
 
 /** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PlanFile } from "../protocol/payload.ts";
+import { budgetProblems } from "./budgets.ts";
 import { loadDocument, MAX_PLAN_BYTES, type SourceDocument } from "./document.ts";
 import { problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";
@@ -20,5 +21,10 @@ export async function loadPlanFile(file: string): Promise<Result<LoadedPlan, Fai
   if (!source.ok) return err(problemsFailure([source.error]));
   const problems = await checkSchema("plan_file", source.value.value, source.value.problem);
   if (problems.length > 0) return err(problemsFailure(problems));
-  return ok({ plan: source.value.value as unknown as PlanFile, source: source.value });
+  const plan = source.value.value as unknown as PlanFile;
+  const unwatched = plan.tasks.flatMap(({ budget }, index) =>
+    budgetProblems(budget, `/tasks/${index}/budget`, "a task", source.value.problem),
+  );
+  if (unwatched.length > 0) return err(problemsFailure(unwatched));
+  return ok({ plan, source: source.value });
 }

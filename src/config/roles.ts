@@ -2,6 +2,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
+import { budgetProblems } from "./budgets.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES, type SourceDocument } from "./document.ts";
 import { crewProgram } from "./installation.ts";
 import { pointerTo } from "./located.ts";
@@ -107,6 +108,7 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
         document.problem(`${pointer}/cli_command/0`, "the program's name is empty", { expected: "a program" }),
       );
     }
+    problems.push(...budgetProblems(role.budget, `${pointer}/budget`, "a role", document.problem));
     seen.set(role.role_id, index);
   }
   return problems;

@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
+import { budgetProblems } from "./budgets.ts";
 import { loadDocument, type PlaceProblem, MAX_CONFIGURATION_BYTES } from "./document.ts";
 import { explain, type Problem, problemsFailure } from "./problem.ts";
 import { costsMoney } from "./role-defaults.ts";
@@ -82,7 +83,8 @@ export async function resolveSettings(places: SettingPlaces): Promise<Result<Set
       problems.push(...layer.error);
       continue;
     }
-    problems.push(...(await checkSchema("scheduler_config", layer.value.value, layer.value.problem)));
+    const found = await checkSchema("scheduler_config", layer.value.value, layer.value.problem);
+    problems.push(...(found.length > 0 ? found : ticketBudgetProblems(layer.value)));
     layers.push(layer.value);
   }
   if (problems.length > 0) return err(asFailure(problems));
@@ -97,6 +99,11 @@ export function explainSettings(settings: Settings): SettingLine[] {
     origin: settings.origins.get(key) ?? { from: "default", where: "default" },
   }));
   return lines.sort((one, other) => (one.key < other.key ? -1 : 1));
+}
+
+function ticketBudgetProblems({ value, problem }: Layer): Problem[] {
+  const { budget } = value as Pick<Partial<ResolvedConfiguration>, "budget">;
+  return budgetProblems(budget?.ticket, "/budget/ticket", "a ticket", problem);
 }
 
 function fileLayer(

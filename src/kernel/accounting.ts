@@ -1,6 +1,7 @@
 import { onDoubtAnswered } from "./doubts.ts";
-import { endsTurn, figuresAfter } from "./figures.ts";
+import { endsTurn, figuresAfter, stopOf } from "./figures.ts";
 import { hold, isHold, lift, liftUnending, onHoldTimer, termsOf } from "./holds.ts";
+import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
 import { isDropped, onSleep, repeatDropped } from "./sleep.ts";
 import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
@@ -39,7 +40,7 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
 /** The engine's changes that follow from a fact and the commands its step gave. */
 export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
   const changes: Change[] = [];
-  const figures = figuresAfter(ledger.figures, fact);
+  const figures = figuresAfter(ledger, fact);
   if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
   else if (isDropped(ledger, fact)) repeatDropped(ledger, fact, changes);
@@ -66,6 +67,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   }
   let after = figures;
   for (const command of commands) after = carry(ledger, fact, command, after, changes);
+  limitRoles(ledger, fact, after.closed !== undefined, changes);
   if (after !== ledger.figures) changes.push(put("figures", "figures", after));
   return changes;
 }
@@ -115,7 +117,7 @@ function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigu
       changes.push({ drop: "check", id: command.check_id });
       return figures;
     case "stop_session":
-      return { ...figures, stopped: { reason: command.reason, message: command.message } };
+      return { ...figures, stopped: stopOf(command.reason, command.message, command.limit) };
     case "finish":
       for (const id of ledger.turns.keys()) if (id !== fact.turn?.turn_id) changes.push({ drop: "turn", id });
       for (const id of ledger.timers.keys()) changes.push({ drop: "timer", id });
@@ -133,7 +135,9 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const turn = ledger.turns.get(stamp.turn_id);
   if (!turn || fact.payload_type !== "turn_request") return;
   const { role_id } = fact.payload;
-  changes.push(put("turn", turn.turn_id, { ...turn, status: "open", role_id, run: stamp.run }));
+  const { begun: _, ...rest } = turn;
+  const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
+  changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun }));
   // Whoever is given a turn is held no longer.
   if (ledger.holds.has(role_id)) lift(ledger, role_id, changes);
 }

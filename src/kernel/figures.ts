@@ -1,5 +1,6 @@
+import type { JsonObject } from "../lib/json.ts";
 import { isNotice, type Usage } from "../protocol/payload.ts";
-import type { LedgerFigures } from "./ledger.ts";
+import type { Ledger, LedgerFigures, LimitUsed } from "./ledger.ts";
 import type { Fact } from "./mode.ts";
 
 /** Whether a fact is its turn's end: what an agent says on the way is not, nor is the turn's beginning. */
@@ -8,20 +9,17 @@ export function endsTurn(fact: Fact): boolean {
 }
 
 /** The session's figures after a fact; the same object if it changes none. */
-export function figuresAfter(figures: LedgerFigures, fact: Fact): LedgerFigures {
+export function figuresAfter({ figures, turns }: Ledger, fact: Fact): LedgerFigures {
   switch (fact.payload_type) {
     case "turn_request":
       return { ...figures, turns: figures.turns + 1 };
     case "session_stopped":
-      return { ...figures, stopped: { reason: fact.payload.reason, message: fact.payload.message } };
+      return { ...figures, stopped: stopOf(fact.payload.reason, fact.payload.message, fact.payload) };
     case "session_recovered": {
       const { stopped: _, ...rest } = figures;
       const recoveries = rest.recoveries + (fact.payload.graceful ? 0 : 1);
-      return {
-        ...rest,
-        recoveries,
-        ...(fact.payload.limits ? { limits: { ...rest.limits, ...fact.payload.limits } } : {}),
-      };
+      const { limits } = fact.payload;
+      return limits ? withLimits({ ...rest, recoveries }, limits) : { ...rest, recoveries };
     }
     case "session_reopened": {
       // A stop or a pause from before its end would keep it from doing what it was reopened for.
@@ -31,14 +29,59 @@ export function figuresAfter(figures: LedgerFigures, fact: Fact): LedgerFigures 
     case "user_command": {
       const { command, limits } = fact.payload;
       if (command === "pause") return { ...figures, paused: true };
-      if (command === "limits" && limits) return { ...figures, limits: { ...figures.limits, ...limits } };
+      if (command === "limits" && limits) return withLimits(figures, limits);
       if (command !== "resume") return figures;
       const { paused: _, ...rest } = figures;
       return rest;
     }
     default:
-      return endsTurn(fact) ? withUsage(figures, fact.usage) : figures;
+      if (!endsTurn(fact)) return figures;
+      return withUntold(
+        withUsage(figures, fact.usage),
+        turns.get(fact.turn?.turn_id ?? "")?.role_id ?? fact.source,
+        fact.usage,
+      );
   }
+}
+
+/** What the figures keep of a stop. */
+export function stopOf(
+  reason: string,
+  message: string,
+  { limit, used, max }: Partial<LimitUsed> = {},
+): NonNullable<LedgerFigures["stopped"]> {
+  return {
+    reason,
+    message,
+    ...(limit === undefined ? {} : { limit }),
+    ...(used === undefined ? {} : { used }),
+    ...(max === undefined ? {} : { max }),
+  };
+}
+
+/** A person who sets a limit knows of what nobody told until then. */
+function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
+  const { untold, ...rest } = figures;
+  const known = { ...figures, limits: { ...figures.limits, ...limits } };
+  if (!untold || (limits.tokens === undefined && limits.usd === undefined)) return known;
+  const { tokens, usd } = untold;
+  const left = {
+    ...(tokens && limits.tokens === undefined ? { tokens } : {}),
+    ...(usd && limits.usd === undefined ? { usd } : {}),
+  };
+  const { limits: set } = known;
+  return { ...rest, limits: set, ...(Object.keys(left).length === 0 ? {} : { untold: left }) };
+}
+
+/** Remembers who did not tell what a turn took. */
+function withUntold(figures: LedgerFigures, role_id: string, usage: Usage | undefined): LedgerFigures {
+  const { tokens = [], usd = [] } = figures.untold ?? {};
+  const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
+  const isNew = {
+    ...(hidesTokens && !tokens.includes(role_id) ? { tokens: [...tokens, role_id] } : {}),
+    ...(usage?.cost_usd === undefined && !usd.includes(role_id) ? { usd: [...usd, role_id] } : {}),
+  };
+  return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }
 
 function withUsage(figures: LedgerFigures, usage: Usage | undefined): LedgerFigures {

@@ -1,5 +1,6 @@
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, put } from "./ledger.ts";
+import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, Step } from "./mode.ts";
 
 /** Failures that are the trouble of a role, or of the account it works under, and not of the turn that met them. */
@@ -13,6 +14,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   rate_limited: "wait until its limit allows work again",
   authentication: "log in with its program",
   trust: "let its program trust the workspace",
+  budget_exhausted: "release it to give it its budget once more",
 };
 
 /** What of a session's opening its holds go by. */
@@ -23,6 +25,7 @@ export function termsOf(fact: Extract<Fact, { payload_type: "session_opened" }>)
     accounts: fact.payload.roles.flatMap(({ role_id, account }) =>
       account === undefined ? [] : [[role_id, account] as const],
     ),
+    ...roleTermsOf(fact.payload.roles),
   };
 }
 
@@ -69,10 +72,11 @@ export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
   if (ledger.timers.has(timer_id)) changes.push({ drop: "timer", id: timer_id });
 }
 
-/** Ends what only a person ends: whoever resumes a session has seen to it. */
+/** Ends what only a person ends: whoever resumes a session has seen to it. A spent budget is given again by name only. */
 export function liftUnending(ledger: Ledger, changes: Change[]): void {
-  for (const { role_id, until } of ledger.holds.values()) {
-    if (until === undefined && sharing(ledger, role_id)[0] === role_id) lift(ledger, role_id, changes);
+  for (const { role_id, until, limit } of ledger.holds.values()) {
+    if (limit === undefined && until === undefined && sharing(ledger, role_id)[0] === role_id)
+      lift(ledger, role_id, changes);
   }
 }
 
@@ -86,12 +90,20 @@ export function onHoldTimer(ledger: Ledger, fact: Extract<Fact, { payload_type: 
   return { changes: [], envelopes: [], effects: [], commands };
 }
 
-/** How a session stops over a hold: by a limit if the hold ends by itself, else because it waits for a person. Names role, reason and remedy. */
+/**
+ * How a session stops over a hold: by a limit if the hold ends by itself or is the role's own, else because it waits for a person.
+ * Names role, reason and remedy.
+ */
 export function stopFor(
   ledger: Ledger,
-  { role_id, reason, until, since, account }: LedgerHold,
+  { role_id, reason, until, since, account, limit }: LedgerHold,
   now: Instant,
 ): Omit<Extract<Command, { do: "stop_session" }>, "do"> {
+  if (limit !== undefined) {
+    const unit = limit.limit === "role_turns" ? "turns" : "s of turns";
+    const message = `the role "${role_id}" has used its budget of ${limit.max} ${unit}: bosun resume --release ${role_id} gives it as much again`;
+    return { reason: "limit", message, limit };
+  }
   // Rows come back in another order: of those that are held together always the same one is named.
   const who = heldRole({ role_id: sharing(ledger, role_id)[0], account });
   const remedy = remedyFor(reason);
@@ -123,7 +135,15 @@ export function remedyFor(reason: string): string {
   return REMEDIES[reason] ?? "see to its failure";
 }
 
-/** Whether the role may take no turns at that time. */
+/** Whether the role may take no turns at that time, for whatever reason. */
+export function isHeld({ holds }: Ledger, role_id: string, at: Instant): boolean {
+  return [role_id, BUDGET_HOLD + role_id, RATE_HOLD + role_id].some((id) => {
+    const hold = holds.get(id);
+    return hold !== undefined && isHeldAt(hold, at);
+  });
+}
+
+/** Whether this hold stands at that time. */
 export function isHeldAt({ until }: LedgerHold, at: Instant): boolean {
   return endsAt(until) > milliseconds(at);
 }

@@ -20,6 +20,8 @@ export interface LedgerTurn {
   readonly slept?: boolean;
   /** How often its scheduler died on it. */
   readonly recoveries?: number;
+  /** Since when its role's time is counted, where that is limited: when the run was given, and later by what the machine slept. */
+  readonly begun?: Instant;
 }
 
 /** What the facts of a turn's present run carry. */
@@ -47,10 +49,17 @@ export interface LedgerChecks {
   readonly criteria: readonly CriterionReference[];
 }
 
+/** A limit that was reached, as a `session_stopped` tells it. */
+export interface LimitUsed {
+  readonly limit: string;
+  readonly used: number;
+  readonly max: number;
+}
+
 /** A role that may take no turns until then, or until a person releases it. */
 export interface LedgerHold {
   readonly role_id: string;
-  /** The code of the failure that held it. */
+  /** The code of the failure that held it, or of what it has used up. */
   readonly reason: string;
   /** When it ends by itself; without it only a person ends it. */
   readonly until?: Instant;
@@ -58,6 +67,21 @@ export interface LedgerHold {
   readonly since?: Instant;
   /** The account whose roles are all held with it. */
   readonly account?: string;
+  /** The limit that the registry sets to the role itself, if that holds it and no failure does. */
+  readonly limit?: LimitUsed;
+}
+
+/** The most that the registry lets a role use before a person gives it as much again. */
+export interface RoleBudget {
+  readonly turns?: number;
+  readonly wall_s?: number;
+}
+
+/** What a role with a budget has used of it since it was given it. */
+export interface RoleUse {
+  readonly turns: number;
+  /** How long its turns took in all. */
+  readonly wall_ms: number;
 }
 
 /** What the session was opened under, as far as its holds go by it. */
@@ -66,6 +90,10 @@ export interface LedgerTerms {
   readonly max_hold_s?: number;
   /** The roles that work under an account, each with it. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
+  /** The roles with a budget of their own, each with it. */
+  readonly budgets?: readonly (readonly [role_id: string, budget: RoleBudget])[];
+  /** The roles that share a rate, and how many turns a minute they may take together. */
+  readonly rates?: readonly (readonly [roles: readonly [string, ...string[]], turns_per_minute: number])[];
 }
 
 /** What the engine knows of a session besides its mode: figures, and how it stands. */
@@ -77,9 +105,11 @@ export interface LedgerFigures {
   readonly cost_usd: number;
   /** Turns that did not say what they cost: with any of these the session's cost is unknown, not zero. */
   readonly unpriced_turns: number;
+  /** The roles whose turns did not say how many tokens they took, or what they cost, since a person last set such a limit. */
+  readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
-  readonly stopped?: { readonly reason: string; readonly message: string };
+  readonly stopped?: { readonly reason: string; readonly message: string } & Partial<LimitUsed>;
   readonly closed?: { readonly outcome: Outcome; readonly reason?: string };
   readonly limits?: JsonObject;
 }
@@ -93,7 +123,12 @@ export interface Ledger {
   readonly timers: Map<string, LedgerTimer>;
   readonly asks: Map<string, LedgerAsk>;
   readonly checks: Map<string, LedgerChecks>;
+  /** By role id those that failures brought; those of a role's own limits have ids of their own (`role-limits.ts`). */
   readonly holds: Map<string, LedgerHold>;
+  /** By role id, of roles with a budget. */
+  readonly uses: Map<string, RoleUse>;
+  /** When turns were lately given to roles with a rate, by the first role of those that share it. */
+  readonly admissions: Map<string, readonly Instant[]>;
   terms: LedgerTerms;
   figures: LedgerFigures;
 }
@@ -105,6 +140,8 @@ export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([
   "ask",
   "check",
   "hold",
+  "role_use",
+  "admissions",
   "terms",
   "figures",
 ]);
@@ -122,6 +159,8 @@ export function emptyLedger(): Ledger {
     asks: new Map(),
     checks: new Map(),
     holds: new Map(),
+    uses: new Map(),
+    admissions: new Map(),
     terms: { accounts: [] },
     figures: {
       turns: 0,
@@ -149,6 +188,10 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
       return set(ledger.checks, change.id, value as LedgerChecks | undefined);
     case "hold":
       return set(ledger.holds, change.id, value as LedgerHold | undefined);
+    case "role_use":
+      return set(ledger.uses, change.id, value as RoleUse | undefined);
+    case "admissions":
+      return set(ledger.admissions, change.id, value as readonly Instant[] | undefined);
     case "terms":
       ledger.terms = value as LedgerTerms;
       return;

@@ -181,6 +181,8 @@ export interface TurnDraft {
   readonly message: { readonly payload_type: PayloadType; readonly payload: Json };
   readonly context: JsonObject;
   readonly discuss?: boolean;
+  /** How many turns about the same thing may follow this one, if the mode limits them. */
+  readonly remaining_turns?: number;
 }
 
 /** What anyone may know of a session without knowing its mode. */

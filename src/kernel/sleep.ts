@@ -1,4 +1,5 @@
 import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
+import { later } from "../protocol/timestamp.ts";
 import type { Change, Fact } from "./mode.ts";
 
 /** How a turn fails whose connections the machine's sleep has cut. What an agent itself says to be wrong is not among them. */
@@ -12,7 +13,9 @@ export function onSleep(
 ): void {
   if (fact.payload.cause !== "sleep") return;
   for (const turn of ledger.turns.values()) {
-    if (turn.status === "open") changes.push(put("turn", turn.turn_id, { ...turn, slept: true }));
+    if (turn.status !== "open") continue;
+    const begun = turn.begun === undefined ? {} : { begun: later(turn.begun, fact.payload.shift_ms) };
+    changes.push(put("turn", turn.turn_id, { ...turn, slept: true, ...begun }));
   }
 }
 

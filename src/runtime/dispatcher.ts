@@ -40,7 +40,7 @@ export class Dispatcher {
   readonly #takenByRole = new Map<string, number>();
   readonly #takenByType = new Map<RoleType, number>();
   /** Seats kept for a subject, and how many of its turns still want them. */
-  readonly #reserved = new Map<string, { readonly role: Role; wanted: number }>();
+  readonly #reserved = new Map<string, { role: Role; wanted: number }>();
   readonly #wanting = new Set<string>();
   /** Turns whose seat is kept for them already. */
   readonly #seated: LedgerTurn[] = [];
@@ -111,10 +111,10 @@ export class Dispatcher {
   /** The next turn that may start, or nothing. Whoever gets one tells `end` when it is over. */
   admit(): Admission | undefined {
     for (const [at, seated] of this.#seated.entries()) {
-      const role = this.#reserved.get(seated.subject ?? "")?.role;
-      if (!role || this.#isHeld(role.role_id)) continue;
+      const reserved = this.#reserved.get(seated.subject ?? "");
+      if (!reserved || !this.#isSeated(reserved, seated.seat)) continue;
       this.#seated.splice(at, 1);
-      return this.#start(seated, role, 0, true);
+      return this.#start(seated, reserved.role, 0, true);
     }
     const [claim] = this.#queue.claim({ limit: 1, accepts: (key) => this.#fits(key) });
     if (!claim) return undefined;
@@ -124,6 +124,17 @@ export class Dispatcher {
     this.#take(role);
     if (turn.reserve && turn.subject !== undefined) this.#reserve(turn, turn.reserve, turn.subject);
     return this.#start(turn, role, claim.fence, false);
+  }
+
+  /** Whether a turn waits to be given, or for the seat that is to be kept for its subject, that the role could take. */
+  wants(role_id: string): boolean {
+    const role = this.#roles.find((one) => one.role_id === role_id);
+    if (!role) return false;
+    for (const { turn_id, seat, reserve } of this.#turns.values()) {
+      if (this.#running.has(turn_id)) continue;
+      if (suits(role, seat) || (reserve && suits(role, reserve))) return true;
+    }
+    return false;
   }
 
   /** Whether a role exists that could ever take the seat, held or busy or not. */
@@ -149,6 +160,16 @@ export class Dispatcher {
       this.#reserved.set(subject, reserved);
     }
     this.#want(turn, reserved);
+  }
+
+  /** Whether a kept seat can be taken now; one whose role has been held since goes over to another that is free. */
+  #isSeated(reserved: { role: Role }, seat: Seat): boolean {
+    const { role } = reserved;
+    if (!this.#isHeld(role.role_id)) return true;
+    this.#free(role);
+    reserved.role = this.#pick(seat) ?? role;
+    this.#take(reserved.role);
+    return reserved.role !== role;
   }
 
   #want(turn: LedgerTurn, reserved: { wanted: number }): void {

@@ -8,32 +8,83 @@ export interface LimitReached {
   readonly details: JsonObject;
 }
 
+/** What a session may use, of each kind that is limited. */
+export interface Limits {
+  readonly turns?: number;
+  /** Of input and output together. */
+  readonly tokens?: number;
+  readonly usd?: number;
+  readonly wall_s?: number;
+}
+
 /** What a session may use: its configuration's budget, and what a person changed of it since. */
-export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): { turns?: number; wall_s?: number } {
+export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Limits {
   return { ...config.budget, ...(figures.limits as object | undefined) };
 }
 
 /**
  * The limit that forbids another turn, if there is one. `awake_ms` is how long the scheduler has been running this time: neither the
- * machine's sleep nor what is done to the wall clock counts.
+ * machine's sleep nor what is done to the wall clock counts. Tokens and money that nobody told are unknown and not zero: a session
+ * that limits them does not go on before a person has said that it may.
  */
 export function limitReached(
   figures: LedgerFigures,
   config: ResolvedConfiguration,
   awake_ms: number,
 ): LimitReached | undefined {
-  const { turns, wall_s } = limitsOf(figures, config);
-  if (turns !== undefined && figures.turns >= turns) {
-    return {
-      message: `the limit of ${turns} turns is reached`,
-      details: { limit: "turns", used: figures.turns, max: turns },
-    };
-  }
+  const { turns, tokens, usd, wall_s } = limitsOf(figures, config);
+  if (turns !== undefined && figures.turns >= turns) return reached("turns", figures.turns, turns, "turns");
   if (wall_s !== undefined && awake_ms >= wall_s * 1000) {
-    return {
-      message: `the limit of ${wall_s} s is reached`,
-      details: { limit: "wall_s", used: Math.floor(awake_ms / 1000), max: wall_s },
-    };
+    return reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
+  }
+  const { untold = {} } = figures;
+  if (tokens !== undefined) {
+    const used = tokensOf(figures);
+    if (used >= tokens) return reached("tokens", used, tokens, "tokens");
+    if (untold.tokens)
+      return unknown("tokens", used, tokens, untold.tokens, "usage.input_tokens and usage.output_tokens");
+  }
+  if (usd !== undefined) {
+    if (figures.cost_usd >= usd) return reached("usd", figures.cost_usd, usd, "USD");
+    if (untold.usd) return unknown("usd", figures.cost_usd, usd, untold.usd, "usage.cost_usd");
   }
   return undefined;
+}
+
+/** Tokens and money that are left, of each kind that is limited and known. */
+export function remainingOf(
+  figures: LedgerFigures,
+  config: ResolvedConfiguration,
+): { readonly remaining_tokens?: number; readonly remaining_usd?: number } {
+  const { tokens, usd } = limitsOf(figures, config);
+  const { untold = {} } = figures;
+  return {
+    ...(tokens === undefined || untold.tokens ? {} : { remaining_tokens: Math.max(0, tokens - tokensOf(figures)) }),
+    ...(usd === undefined || untold.usd ? {} : { remaining_usd: Math.max(0, usd - figures.cost_usd) }),
+  };
+}
+
+function tokensOf({ input_tokens, output_tokens }: LedgerFigures): number {
+  return input_tokens + output_tokens;
+}
+
+function reached(limit: keyof Limits, used: number, max: number, unit: string): LimitReached {
+  const raise =
+    limit === "tokens" || limit === "usd" ? ` (${used} used): bosun resume --budget-${limit} raises it` : "";
+  return { message: `the limit of ${max} ${unit} is reached${raise}`, details: { limit, used, max } };
+}
+
+function unknown(
+  limit: "tokens" | "usd",
+  used: number,
+  max: number,
+  roles: readonly string[],
+  told: string,
+): LimitReached {
+  const who = roles.map((role_id) => `"${role_id}"`).join(", ");
+  const what = limit === "usd" ? "cost" : "took in tokens";
+  return {
+    message: `nobody knows what turns of ${who} ${what}, so the limit of ${max} ${limit === "usd" ? "USD" : limit} cannot be kept: have them tell ${told} (0 if there is none), or accept what is unknown so far with bosun resume --budget-${limit}`,
+    details: { limit, used, max },
+  };
 }

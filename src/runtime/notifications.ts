@@ -133,7 +133,7 @@ export class Notifications {
     this.#begun = true;
     const { ledger, sequence } = this.#session;
     for (const ask_id of ledger.asks.keys()) this.#add("question", questionKey(ask_id));
-    for (const hold of ledger.holds.values()) this.#add("hold", holdKey(hold));
+    this.#addHolds();
     if (ledger.figures.closed) this.#add("closed", `closed:${sequence}`);
     this.#wake();
   }
@@ -153,10 +153,16 @@ export class Notifications {
       const { payload_type } = event.record;
       if (payload_type === "session_stopped") this.#add("stopped", `stopped:${event.sequence}`);
       else if (payload_type === "session_closed") this.#add("closed", `closed:${event.sequence}`);
-      else if (payload_type === "turn_failed" || payload_type === "error")
-        for (const hold of this.#session.ledger.holds.values()) this.#add("hold", holdKey(hold));
+      this.#addHolds();
     }
     this.#wake();
+  }
+
+  /** A role that only keeps to its own rate is nobody's business: it goes on by itself, within a minute. */
+  #addHolds(): void {
+    for (const hold of this.#session.ledger.holds.values()) {
+      if (hold.limit?.limit !== "turns_per_minute") this.#add("hold", holdKey(hold));
+    }
   }
 
   #add(event: NotifyEvent, key: string): void {

@@ -169,7 +169,8 @@ class Replay {
   #compareRequest(fact: Extract<Fact, { payload_type: "turn_request" }>, record: LogRecord): string | undefined {
     const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
     if (!fact.turn || !turn) return "this turn was never offered";
-    const draft = this.engine.mode.request(this.engine.state, fact.turn);
+    // What remains is also the session's and the role's to say.
+    const { remaining_turns: _, ...draft } = this.engine.mode.request(this.engine.state, fact.turn);
     const { expects, message, context, discuss } = record.payload;
     const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
     const expected = {

@@ -1,4 +1,4 @@
-import { stopFor } from "../kernel/holds.ts";
+import { isHeldAt, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -17,11 +17,23 @@ export type Rest =
 
 const WAITS: Rest = { kind: "waits" };
 
-/** Judges that; `forPeople` says whether somebody is there who could move what only a person can. */
-export function restOf(ledger: Ledger, timers: Timers, now: Instant, forPeople: boolean): Rest {
-  if (ledger.figures.paused || timers.willWake) return WAITS;
-  const held = [...ledger.holds.values()].filter((hold) => timers.isHeld(hold.role_id));
-  const [first] = held;
+/**
+ * Judges that; `forPeople` says whether somebody is there who could move what only a person can, `wants` whether a turn is offered that
+ * a role could take.
+ */
+export function restOf(
+  ledger: Ledger,
+  timers: Timers,
+  now: Instant,
+  forPeople: boolean,
+  wants: (role_id: string) => boolean,
+): Rest {
+  if (ledger.figures.paused || timers.willWake(wants)) return WAITS;
+  const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now));
+  const held = standing.filter(({ limit }) => limit === undefined);
+  const spent = standing.filter(({ limit, role_id }) => limit !== undefined && wants(role_id));
+  // Rows come back in another order: of several spent budgets always the same one is named.
+  const [first = spent.toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1))[0]] = held;
   if (ledger.asks.size > 0) {
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "a person must answer" } };
   }

@@ -306,7 +306,9 @@ export class Session<S> {
     const { timers } = this.#work;
     timers.arm();
     if (this.#work.isBusy) return;
-    const rest = restOf(this.ledger, timers, this.#parts.clock.now(), this.#waitForPeople);
+    const rest = restOf(this.ledger, timers, this.#parts.clock.now(), this.#waitForPeople, (role_id) =>
+      this.#work.wants(role_id),
+    );
     if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;
       this.stop(reason, message, { ...limit });

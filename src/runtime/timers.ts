@@ -1,4 +1,4 @@
-import { endsInTime, isHeldAt } from "../kernel/holds.ts";
+import { endsInTime, isHeld, isHeldAt } from "../kernel/holds.ts";
 import type { Ledger, LedgerHold } from "../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
@@ -8,8 +8,8 @@ export class Timers {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #wake: () => void;
-  /** Ends of holds for which the session has been woken. */
-  readonly #passed = new Set<string>();
+  /** Of each hold the end for which the session has been woken. */
+  readonly #passed = new Map<string, Instant>();
   #earliest = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
@@ -22,7 +22,7 @@ export class Timers {
   /** Makes sure to wake for everything in the ledger. */
   arm(): void {
     for (const { due_at } of this.#ledger.timers.values()) this.at(due_at);
-    for (const hold of this.#ledger.holds.values()) if (hold.until && this.#isAhead(hold)) this.at(hold.until);
+    for (const [id, hold] of this.#ledger.holds) if (hold.until && this.#isAhead(id, hold)) this.at(hold.until);
   }
 
   /** Makes sure to wake at `due_at` or before. */
@@ -33,8 +33,9 @@ export class Timers {
     this.#earliest = due;
     this.#cancel = this.#clock.after(due - milliseconds(this.#clock.now()), () => {
       this.stop();
-      for (const { role_id, until } of this.#ledger.holds.values()) {
-        if (until && !this.isHeld(role_id)) this.#passed.add(`${role_id} ${until}`);
+      const now = this.#clock.now();
+      for (const [id, hold] of this.#ledger.holds) {
+        if (hold.until && !isHeldAt(hold, now)) this.#passed.set(id, hold.until);
       }
       this.#wake();
     });
@@ -62,21 +63,26 @@ export class Timers {
       .map(({ timer_id, due_at }) => ({ timer_id, due_at }));
   }
 
-  /** Whether a timer or a hold that ends by itself will move the session; waiting for one that outlasts `max_hold_s` would be in vain. */
-  get willWake(): boolean {
+  /**
+   * Whether a timer or a hold that ends by itself will move the session. Waiting for a hold that outlasts `max_hold_s` would be in
+   * vain, and so would it be for a role's own rate if the session does not want it.
+   */
+  willWake(wants: (role_id: string) => boolean): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
-    for (const hold of this.#ledger.holds.values())
-      if (this.#isAhead(hold) && endsInTime(this.#ledger, hold)) return true;
+    for (const [id, hold] of this.#ledger.holds) {
+      if (!this.#isAhead(id, hold)) continue;
+      if (hold.limit === undefined ? endsInTime(this.#ledger, hold) : wants(hold.role_id)) return true;
+    }
     return false;
   }
 
   /** A hold that has run out counts until its end was told: it may run out between an admission and the look at what is left. */
-  #isAhead({ role_id, until }: LedgerHold): boolean {
-    return until !== undefined && !this.#passed.has(`${role_id} ${until}`);
+  #isAhead(id: string, { until }: LedgerHold): boolean {
+    return until !== undefined && this.#passed.get(id) !== until;
   }
 
   isHeld(role_id: string): boolean {
-    const hold = this.#ledger.holds.get(role_id);
-    return hold !== undefined && isHeldAt(hold, this.#clock.now());
+    // Asked for every seat that is looked for, so the time is only read where anybody is held.
+    return this.#ledger.holds.size > 0 && isHeld(this.#ledger, role_id, this.#clock.now());
   }
 }

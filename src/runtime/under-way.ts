@@ -59,6 +59,11 @@ export class UnderWay {
     this.timers.arm();
   }
 
+  /** Whether a turn is offered that the role could take. */
+  wants(role_id: string): boolean {
+    return this.#dispatcher.wants(role_id);
+  }
+
   carryOut(command: WorkCommand): void {
     switch (command.do) {
       case "offer_turn":

@@ -145,6 +145,27 @@ describe("a wrong role registry", () => {
       "
     `);
   });
+  test("with a budget that nothing would hold it to", async () => {
+    const budget = { turns: 0, tokens: 1000, usd: 2, wall_s: 60 };
+    const text = JSON.stringify({ roles: [{ role_id: "a", type: "worker", cli_command: ["a"], budget }] }, null, 1);
+    expect(await wrong(text)).toMatchInlineSnapshot(`
+      "
+      ~/roles.yaml:11:5: the budget of a role cannot be in tokens
+        11 |     "tokens": 1000,
+           |     ^
+        expected: "turns" or "wall_s"; tokens: only for the whole session, by the setting budget.tokens
+      ~/roles.yaml:12:5: the budget of a role cannot be in money
+        12 |     "usd": 2,
+           |     ^
+        expected: "turns" or "wall_s"; money: only for the whole session, by the setting budget.usd
+      ~/roles.yaml:10:14: a role without any turn comes to nothing
+        10 |     "turns": 0,
+           |              ^
+        expected: at least 1, or no such limit
+      "
+    `);
+  });
+
   test("shows ten problems and counts the rest", async () => {
     const text = `roles:\n${Array.from({ length: 14 }, (_, index) => `  - ${index}\n`).join("")}`;
     expect(await wrong(text)).toContain("and 4 more problems");

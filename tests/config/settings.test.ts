@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { shipped } from "../../src/config/installation.ts";
+import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { variableOf } from "../../src/config/setting-text.ts";
 import { DEFAULTS, explainSettings, resolveSettings, type SettingPlaces } from "../../src/config/settings.ts";
 import type { Role } from "../../src/protocol/roles.ts";
@@ -271,4 +272,17 @@ test("a variable's name follows from the setting's", () => {
     "BOSUN_MAX_WORKERS",
     "BOSUN_BUDGET_WALL_S",
   ]);
+});
+
+test.each([
+  ["a setting of tickets", "scheduler_config.yaml", "budget:\n  ticket:\n    tokens: 5\n", 3],
+  ["a plan file", "plan.yaml", "tasks:\n  - task_id: a\n    description: Do it\n    budget: {usd: 1}\n", 4],
+] as const)("a budget that nothing would keep is refused in %s, with its place", async (_, name, text, line) => {
+  const file = scratch().write(name, text);
+  const loaded = name === "plan.yaml" ? await loadPlanFile(file) : await resolveSettings({ ...nothing, config: file });
+  const { code, message } = errorOf(loaded);
+  expect(code).toBe("configuration");
+  expect(message).toContain(`${name}:${line}:`);
+  expect(message).toMatch(/the budget of a (ticket|task) cannot be in (tokens|money)/);
+  expect(message).toContain('expected: "turns" or "wall_s"');
 });

@@ -201,7 +201,11 @@ export class Driver {
   #changeAfter(): Change {
     const figures = this.#store.value(SESSION_ID, "figures", "figures") as unknown as LedgerFigures | undefined;
     if (figures?.stopped?.reason !== "limit" || this.#world.chance.chance(0.2)) return {};
-    return { limits: { turns: figures.turns + this.#world.chance.between(1, 30), wall_s: 100_000 } };
+    const { limit } = figures.stopped;
+    const more = this.#world.chance.between(1, 30);
+    const tokens = limit === "tokens" ? { tokens: figures.input_tokens + figures.output_tokens + more * 50 } : {};
+    const usd = limit === "usd" ? { usd: figures.cost_usd + more } : {};
+    return { limits: { turns: figures.turns + more, wall_s: 100_000, ...tokens, ...usd } };
   }
 
   #closed(): void {

@@ -38,7 +38,7 @@ export class People {
       if (change.put === "ask") this.#notice(value as LedgerAsk);
       else if (change.put === "figures" && (value as LedgerFigures).paused) this.#later("pause", () => this.#unpause());
       else if (change.put === "hold" && (value as LedgerHold).until === undefined) {
-        this.#later(`hold ${change.id}`, () => this.#release(change.id));
+        this.#later(`hold ${change.id}`, () => this.#release(change.id, (value as LedgerHold).role_id));
       }
     }
   }
@@ -60,10 +60,10 @@ export class People {
     this.#later("pause", () => this.#unpause());
   }
 
-  #release(role_id: string): void {
-    if (this.#store.value(SESSION_ID, "hold", role_id) === undefined) return;
+  #release(id: string, role_id: string): void {
+    if (this.#store.value(SESSION_ID, "hold", id) === undefined) return;
     this.#put(["user_command", { command: "release", role_id }]);
-    this.#later(`hold ${role_id}`, () => this.#release(role_id));
+    this.#later(`hold ${id}`, () => this.#release(id, role_id));
   }
 
   #notice(ask: LedgerAsk): void {

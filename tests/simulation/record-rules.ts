@@ -4,6 +4,7 @@ import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { Lease, Commit } from "../../src/store/store.ts";
+import { BudgetRules } from "./budget-rules.ts";
 import type { World } from "./world.ts";
 
 interface KnownTicket {
@@ -28,6 +29,7 @@ export class RecordRules {
   readonly #marks = new Map<string, number>();
   readonly #runs = new Map<string, number>();
   readonly #ended = new Set<string>();
+  readonly #budgets: BudgetRules;
   #sequence = 0;
   #head = GENESIS;
   #epoch = 0;
@@ -44,6 +46,7 @@ export class RecordRules {
 
   constructor(world: World) {
     this.#world = world;
+    this.#budgets = new BudgetRules(world);
   }
 
   get records(): number {
@@ -99,6 +102,14 @@ export class RecordRules {
         return;
       case "session_recovered":
         this.#limits = { ...this.#limits, ...(payload["limits"] as object | undefined) };
+        this.#budgets.interrupted();
+        this.#budgets.limited(payload["limits"] as object | undefined);
+        return;
+      case "time_shifted":
+        if (payload["cause"] === "sleep") this.#budgets.slept(payload["shift_ms"] as number);
+        return;
+      case "timer_fired":
+        if (disposition === "applied") this.#budgets.fired(payload["timer_id"] as string);
         return;
       case "session_reopened":
         this.#closed = false;
@@ -123,6 +134,7 @@ export class RecordRules {
         }
         break;
       case "session_stopped":
+        this.#budgets.interrupted();
         if (payload["reason"] === "no_progress" && !this.#reopened) this.#broken("no_progress never", describe(record));
         return;
       case "final_report":
@@ -138,20 +150,27 @@ export class RecordRules {
     const run = `${turn_id}.${record.record.run}`;
     if (this.#ended.has(run)) this.#broken("every fact is recorded once", `run ${run} of ${source} ended twice`);
     this.#ended.add(run);
+    this.#budgets.ended(record);
   }
 
   #opened(config: ResolvedConfiguration): void {
     this.#limits = { ...(config.budget as { turns?: number } | undefined) };
     this.#houseCommands = commandsOf(config.checks?.ticket);
+    this.#budgets.opened(config);
   }
 
-  #commanded({ command, limits }: JsonObject): void {
+  #commanded(said: JsonObject): void {
+    const { command, limits } = said;
+    this.#budgets.commanded(said);
+    if (command === "limits") this.#budgets.limited(limits as object | undefined);
     if (command === "limits") this.#limits = { ...this.#limits, ...(limits as object | undefined) };
     if (command === "pause") this.#paused = true;
     if (command === "resume") this.#paused = false;
   }
 
-  #requested({ record, payload, integrity }: LogRecord): void {
+  #requested(asked: LogRecord): void {
+    const { record, payload, integrity } = asked;
+    this.#budgets.requested(asked);
     const { turn_id = "", run = 1, ticket_id } = record;
     this.#turns += 1;
     const { turns } = this.#limits;
@@ -178,6 +197,7 @@ export class RecordRules {
   /** A plan that stands: its tasks, with what must pass for each. One that is as it was keeps what its instructions added. */
   #planned({ tasks }: JsonObject, subject: string | undefined): void {
     this.onPlan(tasks as JsonObject[]);
+    this.#budgets.planned(tasks as JsonObject[]);
     for (const task of tasks as JsonObject[]) {
       const { status: _echo, ...planned } = task;
       const id = task["task_id"] as string;

@@ -52,14 +52,16 @@ export function scenarioOf(seed: number): Scenario {
   const comparable = random.chance(0.3);
   const roles = mode === "debate" ? debaters(random) : crew(random, comparable);
   const tasks = mode === "debate" ? [] : planOf(random, roles);
+  // Drawn apart, so that all else about a seed is as it would be without.
+  const limits = randomOf(seed, "limits");
   const few = random.between(0, 3);
   return {
     seed,
     mode,
     comparable,
-    roles,
-    tasks,
-    config: configurationOf(random, comparable),
+    roles: roles.map((role) => ({ ...role, ...limitsOfRole(limits, comparable) })),
+    tasks: tasks.map((task) => (limits.chance(0.08) ? { ...task, budget: limitsOfTicket(limits, comparable) } : task)),
+    config: limited(configurationOf(random, comparable), limits, comparable),
     input: mode === "debate" ? debateInput(random, roles) : random.chance(0.1) ? { confirm: true } : {},
     planGiven: mode === "schedule" && random.chance(0.1),
     misfortunes: {
@@ -106,6 +108,27 @@ function configurationOf(random: Random, comparable: boolean): ResolvedConfigura
         ? { wall_s: 60 }
         : { turns: 500 },
   } as ResolvedConfiguration;
+}
+
+/** Most roles have no limit of their own. Where executions are compared none hangs on how long anything takes. */
+function limitsOfRole(random: Random, comparable: boolean): Pick<Role, "budget" | "rate_limit"> {
+  const wall = !comparable && random.chance(0.3);
+  const budget = wall ? { wall_s: random.between(1, 20) } : { turns: random.between(1, 8) };
+  return {
+    ...(random.chance(0.1) ? { budget } : {}),
+    ...(random.chance(0.1) ? { rate_limit: { turns_per_minute: random.between(1, 20) } } : {}),
+  };
+}
+
+function limitsOfTicket(random: Random, comparable: boolean): { turns: number } | { wall_s: number } {
+  return !comparable && random.chance(0.4) ? { wall_s: random.between(2, 60) } : { turns: random.between(1, 10) };
+}
+
+function limited(config: ResolvedConfiguration, random: Random, comparable: boolean): ResolvedConfiguration {
+  const ticket = random.chance(0.08) ? { ticket: limitsOfTicket(random, comparable) } : {};
+  const tokens = !comparable && random.chance(0.03) ? { tokens: random.between(100, 2000) } : {};
+  const usd = !comparable && random.chance(0.03) ? { usd: random.between(1, 3) } : {};
+  return { ...config, budget: { ...config.budget, ...ticket, ...tokens, ...usd } };
 }
 
 function crew(random: Random, comparable: boolean): Role[] {

@@ -70,7 +70,7 @@ export function seeAsks(world: World, { changes, records }: Commit): void {
   const dropped = changes.filter((change: Change) => "drop" in change && change.drop === "ask");
   if (dropped.length === 0) return;
   const answers =
-    /"payload_type":"(?:clarification_response|approval|review|user_command|plan|session_closed|turn_failed)"/;
+    /"payload_type":"(?:clarification_response|approval|review|user_command|plan|session_closed|turn_failed)"|"timer_id":"budget:/;
   if (!records.some(({ line }) => answers.test(line))) {
     world.broken("a question to a person is never lost", JSON.stringify(dropped));
   }
@@ -81,7 +81,7 @@ export function compareMemory(world: World, scheduler: Scheduler | undefined): v
   const session = scheduler?.session;
   if (!session || scheduler.isDead || session.sequence !== world.database.lastSequence(SESSION_ID)) return;
   const { modeState } = scheduler;
-  const { turns, timers, asks, checks, holds, terms, figures } = session.ledger;
+  const { turns, timers, asks, checks, holds, uses, admissions, terms, figures } = session.ledger;
   const state = modeState as JsonObject & Record<"tickets" | "questions" | "debaters", Map<string, Json> | undefined>;
   const one = (name: string, value: unknown) => new Map(value === undefined ? [] : [[name, value]]);
   const memory: Record<string, ReadonlyMap<string, unknown>> = {
@@ -90,6 +90,8 @@ export function compareMemory(world: World, scheduler: Scheduler | undefined): v
     ask: asks,
     check: checks,
     hold: holds,
+    role_use: uses,
+    admissions,
     terms: one("terms", terms),
     figures: one("figures", figures),
     session: one("session", state["session"]),

@@ -79,6 +79,8 @@ export class SupervisedRun {
   #lastOutput = 0;
   #answered: number | undefined;
   #bytes = 0;
+  /** How many of its pipes are left unread for now. */
+  #unread = 0;
   #waitFor: Promise<void> | undefined;
   #over = false;
 
@@ -201,7 +203,12 @@ export class SupervisedRun {
     this.#waitFor = undefined;
     if (this.#over) return;
     stream.pause();
-    void relief.then(() => stream.resume());
+    this.#unread += 1;
+    void relief.then(() => {
+      this.#unread -= 1;
+      this.#lastOutput = performance.now();
+      stream.resume();
+    });
   }
 
   /** The time limit that is passed first, as far as can be known now, and when. */
@@ -209,8 +216,9 @@ export class SupervisedRun {
     const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#limits;
     if (this.#answered !== undefined) return ["answered", this.#answered + answer_grace_ms];
     const timeout = timeout_ms > 0 ? this.#given + timeout_ms : Number.POSITIVE_INFINITY;
-    const idle =
-      idle_timeout_ms > 0 ? Math.max(this.#given, this.#lastOutput) + idle_timeout_ms : Number.POSITIVE_INFINITY;
+    // What is not read is no silence of the agent's.
+    const heard = this.#unread > 0 ? performance.now() : this.#lastOutput;
+    const idle = idle_timeout_ms > 0 ? Math.max(this.#given, heard) + idle_timeout_ms : Number.POSITIVE_INFINITY;
     return idle < timeout ? ["idle_timeout", idle] : ["timeout", timeout];
   }
 

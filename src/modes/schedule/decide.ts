@@ -8,7 +8,7 @@ import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
 import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
-import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer } from "./trouble.ts";
+import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer, stopSpent } from "./trouble.ts";
 import {
   isReviewable,
   onCheckResult,
@@ -24,6 +24,7 @@ export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
   const draft = new Draft(state, fact);
   try {
     dispatch(draft, fact);
+    for (const id of draft.exhausted) stopSpent(draft, id);
   } catch (error) {
     if (!(error instanceof EventRefused)) throw error;
     return { changes: [], envelopes: [], effects: [], commands: [], refused: failure("not_permitted", error.what) };

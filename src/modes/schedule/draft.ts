@@ -2,6 +2,7 @@ import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Seat,
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { later } from "../../protocol/timestamp.ts";
+import { BUDGET_TIMER, endOf, isBeyondBudget, isSpent } from "./budget.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
 import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";
 import {
@@ -47,6 +48,10 @@ export class Draft {
   answered: OpenTurn | undefined;
   /** Tickets that reached `done` or `error` in this step. */
   readonly closed = new Map<string, "done" | "error">();
+  /** A plan was taken in this step, so what was known of all tickets before it no longer counts. */
+  replanned = false;
+  /** Tickets of whose budget nothing was left for what was to be offered in this step. */
+  readonly exhausted = new Set<string>();
 
   constructor(state: ReadonlyState<ScheduleState>, fact: Fact) {
     this.#state = state;
@@ -123,7 +128,10 @@ export class Draft {
       to,
       ...(reason === undefined ? {} : { reason }),
     });
-    if (to === "done" || to === "error") this.closed.set(id, to);
+    if (to === "done" || to === "error") {
+      this.closed.set(id, to);
+      this.stopTime(ticket);
+    }
     if (this.session.ended) this.patchSession({ ended: undefined });
     return this.patchTicket(id, {
       status: to,
@@ -167,12 +175,22 @@ export class Draft {
     this.#refused = failure;
   }
 
-  /** Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. */
+  /**
+   * Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. Where nothing is left of the
+   * ticket's budget it is not put, and the ticket is `exhausted`.
+   */
   offer(
     id: string | undefined,
     message: MessageType,
     tries: { retries?: number; rounds?: number; refused?: readonly Json[] } = {},
   ): void {
+    const spender = this.ticket(id);
+    if (spender && !isBeyondBudget(message) && isSpent(spender, this.fact.received_at)) {
+      this.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
+      this.exhausted.add(spender.id);
+      return;
+    }
+    if (spender && message !== "error") this.#spend(spender);
     this.#turns += 1;
     const turn_id = this.#turns === 1 ? `t${this.fact.sequence}` : `t${this.fact.sequence}.${this.#turns}`;
     const turn: OpenTurn = {
@@ -196,6 +214,19 @@ export class Draft {
       priority: PRIORITY[message],
       attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
     });
+  }
+
+  #spend({ id, allowance }: Ticket): void {
+    if (!allowance) return;
+    const spent = { ...allowance, used: allowance.used + 1, from: allowance.from ?? this.fact.received_at };
+    this.patchTicket(id, { allowance: spent });
+    const due_at = endOf(spent);
+    if (due_at) this.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
+  }
+
+  /** A ticket's time no longer ends when it would have, until its next turn is offered. */
+  stopTime({ id, allowance }: Ticket): void {
+    if (allowance?.wall_s !== undefined) this.command({ do: "clear_timer", timer_id: BUDGET_TIMER + id });
   }
 
   /** Keeps a message back until a timer fires or a person answers; `waits_for` is that timer's or question set's id. */

@@ -11,6 +11,10 @@ import { reasonOf } from "./view.ts";
  */
 export function finishIfOver(draft: Draft): void {
   if (draft.session.phase !== "running") return;
+  if (draft.replanned) {
+    finishIfAllOver(draft);
+    return;
+  }
   const { tickets, counts, doomed } = draft.before;
   let open = tickets.size - (counts.get("done") ?? 0) - (counts.get("error") ?? 0) - doomed.size;
   const newlyDoomed = new Set<string>();

@@ -1,8 +1,10 @@
 import type { Fact } from "../../kernel/mode.ts";
+import { afresh } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
 import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
+import type { Ticket } from "./state.ts";
 import { notPermitted, retry } from "./trouble.ts";
 import { begin, isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./work.ts";
 
@@ -133,6 +135,7 @@ function retryTicket(draft: Draft, id: string): void {
       check_rounds: undefined,
       review_rounds: undefined,
       question_rounds: undefined,
+      ...afresh(ticket),
     });
     if (draft.session.gate?.subject === "result") {
       closeGate(draft);
@@ -143,18 +146,34 @@ function retryTicket(draft: Draft, id: string): void {
   } else if (ticket?.delivered) {
     draft.withdraw(id, "a person had its review resumed");
     draft.remember(id);
+    freshBudget(draft, ticket);
     judgeAgain(draft, id);
+  } else if (ticket?.status === "blocked" && ticket.reason === "budget_exhausted") {
+    draft.withdraw(id, "a person gave it a fresh budget");
+    draft.remember(id);
+    freshBudget(draft, ticket);
+    draft.move(id, ticket.instruction ? "retry" : "replanned");
+    if (ticket.instruction) draft.offer(id, "instruction");
+    else begin(draft, id);
   } else if (ticket?.waits_for === `retry:${id}`) {
+    freshBudget(draft, ticket);
     draft.command({ do: "clear_timer", timer_id: ticket.waits_for });
     retry(draft, id, ticket.waits_for);
   } else {
     draft.refuse(
       notPermitted(
-        `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, or blocked with delivered work can be tried again`,
+        `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again`,
         "see bosun status",
       ),
     );
   }
+}
+
+/** A person who has it tried again lets it use as much once more. */
+function freshBudget(draft: Draft, ticket: Ticket): void {
+  if (!ticket.allowance) return;
+  draft.patchTicket(ticket.id, afresh(ticket));
+  draft.stopTime(ticket);
 }
 
 /** The runtime let go of the session without closing it. */

@@ -39,6 +39,15 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
         },
       );
     }
+    const unwatched = (["tokens", "usd"] as const).find((key) => task.budget?.[key] !== undefined);
+    if (unwatched !== undefined || task.budget?.turns === 0) {
+      const what =
+        unwatched === undefined ? "allows no turn at all" : `is in ${unwatched}, which are not counted by task`;
+      return failure("invalid_plan", `the budget of task "${task.task_id}" ${what}`, {
+        hint: 'limit it in "turns" (at least 1) or "wall_s", or leave that out',
+        details: { pointer: `/tasks/${index}/budget/${unwatched ?? "turns"}` },
+      });
+    }
     const done = draft.ticket(task.task_id);
     if (done?.status === "done" && done.digest !== digestOf(task)) {
       return failure("invalid_plan", `task "${task.task_id}" is done and cannot be changed`, {

@@ -1,5 +1,6 @@
 import type { Fact } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
@@ -33,6 +34,7 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
     review: config.review,
     proposal: config.proposal,
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
+    ...(config.budget.ticket === undefined ? {} : { ticket_budget: config.budget.ticket }),
   };
   const roles: RoleEntry[] = fact.payload.roles.map((role) => ({
     role_id: role.role_id,
@@ -81,6 +83,7 @@ export function takePlan(
   const given = draft.fact.source === "user";
   const gated = !given && draft.session.settings.plan_approval === "ask";
   const placeOf = (index: number): Place => [sequence, `${place.tasks}/${index}`];
+  draft.replanned = true;
   draft.withdraw(undefined, "a plan was given");
   closeGate(draft);
   if (revised) revise(draft, tasks, placeOf, gated);
@@ -161,15 +164,18 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
 /** Back to pending along the machine's own arrows, keeping what the ticket has lived through. */
 function restart(draft: Draft, ticket: Ticket, task: Task, place: Place, gated: boolean): void {
   draft.withdraw(ticket.id, "the plan was revised");
+  draft.stopTime(ticket);
   if (ticket.status === "error") {
     draft.move(ticket.id, "manual_reset", "replanned");
   } else if (ticket.status !== "pending") {
     if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", "replanned");
     draft.move(ticket.id, "replanned");
   }
-  const { attempt, history, notes, clarifications, since, escalations } = draft.ticket(ticket.id) ?? ticket;
+  const { attempt, history, notes, clarifications, since, escalations, allowance } = draft.ticket(ticket.id) ?? ticket;
+  const planned = newTicket(draft, task, place);
   draft.putTicket({
-    ...newTicket(draft, task, place),
+    ...planned,
+    ...(allowance ? spentOf(planned, allowance) : {}),
     since,
     attempt,
     ...(gated ? { gated } : {}),

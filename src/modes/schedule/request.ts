@@ -4,6 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
+import { type Allowance, wantsBudget } from "./budget.ts";
 import { isForWorker } from "./messages.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
@@ -31,7 +32,14 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
     message: { payload_type: turn.message, payload: message(state, session, turn, ticket) },
     context: context(state, session, turn, ticket),
     ...(turn.message === "ticket" ? { discuss: ticket?.discuss === true } : {}),
+    ...remainingTurns(ticket?.allowance),
   };
+}
+
+/** The turn that is asked for has been counted already. */
+function remainingTurns(allowance: Allowance | undefined): { remaining_turns?: number } {
+  if (allowance?.turns === undefined) return {};
+  return { remaining_turns: Math.max(0, allowance.turns - allowance.used) };
 }
 
 function expects({ message: asked }: OpenTurn, ticket: Ticket | undefined): PayloadType[] {
@@ -67,7 +75,9 @@ function message(
       return {
         code: errorCode(ticket),
         message: `ticket ${ticket.id} is blocked (${ticket.reason ?? "unknown"}) after ${ticket.attempt} attempts`,
-        resolution_hint: "answer with a new instruction, a revised plan, a clarification, or error to give it up",
+        resolution_hint: wantsBudget(ticket)
+          ? "its budget is spent: answer with a revised plan that gives its task a larger one, a clarification, or error to give it up"
+          : "answer with a new instruction, a revised plan, a clarification, or error to give it up",
         ...(ticket.failure === undefined ? {} : { details: detailsOf(ticket.failure) }),
       };
     case "requirement":

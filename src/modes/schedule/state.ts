@@ -2,6 +2,7 @@ import type { Outcome, ReadonlyState, Seat } from "../../kernel/mode.ts";
 import type { Json } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
+import type { Allowance } from "./budget.ts";
 import type { SessionPhase } from "./session.machine.ts";
 import type { TicketStatus } from "./ticket.machine.ts";
 
@@ -54,6 +55,8 @@ export interface Ticket {
   readonly depends_on: readonly string[];
   readonly seat: Seat;
   readonly review: ReviewPolicy;
+  /** Only where it has a budget. */
+  readonly allowance?: Allowance;
   readonly discuss?: boolean;
   /** The instruction that counts, and where the executable criteria stand: the task's, the configuration's, every instruction's. */
   readonly instruction?: Place;
@@ -117,6 +120,8 @@ export interface Settings {
   readonly proposal: "risk" | "always" | "never";
   /** Places of the configuration's own executable criteria. */
   readonly checks: readonly Place[];
+  /** What a ticket may use whose task says nothing else. */
+  readonly ticket_budget?: { readonly turns?: number; readonly wall_s?: number };
 }
 
 export interface RoleEntry {

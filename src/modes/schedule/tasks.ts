@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../lib/canonical.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
+import { allowanceOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import type { Place, Ticket } from "./state.ts";
@@ -16,6 +17,7 @@ const RISKY_OUTPUT =
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);
+  const allowance = allowanceOf(settings, task);
   const discuss =
     settings.proposal === "always" ||
     task.proposal_needed === true ||
@@ -34,6 +36,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     seat: { type: "worker", ...assignment(task) },
     review: task.review ?? settings.review,
     attempt: 0,
+    ...(allowance ? { allowance } : {}),
     ...(discuss ? { discuss } : {}),
     ...(task.instruction ? { instruction: [place[0], `${place[1]}/instruction`] } : {}),
     ...(criteria.length > 0 ? { criteria } : {}),

@@ -3,6 +3,7 @@ import { from } from "../../kernel/references.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
+import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
@@ -45,7 +46,19 @@ export function onTurnFailed(draft: Draft, fact: Of<"turn_failed">, turn: OpenTu
     stopWork(draft, id, code, refused);
     return;
   }
-  again(draft, id, turn, refused, backoff(draft, turn.retries + 1), code);
+  afterFailure(draft, id, turn, refused, code);
+}
+
+/** A message that came to nothing is put again after a back-off, unless another try would only repeat that. */
+function afterFailure(
+  draft: Draft,
+  id: string | undefined,
+  turn: OpenTurn,
+  refused: readonly Json[] | undefined,
+  code: string,
+): void {
+  if (NOT_RETRIED.has(code)) exhausted(draft, id, turn, code);
+  else again(draft, id, turn, refused, backoff(draft, turn.retries + 1), code);
 }
 
 /** Puts the same message again, at once or after a delay, until the retries are spent. */
@@ -66,7 +79,7 @@ function again(
     rounds: turn.rounds ?? 0,
     ...(refused?.length ? { refused } : {}),
   };
-  if (retries > draft.session.settings.max_retries || NOT_RETRIED.has(code)) {
+  if (retries > draft.session.settings.max_retries) {
     exhausted(draft, id, turn, code);
     return;
   }
@@ -100,6 +113,10 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
 /** The worker's attempt came to nothing: try again after a back-off, or hand the ticket to the manager. */
 export function stopWork(draft: Draft, id: string, reason: string, refused?: readonly Json[]): void {
   const ticket = draft.move(id, "work_stopped", reason);
+  if (isSpent(ticket, draft.fact.received_at)) {
+    escalate(draft, id, "budget_exhausted");
+    return;
+  }
   const retries = (ticket.retries ?? 0) + 1;
   if (retries > draft.session.settings.max_retries || NOT_RETRIED.has(reason)) {
     escalate(draft, id, reason);
@@ -127,6 +144,22 @@ export function escalate(draft: Draft, id: string, reason: string): void {
   draft.offer(id, "error");
 }
 
+/** Nothing is left of a ticket's budget: the manager is asked what to do with it, however its work stood. */
+export function stopSpent(draft: Draft, id: string): void {
+  const status = draft.ticket(id)?.status;
+  if (status === undefined || status === "done" || status === "error") return;
+  if (status !== "blocked") draft.move(id, "work_stopped", "budget_exhausted");
+  escalate(draft, id, "budget_exhausted");
+}
+
+/** A ticket's time is up. What nobody is at work on is stopped when it would go on. */
+function onTimeUp(draft: Draft, id: string): void {
+  const ticket = draft.ticket(id);
+  if (!ticket?.turn || isBeyondBudget(ticket.turn.message) || !isSpent(ticket, draft.fact.received_at)) return;
+  draft.withdraw(id, "the ticket's budget is spent");
+  stopSpent(draft, id);
+}
+
 function giveUp(draft: Draft, id: string, reason: string): void {
   draft.withdraw(id, "given up");
   draft.move(id, "retries_exceeded", reason);
@@ -143,7 +176,7 @@ export function onError(draft: Draft, fact: Of<"error">, ticket: Ticket | undefi
   if (turn.message === "instruction") {
     stopWork(draft, ticket.id, fact.payload.code);
   } else if (turn.message === "instruction_proposal") {
-    again(draft, ticket.id, turn, undefined, backoff(draft, turn.retries + 1), fact.payload.code);
+    afterFailure(draft, ticket.id, turn, undefined, fact.payload.code);
   } else {
     if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", fact.payload.code);
     giveUp(draft, ticket.id, turn.message === "error" ? (ticket.reason ?? fact.payload.code) : fact.payload.code);
@@ -154,6 +187,10 @@ export function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
   const { timer_id } = fact.payload;
   if (timer_id === "notice") {
     notice(draft);
+    return;
+  }
+  if (timer_id.startsWith(BUDGET_TIMER)) {
+    onTimeUp(draft, timer_id.slice(BUDGET_TIMER.length));
     return;
   }
   const id = timer_id.slice("retry:".length) || undefined;

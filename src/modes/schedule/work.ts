@@ -1,11 +1,12 @@
 import type { Fact } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { failure } from "../../protocol/failure.ts";
+import { isSpent, nothingLeft } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
 import type { MessageType, Ticket } from "./state.ts";
-import { escalate, refuseAnswer, stopWork } from "./trouble.ts";
+import { escalate, refuseAnswer, stopSpent, stopWork } from "./trouble.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
@@ -49,6 +50,10 @@ export function onTurnRequest(draft: Draft, fact: Of<"turn_request">): void {
 
 /** The manager's formal instruction: the work begins, or begins anew. */
 export function onInstruction(draft: Draft, fact: Of<"instruction">, ticket: Ticket): void {
+  if (draft.answered?.message === "error" && isSpent(ticket, fact.received_at)) {
+    refuseAnswer(draft, ticket.id, nothingLeft(ticket));
+    return;
+  }
   const added = executables(fact.payload.acceptance_criteria, fact.sequence, "/acceptance_criteria");
   draft.patchTicket(ticket.id, {
     instruction: [fact.sequence, ""],
@@ -157,7 +162,8 @@ export function onCheckResult(draft: Draft, fact: Of<"check_result">): void {
     checks_passed: passed,
     failed_reviews: undefined,
   });
-  if (!passed && rounds < draft.session.settings.check_rounds) {
+  // Where nothing is left for the worker to mend it with, its reviewer has the evidence at once.
+  if (!passed && rounds < draft.session.settings.check_rounds && !isSpent(ticket, fact.received_at)) {
     draft.patchTicket(ticket.id, { check_rounds: rounds + 1 });
     draft.move(ticket.id, "changes_requested", "checks_failed");
     draft.offer(ticket.id, "instruction");
@@ -218,6 +224,11 @@ export function onReview(draft: Draft, fact: Of<"review">, ticket: Ticket): void
     return;
   }
   draft.patchTicket(ticket.id, { review_rounds: rounds, check_rounds: undefined });
+  // Blocked as it was delivered, it can still be approved.
+  if (isSpent(ticket, fact.received_at)) {
+    stopSpent(draft, ticket.id);
+    return;
+  }
   draft.move(ticket.id, "changes_requested");
   draft.offer(ticket.id, "instruction");
 }

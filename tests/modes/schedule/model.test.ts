@@ -32,8 +32,13 @@ const happening: fc.Arbitrary<Happening> = fc.record({
   tasks: randomPlan,
 });
 
-/** The workers share an account. */
-const ROLES = CREW.map((role) => (role.type === "worker" ? { ...role, account: "acme" } : role));
+/** The workers share an account, and have limits of their own that an admission here does not look at. */
+const ROLES = CREW.map((role) => ({
+  ...role,
+  ...(role.type === "worker" ? { account: "acme" } : {}),
+  ...(role.role_id === "hand" ? { budget: { turns: 3, wall_s: 9 } } : {}),
+  ...(role.role_id === "eye" ? { rate_limit: { turns_per_minute: 2 } } : {}),
+}));
 
 const settings = fc.record({
   plan_approval: fc.constantFrom("never" as const, "ask" as const),
@@ -43,6 +48,7 @@ const settings = fc.record({
   check_rounds: fc.nat(1),
   max_clarification_rounds: fc.nat(2),
   retry_backoff_ms: fc.constantFrom(0, 1000),
+  budget: fc.constantFrom({}, {}, { ticket: { turns: 5 } }, { ticket: { wall_s: 30 } }),
 });
 
 /** A plan whose tasks mostly depend on earlier ones, now and then on anything: an invalid one is a case too. */
@@ -59,6 +65,8 @@ function tasksOf(tasks: readonly RandomTask[]) {
       ...(kind === 3 || kind === 4 ? { acceptance_criteria: [runs("true")] } : {}),
       ...(kind === 5 ? { instruction: { summary: "Do so", acceptance_criteria: [runs("false")] } } : {}),
       ...(kind === 6 ? { description: "Do it differently" } : {}),
+      ...(kind > 9 && kind < 14 ? { budget: { turns: kind - 8 } } : {}),
+      ...(kind === 14 || kind === 15 ? { budget: { wall_s: kind - 11 } } : {}),
       ...(kind === 7 ? { assigned_to: { role_id: "nobody" } } : {}),
     });
   });
@@ -166,7 +174,7 @@ function happen(scene: Scene, one: Happening): void {
   else if (what < 94) personSays(scene, one);
   else if (what < 96) scene.stops(pick(["signal", "waiting", "limit"] as const, how)).recovers();
   else if (what < 97) scene.recovers(false, turn?.status === "open" && how % 2 ? [turn.turn_id] : []);
-  else if (what < 98) scene.fires(pick(["retry:a", "notice", "retry:", "hold:hand", "nothing"], how) ?? "");
+  else if (what < 98) scene.fires(pick(["retry:a", "notice", "retry:", "hold:hand", "budget:a", "nothing"], how) ?? "");
   else if (what < 99 && turn)
     scene.fact(
       "hand",

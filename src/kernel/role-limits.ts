@@ -1,0 +1,158 @@
+import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
+import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, type RoleUse, put } from "./ledger.ts";
+import type { Change, Fact } from "./mode.ts";
+
+/** What the holds of a role's own limits are kept under; no role id has a colon. A role may have one of each, and one by a failure. */
+export const BUDGET_HOLD = "budget:";
+export const RATE_HOLD = "rate:";
+
+const MINUTE_MS = 60_000;
+
+type Roles = Extract<Fact, { payload_type: "session_opened" }>["payload"]["roles"];
+
+/** What the registry lets roles use; nothing where it sets no such limit. */
+export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"> {
+  const budgets = roles.flatMap(({ role_id, budget: { turns, wall_s } = {} }) => {
+    const budget = { ...(turns === undefined ? {} : { turns }), ...(wall_s === undefined ? {} : { wall_s }) };
+    return Object.keys(budget).length === 0 ? [] : [[role_id, budget] as const];
+  });
+  // Roles of one account share its limits: their turns count together, against the lowest rate that one of them names.
+  const shared = Map.groupBy(roles, ({ role_id, account }) => (account === undefined ? `/${role_id}` : account));
+  const rates = [...shared.values()].flatMap(([first, ...others]) => {
+    const named = [first, ...others].flatMap((role) => role?.rate_limit?.turns_per_minute ?? []);
+    if (!first || named.length === 0) return [];
+    return [[[first.role_id, ...others.map(({ role_id }) => role_id)] as const, Math.min(...named)] as const];
+  });
+  return { ...(budgets.length > 0 ? { budgets } : {}), ...(rates.length > 0 ? { rates } : {}) };
+}
+
+/** Whether it matters how long the role's turns take. */
+export function countsTime({ terms }: Ledger, role_id: string): boolean {
+  return terms.budgets?.some(([one, { wall_s }]) => one === role_id && wall_s !== undefined) === true;
+}
+
+/** How many turns a role may still take by its budget; undefined if it has none in turns. */
+export function turnsLeft({ terms, uses }: Ledger, role_id: string): number | undefined {
+  const turns = terms.budgets?.find(([one]) => one === role_id)?.[1].turns;
+  return turns === undefined ? undefined : turns - (uses.get(role_id)?.turns ?? 0);
+}
+
+/**
+ * What a step uses up of the roles' own limits, from the changes that it made to their turns, and who is held for it. A session
+ * that is `closed` by the step holds nobody.
+ */
+export function limitRoles(ledger: Ledger, fact: Fact, closed: boolean, changes: Change[]): void {
+  const { budgets, rates } = ledger.terms;
+  if (budgets) spend(ledger, fact, budgets, closed, changes);
+  if (rates) countAdmissions(ledger, fact, rates, changes);
+}
+
+function spend(
+  ledger: Ledger,
+  fact: Fact,
+  budgets: NonNullable<LedgerTerms["budgets"]>,
+  closed: boolean,
+  changes: Change[],
+): void {
+  const given = fact.payload_type === "turn_request" && fact.turn ? fact.payload.role_id : undefined;
+  const took = timeTaken(ledger, fact, changes);
+  const released = fact.payload_type === "user_command" && fact.payload.command === "release" && fact.payload.role_id;
+  for (const [role_id, budget] of budgets) {
+    const id = BUDGET_HOLD + role_id;
+    if (released === role_id && ledger.holds.has(id)) {
+      changes.push({ drop: "hold", id }, { drop: "role_use", id: role_id });
+      continue;
+    }
+    const before = ledger.uses.get(role_id) ?? { turns: 0, wall_ms: 0 };
+    const wall_ms = took.get(role_id) ?? 0;
+    const after: RoleUse = { turns: before.turns + (role_id === given ? 1 : 0), wall_ms: before.wall_ms + wall_ms };
+    const isUsed = after.turns > before.turns || wall_ms > 0;
+    if (isUsed) changes.push(put("role_use", role_id, after));
+    // A session that had been closed holds nobody any more, but what was spent is spent.
+    if (closed || ledger.holds.has(id) || !(isUsed || fact.payload_type === "session_reopened")) continue;
+    const limit = limitReached(budget, after);
+    const hold = { role_id, reason: "budget_exhausted", since: fact.received_at, limit };
+    if (limit) changes.push(put("hold", id, hold));
+  }
+}
+
+function limitReached({ turns, wall_s }: { turns?: number; wall_s?: number }, use: RoleUse): LedgerHold["limit"] {
+  if (turns !== undefined && use.turns >= turns) return { limit: "role_turns", used: use.turns, max: turns };
+  if (wall_s === undefined || use.wall_ms < wall_s * 1000) return undefined;
+  return { limit: "role_wall_s", used: Math.floor(use.wall_ms / 1000), max: wall_s };
+}
+
+/** How long the runs took that end with this step, by role. A stop ends all; when a scheduler that died was cut short nobody knows. */
+function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): ReadonlyMap<string, number> {
+  const took = new Map<string, number>();
+  if (fact.payload_type === "session_recovered") return took;
+  const ended = new Set<LedgerTurn>();
+  for (const change of changes) {
+    if (("put" in change ? change.put : change.drop) !== "turn") continue;
+    const before = ledger.turns.get(change.id);
+    const after = "put" in change ? (change.value as unknown as LedgerTurn) : undefined;
+    if (before?.status === "open" && after?.status !== "open") ended.add(before);
+  }
+  if (fact.payload_type === "session_stopped") {
+    for (const turn of ledger.turns.values()) if (turn.status === "open") ended.add(turn);
+  }
+  for (const { role_id = "", begun } of ended) {
+    if (begun === undefined) continue;
+    const time = Math.max(0, milliseconds(fact.received_at) - milliseconds(begun));
+    took.set(role_id, (took.get(role_id) ?? 0) + time);
+  }
+  return took;
+}
+
+/** In any `window_ms` at most so many turns: a whole number of them a minute, or one in as many minutes as it takes. */
+function windowOf(turns_per_minute: number): { readonly most: number; readonly window_ms: number } {
+  return { most: Math.max(1, Math.floor(turns_per_minute)), window_ms: MINUTE_MS / Math.min(1, turns_per_minute) };
+}
+
+function countAdmissions(
+  ledger: Ledger,
+  fact: Fact,
+  rates: NonNullable<LedgerTerms["rates"]>,
+  changes: Change[],
+): void {
+  const given = fact.payload_type === "turn_request" && fact.turn ? fact.payload.role_id : undefined;
+  if (given === undefined && fact.payload_type !== "session_reopened") return;
+  for (const [roles, turns_per_minute] of rates) {
+    const isGiven = given !== undefined && roles.includes(given);
+    if (given !== undefined && !isGiven) continue;
+    const { most, window_ms } = windowOf(turns_per_minute);
+    const before = ledger.admissions.get(roles[0]) ?? [];
+    const admitted = isGiven ? [...before, fact.received_at].slice(-most) : before;
+    if (isGiven) changes.push(put("admissions", roles[0], admitted));
+    const [oldest] = admitted;
+    if (oldest === undefined || admitted.length < most) continue;
+    holdUntil(ledger, fact, roles, later(oldest, window_ms), { used: most, max: turns_per_minute }, changes);
+  }
+}
+
+function holdUntil(
+  ledger: Ledger,
+  { received_at: since }: Fact,
+  roles: readonly string[],
+  until: Instant,
+  limit: { readonly used: number; readonly max: number },
+  changes: Change[],
+): void {
+  for (const role_id of roles) {
+    const id = RATE_HOLD + role_id;
+    if (milliseconds(until) <= milliseconds(since)) {
+      if (ledger.holds.has(id)) changes.push({ drop: "hold", id });
+      continue;
+    }
+    const account = ledger.terms.accounts.find(([one]) => one === role_id)?.[1];
+    const hold: LedgerHold = {
+      role_id,
+      reason: "rate_limited",
+      until,
+      since,
+      ...(account === undefined ? {} : { account }),
+      limit: { limit: "turns_per_minute", ...limit },
+    };
+    changes.push(put("hold", id, hold));
+  }
+}

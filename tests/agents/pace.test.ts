@@ -1,0 +1,102 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { Pace } from "../../src/agents/cli/pace.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { Cleanup } from "./cleanup.ts";
+import { AgentRig, envelope, REPORT } from "./rig.ts";
+
+let cleanup: Cleanup;
+let rig: AgentRig;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  rig = await AgentRig.open(cleanup);
+});
+afterEach(() => cleanup.run());
+
+const PROGRESS = envelope("report", { status: "progress", summary: "On it." });
+
+function paced(messages_per_minute: number): Role {
+  return {
+    role_id: "worker",
+    type: "worker",
+    cli_command: rig.puppetCommand,
+    rate_limit: { messages_per_minute },
+  };
+}
+
+const isEnvelope = ({ kind }: { kind: string }) => kind === "envelope";
+
+describe("an agent that says more than its role may", () => {
+  test("is not read until there is room, which is no silence of its own", async () => {
+    const limits = { idle_timeout_ms: 100, timeout_ms: 1_000 };
+    const turn = await rig.turn({ request: { role: paced(2), ...limits } });
+    const { puppet, result, events } = turn;
+    await puppet.print(PROGRESS);
+    await turn.event(isEnvelope);
+    await puppet.print(PROGRESS.repeat(2));
+    await turn.event(() => events.filter(isEnvelope).length === 3);
+    await puppet.print(PROGRESS);
+    // Its answer waits in the pipe, as everything does.
+    await puppet.print(REPORT);
+    expect(await result).toMatchObject({ failure: { code: "timeout" } });
+  });
+
+  test("that exits is heard to its end at once", async () => {
+    const turn = await rig.turn({ request: { role: paced(1) } });
+    const { puppet, result, events } = turn;
+    await puppet.print(PROGRESS);
+    await turn.event(isEnvelope);
+    await puppet.print(PROGRESS + REPORT);
+    puppet.tell({ do: "exit", code: 0 });
+    expect(await result).toMatchObject({ answer: { payload_type: "report" }, exit: { code: 0 } });
+    expect(events).toHaveLength(2);
+  });
+});
+
+describe("a pace", () => {
+  let paces: Pace[] = [];
+  afterEach(() => {
+    for (const pace of paces) pace.close();
+    paces = [];
+  });
+
+  function paceOf(messages_per_minute: number, window_ms: number): Pace {
+    const pace = new Pace(messages_per_minute, window_ms);
+    paces.push(pace);
+    return pace;
+  }
+
+  /** How long to wait for the next, in ms. */
+  async function waited(relief: Promise<void> | undefined): Promise<number> {
+    const began = performance.now();
+    await relief;
+    return performance.now() - began;
+  }
+
+  test("lets so many pass at once, and the next when the first is a window ago", async () => {
+    const pace = paceOf(3, 200);
+    expect([pace.taken(), pace.taken()]).toEqual([undefined, undefined]);
+    expect(await waited(pace.taken())).toBeGreaterThan(150);
+    // The three of then hardly count any more.
+    expect(await waited(pace.taken())).toBeLessThan(100);
+  });
+
+  test("waits as much longer for what came in one piece", async () => {
+    const pace = paceOf(1, 100);
+    const reliefs = [pace.taken(), pace.taken(), pace.taken()];
+    expect(new Set(reliefs).size).toBe(1);
+    expect(await waited(reliefs[0])).toBeGreaterThan(250);
+  });
+
+  test("of less than one a minute waits for as long as one takes", async () => {
+    expect(await waited(paceOf(0.5, 50).taken())).toBeGreaterThan(90);
+  });
+
+  test("that is closed keeps nobody waiting", async () => {
+    const pace = paceOf(1, 60_000);
+    const relief = pace.taken();
+    pace.close();
+    expect(await waited(relief)).toBeLessThan(10_000);
+    expect(pace.taken()).toBeUndefined();
+  });
+});

@@ -1,0 +1,80 @@
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { built } from "../built.ts";
+import { onlySession, typedJson } from "./in-process.ts";
+import { type Rig, rig, tinyPlan } from "./rig.ts";
+
+const THREE = tinyPlan(["one", "two", "three"].map((task_id) => ({ task_id, shell: `echo ${task_id} > ${task_id}` })));
+
+/** A registry file of a manager that is not asked for anything, and a worker. */
+function registry(here: Rig, worker: object): string {
+  const roles = [
+    { role_id: "boss", type: "manager", cli_command: ["false"] },
+    { role_id: "shell", type: "worker", cli_command: [process.execPath, built("crew/shell.js")], ...worker },
+  ];
+  return here.write("roles.json", JSON.stringify({ roles }));
+}
+
+describe("the budget of a role", () => {
+  it("stops with 5 and the command that gives it again, which resume alone does not", async () => {
+    const here = rig();
+    const roles = registry(here, { budget: { turns: 2 } });
+    const stopped = await here.run(["run", "--plan", here.write("plan.json", THREE), "--roles", roles]);
+    expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
+    const session_id = await onlySession(here);
+    const remedy = `bosun resume ${session_id} --release shell`;
+    expect(stopped.stdout).toContain('the role "shell" has used its budget of 2 turns');
+    expect(stopped.stdout).toContain(`next    ${remedy}\n`);
+    const status = await here.run(["status", session_id]);
+    expect(status.stdout).toContain(`The role shell has used its budget of 2 turns\n      ${remedy}\n`);
+    expect(await typedJson(here, ["status", session_id, "--json"])).toMatchObject({
+      holds: [{ role_id: "shell", reason: "budget_exhausted", limit: { limit: "role_turns", used: 2, max: 2 } }],
+    });
+    expect((await here.run(["resume"])).code).toBe(5);
+    const ended = await here.run(["resume", "--release", "shell"]);
+    expect([ended.stderr, ended.code]).toEqual(["", 0]);
+    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+  });
+});
+
+describe("a limit of tokens or money", () => {
+  it.each([
+    ["tokens", { input_tokens: 600, output_tokens: 400 }, "1500", "--budget-tokens 4000"],
+    ["usd", { cost_usd: 0.75 }, "1.2", "--budget-usd 3"],
+  ])("in %s stops with 5 when it is reached, and a higher one goes on", async (kind, usage, most, higher) => {
+    const here = rig();
+    const roles = registry(here, { cli_command: telling(usage) });
+    const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];
+    const stopped = await here.run([...args, `--budget-${kind}`, most]);
+    expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
+    const session_id = await onlySession(here);
+    expect(stopped.stdout).toContain(`next    bosun resume ${session_id} ${higher}\n`);
+    expect((await here.run(["resume"])).code).toBe(5);
+    const ended = await here.run(["resume", ...higher.split(" ")]);
+    expect([ended.stderr, ended.code]).toEqual(["", 0]);
+    expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("is not kept by what is unknown: the first turn of unknown cost stops it, naming the role and the remedy", async () => {
+    const here = rig();
+    const roles = registry(here, {});
+    const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];
+    const stopped = await here.run([...args, "--budget-usd", "3"]);
+    expect(stopped.code).toBe(5);
+    const session_id = await onlySession(here);
+    expect(stopped.stdout).toContain('nobody knows what turns of "shell" cost, so the limit of 3 USD cannot be kept');
+    expect(stopped.stdout).toContain(`next    bosun resume ${session_id} --budget-usd 3\n`);
+    // Accepting it lets one more turn begin, whose cost is unknown as well.
+    expect((await here.run(["resume", "--budget-usd", "3"])).code).toBe(5);
+    const requests = readdirSync(join(here.home, "logs", session_id)).filter((name) => name.includes("turn_request"));
+    expect(requests).toHaveLength(2);
+  });
+});
+
+/** A worker that says what a turn took. */
+function telling(usage: object): string[] {
+  const report = JSON.stringify({ status: "completed", summary: "Done.", usage });
+  const envelope = `{"session_id":"%s","source":"%s","target":"scheduler","payload_type":"report","version":"1.0","payload":%s}\\n`;
+  return ["sh", "-c", `read -r line; printf '${envelope}' "$BOSUN_SESSION_ID" "$BOSUN_ROLE_ID" '${report}'`];
+}

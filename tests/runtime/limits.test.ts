@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, logOf, newRig, resume, run } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const given = (id: string) => task(id, [], { instruction: { summary: "Do it." } });
+const TOLD = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 };
+
+/** A crew whose every answer tells what it took, but for what `more` says otherwise of the workers. */
+function telling(more: JsonObject) {
+  return crew([given("a"), given("b")], {
+    requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a"), given("b")], usage: TOLD } }),
+    instruction: () => report({ usage: more }),
+    review_request: () => ({ payload_type: "review", payload: { decision: "approved", usage: TOLD } }),
+  });
+}
+
+describe("what a turn is told of tokens and money", () => {
+  it("is what remains of the session's limits", async () => {
+    const rig = newRig();
+    const config = { budget: { tokens: 1000, usd: 5 }, max_workers: 1 };
+    const session = await begin(rig, { agentFor: telling(TOLD), config });
+    expect(await run(session)).toMatchObject({ outcome: "done" });
+    const limits = logOf(rig, session.session_id, "turn_request").map(({ payload }) => payload["limits"]);
+    expect(limits.slice(0, 2)).toMatchObject([
+      { remaining_tokens: 1000, remaining_usd: 5 },
+      { remaining_tokens: 985, remaining_usd: 4.75 },
+    ]);
+  });
+
+  it("is nothing where nothing is limited", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: telling(TOLD), config: { budget: {} } });
+    expect(await run(session)).toMatchObject({ outcome: "done" });
+    const [first] = logOf(rig, session.session_id, "turn_request");
+    expect(Object.keys(first?.payload["limits"] ?? {})).toEqual(["idle_timeout_s", "timeout_s"]);
+  });
+});
+
+describe("a session", () => {
+  it.each([
+    ["tokens", { cost_usd: 1 }, 'nobody knows what turns of "hand" took in tokens'],
+    ["usd", { input_tokens: 1, output_tokens: 1 }, 'nobody knows what turns of "hand" cost'],
+  ] as const)("with a limit in %s does not go on past a turn that hides it", async (limit, usage, message) => {
+    const rig = newRig();
+    const config = { budget: { [limit]: 100 }, max_workers: 1 };
+    const agentFor = telling(usage);
+    const session = await begin(rig, { agentFor, config });
+    const { session_id } = session;
+    expect(await run(session)).toMatchObject({
+      kind: "stopped",
+      reason: "limit",
+      message: expect.stringContaining(message),
+    });
+    expect(await run(await resume(rig, session_id, { agentFor }))).toMatchObject({ kind: "stopped", reason: "limit" });
+    // Another kind of limit is no word about this one.
+    const other = { limits: { turns: 50 } };
+    expect(await run(await resume(rig, session_id, { agentFor }, other))).toMatchObject({ kind: "stopped" });
+    const requests = logOf(rig, session_id, "turn_request").length;
+    const again = await run(await resume(rig, session_id, { agentFor }, { limits: { [limit]: 100 } }));
+    expect(again).toMatchObject({ kind: "stopped" });
+    expect(logOf(rig, session_id, "turn_request").length).toBeGreaterThan(requests);
+  });
+
+  it("without such a limit does not care", async () => {
+    const rig = newRig();
+    expect(await run(await begin(rig, { agentFor: telling({}) }))).toMatchObject({ outcome: "done" });
+  });
+});

@@ -1,0 +1,84 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { crew, report, type Script, task } from "./crew.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  CREW,
+  living,
+  logOf,
+  newRig,
+  recordOf,
+  REPORT,
+  reportOf,
+  resume,
+  run,
+  shell,
+  told,
+} from "./rig.ts";
+
+afterEach(cleanUp);
+
+const INSTRUCTION = { summary: "Do it." };
+const given = (budget: JsonObject) => task("a", [], { instruction: INSTRUCTION, budget });
+
+describe("a ticket with a budget", () => {
+  it("of time has its program ended with it, and goes on with a plan that gives more", async () => {
+    const rig = newRig();
+    const started = join(rig.workspace, "started");
+    const hand = shell(`if [ -e started ]; then ${REPORT}; else : > started; sleep 60; fi`);
+    const asked: unknown[] = [];
+    const error: Script = ({ payload }) => {
+      asked.push(payload.message.payload);
+      return { payload_type: "plan", payload: { tasks: [given({ wall_s: 600 })] } };
+    };
+    const agentFor = crew([given({ wall_s: 1 })], { error }, { hand: cli() });
+    const roles = CREW.map((role) => (role.role_id === "hand" ? { ...role, cli_command: hand } : role));
+    const session = await begin(rig, { agentFor, roles });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(existsSync(started)).toBe(true);
+    expect(living(session.session_id)).toEqual([]);
+    expect(asked).toMatchObject([{ code: "budget_exhausted" }]);
+    expect(
+      logOf(rig, session.session_id)
+        .flatMap(({ record }) => record.effects ?? [])
+        .map(({ event, reason }) => [event, reason].filter(Boolean).join(" ")),
+    ).toEqual([
+      "created",
+      "instruction_received",
+      "work_stopped budget_exhausted",
+      "replanned",
+      "instruction_received",
+      "report_completed",
+      "approved",
+    ]);
+  });
+
+  it("of turns keeps its count through a stop, and is given up when its manager says so", async () => {
+    const rig = newRig();
+    const agentFor = crew([given({ turns: 2 })], { instruction: () => report({ status: "error" }) });
+    const session = await begin(rig, { agentFor });
+    const { session_id } = session;
+    const first = told(session, recordOf("report", "a"));
+    const ended = session.run({ waitForPeople: false });
+    await first;
+    session.stop("signal", "Enough for now.");
+    await ended;
+    expect(await run(await resume(rig, session_id, { agentFor }))).toMatchObject({ outcome: "failed" });
+    const requests = logOf(rig, session_id, "turn_request").map(({ payload }) => [
+      (payload["message"] as { payload_type: string }).payload_type,
+      (payload["limits"] as { remaining_turns?: number }).remaining_turns,
+    ]);
+    expect(requests.slice(1)).toEqual([
+      ["instruction", 1],
+      ["instruction", 0],
+      ["error", 0],
+    ]);
+    expect(reportOf(rig, session_id)["tickets"]).toMatchObject([
+      { status: "error", reason: "budget_exhausted", attempts: 2 },
+    ]);
+  });
+});
