@@ -61,6 +61,7 @@ class StartedProcess implements Launched {
   readonly exited: Promise<Exit>;
   readonly #way: Way | undefined;
   readonly #strays: Strays;
+  readonly #since = performance.now();
 
   constructor({ child, pid }: Spawned, mark: Mark, way: Way | undefined) {
     this.identity = identify(pid);
@@ -68,7 +69,7 @@ class StartedProcess implements Launched {
     this.stdout = child.stdout;
     this.stderr = child.stderr;
     this.#way = way;
-    this.#strays = new Strays(this.identity, mark);
+    this.#strays = new Strays(this.identity, mark, this.#since);
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on("error", ignored);
     this.exited = new Promise((resolve) => {
       child.on("exit", (code, signal) => resolve(way ? endedInside(way, pid, { code, signal }) : { code, signal }));
@@ -76,13 +77,13 @@ class StartedProcess implements Launched {
   }
 
   signalGroup(signal: NodeJS.Signals): void {
-    if (this.#way) signalInside(this.#way, this.identity.pid, signal);
+    if (this.#way) signalInside(this.#way, this.identity.pid, signal, this.#since);
     else signalGroup(this.identity.pid, signal);
     this.#strays.signal(signal);
   }
 
   groupLives(): boolean {
-    return groupLives(this.identity.pid) || this.#strays.live;
+    return groupLives(this.identity.pid, this.#since) || this.#strays.live;
   }
 
   seekStrays(expected: boolean): void {

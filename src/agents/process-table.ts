@@ -19,21 +19,22 @@ export interface ProcessTable {
 /** PF_EXITING: it runs no code of its own any more. */
 const EXITING = 4;
 
-let shared: ProcessTable | undefined;
+let shared: { readonly table: ProcessTable; readonly read_at: number } | undefined;
 
 /**
- * Every living process, for finding families. Reading it takes 10 µs a process and more, so all who ask in the same turn of the event
- * loop get the same: a thousand agents that are ended together cost one reading. What clears it must keep the loop awake: a loop that
- * may sleep first would show the next event a table from before its sleep.
+ * Every living process, for finding families, as it was at `since` (`performance.now()`) or later: a table from before a process was
+ * started knows nothing of it. Reading it takes 10 µs a process and more, so all who ask in the same turn of the event loop get the same
+ * if it is young enough: a thousand agents that are ended together cost one reading.
  */
-export function processTable(): ProcessTable {
-  if (shared === undefined) {
-    shared = tableOf(process.platform === "linux" ? readProc() : readPs(["-A"]));
+export function processTable(since: number): ProcessTable {
+  if (shared === undefined || shared.read_at < since) {
+    const read_at = performance.now();
+    shared = { table: tableOf(process.platform === "linux" ? readProc() : readPs(["-A"])), read_at };
     setImmediate(() => {
       shared = undefined;
     });
   }
-  return shared;
+  return shared.table;
 }
 
 /** What the system knows of one process now; undefined if it is gone or a zombie. */

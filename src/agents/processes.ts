@@ -19,15 +19,18 @@ export function findProcess({ pid, started }: ProcessIdentity): "alive" | "gone"
   return pid > 1 && entryOf(pid)?.started === started ? "alive" : "gone";
 }
 
-/** Whether anything that could still work is in the group. A zombie counts for nothing: under an init that never reaps it stays. */
-export function groupLives(group: number): boolean {
+/**
+ * Whether anything that could still work is in the group, which was there at `since` (`performance.now()`). A zombie counts for nothing:
+ * under an init that never reaps it stays.
+ */
+export function groupLives(group: number, since: number): boolean {
   if (!signalGroup(group, 0)) return false;
-  return entryOf(group)?.group === group || membersOf(group).length > 0;
+  return entryOf(group)?.group === group || membersOf(group, since).length > 0;
 }
 
-/** Those of a group that could still work. */
-export function membersOf(group: number): ProcessEntry[] {
-  return [...processTable().entries.values()].filter((entry) => entry.group === group);
+/** Those of a group that could still work, at `since` or later. */
+export function membersOf(group: number, since: number): ProcessEntry[] {
+  return [...processTable(since).entries.values()].filter((entry) => entry.group === group);
 }
 
 /** Sends to every process of a group; `0` only asks. False if there was nobody whom it could reach, zombies included. */
@@ -89,7 +92,7 @@ function familyOf(
   groups: ReadonlySet<number>,
   session: SessionMark | undefined,
 ): ProcessIdentity[] {
-  const table = processTable();
+  const table = processTable(performance.now());
   const inGroups = [...table.entries.values()].filter(({ group }) => groups.has(group));
   const marked = session === undefined ? [] : allPids().filter((pid) => belongsTo(pid, session));
   const roots = [...members, ...inGroups, ...marked.map(identify)];

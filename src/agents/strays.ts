@@ -15,11 +15,14 @@ const NONE: readonly ProcessIdentity[] = [];
 export class Strays {
   readonly #leader: ProcessIdentity;
   readonly #mark: Mark;
+  readonly #since: number;
   #known: readonly ProcessIdentity[] = NONE;
 
-  constructor(leader: ProcessIdentity, mark: Mark) {
+  /** `since` is when the leader had been started, by `performance.now()`. */
+  constructor(leader: ProcessIdentity, mark: Mark, since: number) {
     this.#leader = leader;
     this.#mark = mark;
+    this.#since = since;
   }
 
   /** Looks for them. Without a reason to expect some it is not done where it would cost more than starting a process does. */
@@ -28,7 +31,7 @@ export class Strays {
     const found = new Map(this.#known.map((identity) => [identity.pid, identity]));
     const add = (stray: ProcessIdentity) => void found.set(stray.pid, { pid: stray.pid, started: stray.started });
     if (expected && findProcess(this.#leader) === "alive") {
-      for (const entry of descendantsOf([pid], processTable())) if (entry.group !== pid) add(entry);
+      for (const entry of descendantsOf([pid], processTable(this.#since))) if (entry.group !== pid) add(entry);
     }
     const candidates = this.#mark.size === 0 ? [] : pidsGivenSince(pid);
     if (expected || candidates.length <= FEW) {

@@ -55,9 +55,9 @@ describe.each(WAYS.filter(({ way }) => way.by === "unshare"))(
       const wrapper = spawn(file, given, { cwd: directory, detached: true, stdio: "ignore" });
       cleanup.add(() => killStray(-(wrapper.pid ?? 0)));
       expect(await once(wrapper, "exit")).toEqual([0, null]);
-      expect(membersOf(wrapper.pid ?? 0).length).toBeGreaterThan(0);
+      expect(membersOf(wrapper.pid ?? 0, performance.now()).length).toBeGreaterThan(0);
       await writeFile(join(directory, "go"), "");
-      await expect.poll(() => membersOf(wrapper.pid ?? 0)).toEqual([]);
+      await expect.poll(() => membersOf(wrapper.pid ?? 0, performance.now())).toEqual([]);
     });
   },
 );
@@ -184,8 +184,8 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     const { pid } = sleeper.identity;
     // The program is the wrapper's to reap, and that is stopped: so the first process hangs in its own end.
     process.kill(pid, "SIGSTOP");
-    for (const member of membersOf(pid)) if (member.pid !== pid) signalProcess(member, "SIGKILL");
-    await expect.poll(() => membersOf(pid).map((member) => member.pid)).toEqual([pid]);
+    for (const member of membersOf(pid, performance.now())) if (member.pid !== pid) signalProcess(member, "SIGKILL");
+    await expect.poll(() => membersOf(pid, performance.now()).map((member) => member.pid)).toEqual([pid]);
     process.kill(pid, "SIGCONT");
     expect(await sleeper.exited).toEqual({ code: null, signal: "SIGKILL" });
   });

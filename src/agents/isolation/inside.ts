@@ -13,11 +13,12 @@ const SIGNALLED = 128;
 
 /**
  * Sends a signal to what is kept apart, the program and what it has started in its group, by itself: the wrapper's end would kill
- * everything at once. While there is no program yet nothing can be half done, and it is killed, whatever the signal.
+ * everything at once. While there is no program yet nothing can be half done, and it is killed, whatever the signal. The wrapper was
+ * there at `since` (`performance.now()`).
  */
-export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals): void {
+export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals, since: number): void {
   if (signal === "SIGCONT") return void signalGroup(wrapper, signal);
-  const others = membersOf(wrapper).filter(({ pid }) => pid !== wrapper);
+  const others = membersOf(wrapper, since).filter(({ pid }) => pid !== wrapper);
   const first = others.find(({ pid }) => numberInside(pid) === 1);
   const inside = others.filter((member) => member !== first && numberInside(member.pid) > 1);
   // With unshare the first process has a child of its own, and the program is the wrapper's.
