@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -6,12 +6,16 @@ import { dirname } from "node:path";
  * `recursive` says of a disk that is read-only or broken that the directory does not exist (ENOENT), whatever the system said.
  */
 export function makeDirectory(path: string): void {
-  const above = dirname(path);
-  if (!existsSync(above) && above !== path) makeDirectory(above);
+  if (isDirectory(path)) return;
+  if (dirname(path) !== path) makeDirectory(dirname(path));
   try {
     mkdirSync(path);
   } catch (error) {
-    // Made in this moment by another process, or long ago.
-    if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) throw error;
+    // Another process has made it in this moment.
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isDirectory(path)) throw error;
   }
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 }

@@ -75,8 +75,9 @@ export function refusalOf(directory: string): "read_only" | "forbidden" | "full"
     return (error as NodeJS.ErrnoException).code === "EROFS" ? "read_only" : "forbidden";
   }
   try {
-    const { bavail, bsize } = statfsSync(place);
-    return bavail * bsize < FULL_BYTES ? "full" : undefined;
+    const { blocks, bavail, bsize } = statfsSync(place);
+    // Where it has no blocks to count, nothing is known of its space.
+    return blocks > 0 && bavail * bsize < FULL_BYTES ? "full" : undefined;
   } catch {
     return undefined;
   }

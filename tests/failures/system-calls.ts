@@ -7,21 +7,35 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, reportOf } from "./scene.ts";
+import {
+  atOnce,
+  type Done,
+  faultsOfEnd,
+  faultsOfMessage,
+  faultsOfRest,
+  leave,
+  newScene,
+  reportOf,
+  type Scene,
+} from "./scene.ts";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 const STEP = Number(process.argv[2] ?? 1);
+/** Sessions at once. */
+const WORKERS = 2;
+
+const REPORTS = "sessions/SESSION/final_report";
+const WRITTEN = ["logs/SESSION/events.log", "logs/SESSION/.publishing", `${REPORTS}.json.tmp`, `${REPORTS}.md.tmp`];
 
 /** Which calls, on which files of the home, fail with what. */
 const INJECTIONS = [
   { call: "pwrite64", error: "ENOSPC", files: ["bosun.db", "bosun.db-wal", "bosun.db-journal"] },
   { call: "pwrite64", error: "EIO", files: ["bosun.db", "bosun.db-wal", "bosun.db-journal"] },
-  { call: "fdatasync", error: "EIO", files: ["bosun.db", "bosun.db-wal", "bosun.db-journal"] },
   { call: "fsync", error: "EIO", files: ["", "bosun.db", "bosun.db-wal"] },
   { call: "ftruncate", error: "ENOSPC", files: ["bosun.db", "bosun.db-wal", "bosun.db-shm"] },
-  { call: "write", error: "ENOSPC", files: ["logs/SESSION/events.log", "logs/SESSION/.publishing"] },
-  { call: "write", error: "EIO", files: ["logs/SESSION/events.log", "logs/SESSION/.publishing"] },
-  { call: "rename", error: "EIO", files: ["logs/SESSION/.publishing"] },
+  { call: "write", error: "ENOSPC", files: WRITTEN },
+  { call: "write", error: "EIO", files: WRITTEN },
+  { call: "rename", error: "EIO", files: WRITTEN },
 ] as const;
 
 const build = mkdtempSync(join(ROOT, "node_modules", ".cache", "bosun-build-"));
@@ -31,17 +45,22 @@ try {
   const undisturbed = await report();
   let wrong = 0;
   for (const injection of INJECTIONS) {
-    let at = 1;
-    const codes = new Map<number | null, number>();
-    for (; ; at += STEP) {
-      const tried = await trial(injection, at, undisturbed);
-      if (tried === undefined) break;
-      codes.set(tried.code, (codes.get(tried.code) ?? 0) + 1);
-      wrong += tried.faults.length;
-      for (const fault of tried.faults) process.stdout.write(`  call ${at}: ${fault}\n`);
-    }
-    const ended = [...codes].map(([code, times]) => `${times} × exit ${code}`).join(", ");
-    process.stdout.write(`${injection.call} ${injection.error}: ${at - 1} calls; ${ended || "none"}\n`);
+    const calls = await callsOf(injection);
+    const numbers = Array.from({ length: Math.ceil(calls / STEP) }, (_, index) => 1 + index * STEP);
+    const codes = new Map<string, number>();
+    const faults = await atOnce(
+      numbers,
+      async (at) => {
+        const tried = await trial(injection, at, undisturbed);
+        codes.set(tried.end, (codes.get(tried.end) ?? 0) + 1);
+        return tried.faults.map((fault) => `  call ${at}: ${fault}\n`);
+      },
+      WORKERS,
+    );
+    wrong += faults.length;
+    const ended = [...codes].map(([end, times]) => `${times} × ${end}`).join(", ");
+    process.stdout.write(`${injection.call} ${injection.error}: ${numbers.length} of ${calls} calls; ${ended}\n`);
+    for (const fault of faults) process.stdout.write(fault);
   }
   process.exitCode = wrong === 0 ? 0 : 1;
 } finally {
@@ -58,20 +77,42 @@ async function report(): Promise<unknown> {
   }
 }
 
-/** What came of it; undefined if there was no such call any more. */
-async function trial(
-  { call, error, files }: (typeof INJECTIONS)[number],
-  at: number,
-  undisturbed: unknown,
-): Promise<{ code: number | null; faults: string[] } | undefined> {
+type Injection = (typeof INJECTIONS)[number];
+
+/** The session under strace, which sees only these calls on these files; with `inject` one of them fails. */
+async function traced(scene: Scene, { call, files }: Injection, inject: readonly string[]): Promise<[Done, string]> {
+  const trace = join(scene.directory, "trace");
+  const paths = files.flatMap((file) => ["-P", join(scene.home, file.replace("SESSION", scene.session_id))]);
+  // With seccomp only the calls that are looked for stop the process, and not every one.
+  const under = ["strace", "-f", "--seccomp-bpf", "-qq", "-o", trace, ...paths, "-e", `trace=${call}`, ...inject];
+  const done = await scene.run({ under });
+  return [done, readFileSync(trace, "utf8")];
+}
+
+/** How many such calls a session makes. */
+async function callsOf(injection: Injection): Promise<number> {
   const scene = newScene();
   try {
-    const trace = join(scene.directory, "trace");
-    const paths = files.flatMap((file) => ["-P", join(scene.home, file.replace("SESSION", scene.session_id))]);
-    const under = ["strace", "-f", "-qq", "-o", trace, ...paths, "-e", `trace=${call}`];
-    const done = await scene.run({ under: [...under, "-e", `inject=${call}:error=${error}:when=${at}`] });
-    if (!readFileSync(trace, "utf8").includes("(INJECTED)")) return undefined;
-    const faults = faultsOfEnd(done, [0, 3]);
+    const [, trace] = await traced(scene, injection, []);
+    return trace.split("\n").filter((line) => line.includes(`${injection.call}(`)).length;
+  } finally {
+    leave(scene);
+  }
+}
+
+/** What came of it when one call failed: how the session ended, and what is wrong then and after it was taken up again. */
+async function trial(
+  injection: Injection,
+  at: number,
+  undisturbed: unknown,
+): Promise<{ end: string; faults: string[] }> {
+  const scene = newScene();
+  try {
+    const { call, error } = injection;
+    const [done, trace] = await traced(scene, injection, ["-e", `inject=${call}:error=${error}:when=${at}`]);
+    // How often the clock lets the inbox be looked at differs, and so does what is written together.
+    const met = trace.includes("(INJECTED)");
+    const faults = faultsOfEnd(done, met ? [0, 3] : [0]);
     if (done.code === 3) faults.push(...faultsOfMessage(scene, done));
     if (done.code !== 0) {
       const resumed = await scene.resume();
@@ -79,7 +120,7 @@ async function trial(
       faults.push(...faultsOfEnd(last, [0]).map((fault) => `afterwards ${fault} ${last.stderr}`));
     }
     if (!isDeepStrictEqual(reportOf(scene), undisturbed)) faults.push("another final report");
-    return { code: done.code, faults: [...faults, ...(await faultsOfRest(scene))] };
+    return { end: met ? `exit ${done.code}` : "not reached", faults: [...faults, ...(await faultsOfRest(scene))] };
   } finally {
     leave(scene);
   }
