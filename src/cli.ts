@@ -22,6 +22,9 @@ async function drained(): Promise<void> {
   }
 }
 
+// Wherever it comes from, a bug has its own exit code: 1 says that tickets failed.
+process.on("uncaughtException", (error) => process.exit(tellBug(error)));
+
 const exit_code = await runCommandLine(process.argv.slice(2), {
   terminal,
   directory: process.cwd(),

@@ -25,6 +25,8 @@ export interface AskingParts {
   readonly say: (word: Word) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
   /** The person left without a word. */
   readonly left: () => void;
+  /** Something threw while a person was asked: nobody is asked here any more. */
+  readonly broken: (error: unknown) => void;
 }
 
 /**
@@ -48,7 +50,16 @@ export class Asking {
   ask(ask_id: string): void {
     if (this.#over) return;
     this.#queue.push(ask_id);
-    if (this.#prompt === undefined) this.#done = this.#askAll();
+    if (this.#prompt !== undefined) return;
+    const release = this.#parts.context.terminal.out.hold();
+    this.#done = this.#askAll()
+      .finally(release)
+      .then(
+        (left) => {
+          if (left) this.#parts.left();
+        },
+        (error: unknown) => this.#parts.broken(error),
+      );
   }
 
   /** The session has moved: what is being asked may be answered. */
@@ -70,11 +81,9 @@ export class Asking {
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
-  /** Asks until nothing is open or the person has left; one prompt at a time. */
-  async #askAll(): Promise<void> {
-    const { context } = this.#parts;
-    const release = context.terminal.out.hold();
-    context.terminal.err.bell();
+  /** Asks until nothing is open or the person has left, of which it tells; one prompt at a time. */
+  async #askAll(): Promise<boolean> {
+    this.#parts.context.terminal.err.bell();
     let left = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {
       this.#prompt = new AbortController();
@@ -87,8 +96,7 @@ export class Asking {
     }
     this.#prompting = undefined;
     this.#prompt = undefined;
-    release();
-    if (left) this.#parts.left();
+    return left;
   }
 
   /** False if the person left without a word. */

@@ -9,7 +9,7 @@ import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
 import type { Terminal } from "../ui/terminal.ts";
-import { catchStorageLong } from "../store/storage-error.ts";
+import { catchStorage } from "../store/storage-error.ts";
 import type { CommandContext } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
 import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
@@ -78,7 +78,7 @@ export async function driveSession<S>(
     ? (signalled(end.value, signals.exitCode()) ?? exitCodeOf(end.value))
     : EXIT_CODE_OF[end.error.code];
   const elapsed_ms = performance.now() - began;
-  const stand = await catchStorageLong(async () => {
+  const stand = await catchStorage(async () => {
     // After a commit that failed, memory is ahead of what there is.
     if (!end.ok) return storedStand(store, place.home, session_id);
     return ok({ ...lastStandOf(store, session), waiting: end.value.kind === "closed" ? [] : people.waiting() });

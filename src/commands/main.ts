@@ -1,7 +1,7 @@
 import { Command, CommanderError } from "commander";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
-import { catchStorageLong } from "../store/storage-error.ts";
+import { catchStorage } from "../store/storage-error.ts";
 import { safeText } from "../ui/display.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
@@ -23,7 +23,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
   const program = newProgram(terminal);
   const run: Run = async (work) => {
     const context = { ...around, home: program.opts<{ home?: string }>().home };
-    const done = await catchStorageLong(() => work(context));
+    const done = await catchStorage(() => work(context));
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
     if (!done.ok) tellFailure(terminal, done.error);
   };

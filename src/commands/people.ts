@@ -45,6 +45,7 @@ export class People<S> {
       openAsk: (ask_id: string) => session.ledger.asks.get(ask_id),
       say: (word: Word) => this.#sayAndCommit(word),
       left: () => session.stop("waiting", "a person left a question open"),
+      broken: (error: unknown) => session.broken(error),
     };
     this.#asking = parts.manner.ask ? new Asking(asking) : undefined;
   }

@@ -5,7 +5,7 @@ import { validatePayload } from "../protocol/envelope.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { catchStorageLong } from "../store/storage-error.ts";
+import { catchStorage } from "../store/storage-error.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
@@ -40,7 +40,7 @@ export async function putWord(store: Store, row: SessionRow, word: Word): Promis
   const before = row.last_sequence;
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
-  const looked = await catchStorageLong(async (): Promise<Result<Put, Failure>> => {
+  const looked = await catchStorage(async (): Promise<Result<Put, Failure>> => {
     const took = await taken(store, session_id, id.value);
     if (took !== "taken") return ok({ took });
     const record = recordOfWord(store, session_id, before, word);

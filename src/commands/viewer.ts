@@ -54,13 +54,17 @@ export class Viewer {
   readonly #troubles = new Set<string>();
   #last = 0;
   #version: number | undefined;
+  #trouble: { readonly error: unknown } | undefined;
 
   constructor(parts: ViewerParts) {
     this.#parts = parts;
     const { context, home, session_id, store, inbox, left } = parts;
     const openAsk = (ask_id: string) => this.#openAsk(ask_id);
     const say = (word: Word) => this.#say(word);
-    if (inbox) this.#asking = new Asking({ context, home, session_id, store, openAsk, say, left });
+    const broken = (error: unknown) => {
+      this.#trouble = { error };
+    };
+    if (inbox) this.#asking = new Asking({ context, home, session_id, store, openAsk, say, left, broken });
   }
 
   /**
@@ -88,6 +92,7 @@ export class Viewer {
       // Asked before the records, so that what its last owner wrote is still shown.
       const over = gone();
       await this.#look();
+      if (this.#trouble) throw this.#trouble.error;
       if (over || enough?.aborted === true) break;
       this.#ask();
       await delay(LOOK_EVERY_MS, undefined, enough ? { signal: enough } : {}).catch(() => {});

@@ -6,14 +6,14 @@ import type { Change } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import { isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
-import { failureIn } from "../store/storage-error.ts";
 import type { Clock } from "./clock.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
+import type { TroubleDoor } from "./trouble.ts";
 
 /** How much of a check's output is kept as evidence: its end, in bytes. */
 const OUTPUT_BYTES = 8 * 1024;
@@ -31,12 +31,10 @@ export interface ChecksParts {
 /** Holds the command back until its process is on record: a scheduler that dies before that leaves nothing running. */
 const GATE = ["sh", "-c", 'read -r go && exec "$@" </dev/null', "check"];
 
-export interface ChecksDoor {
+export interface ChecksDoor extends TroubleDoor {
   submit(input: FactInput): unknown;
   /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean>;
-  /** Storage refused what no work is to blame for: the session cannot go on. */
-  fail(failure: Failure): void;
   /** The checks have ended, whatever they brought. */
   over(check_id: string): void;
 }
@@ -74,7 +72,7 @@ export class Checks {
     const controller = new AbortController();
     const references = criteria as unknown as Json[];
     const carriedOut = this.#run(check_id, references, subject, controller.signal).catch((error: unknown) => {
-      this.#door.fail(failureIn(error));
+      this.#door.broken(error);
       return undefined;
     });
     const over = carriedOut.then((results) => {

@@ -1,16 +1,15 @@
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { failureIn } from "../store/storage-error.ts";
 import type { Clock } from "./clock.ts";
 import type { Journal } from "./journal.ts";
+import type { TroubleDoor } from "./trouble.ts";
 
-export interface GroupCommitsDoor {
+export interface GroupCommitsDoor extends TroubleDoor {
   /** Before each commit: what may begin now is put into it. */
   prepare(): void;
   commit(): Promise<Result<void, Failure>>;
   /** Nothing is left to write, and nothing has come up that could lead to more. */
   rest(): void;
-  fail(failure: Failure): void;
 }
 
 /**
@@ -40,7 +39,7 @@ export class GroupCommits {
     this.#scheduled = true;
     this.#clock.soon(() => {
       this.#scheduled = false;
-      this.#flush().catch((error: unknown) => this.#door.fail(failureIn(error)));
+      this.#flush().catch((error: unknown) => this.#door.broken(error));
     });
   }
 

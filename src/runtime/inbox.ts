@@ -1,12 +1,11 @@
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { failureIn } from "../store/storage-error.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { FactInput } from "./facts.ts";
+import type { TroubleDoor } from "./trouble.ts";
 
 /** How often another process's words are looked for, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 150;
@@ -23,11 +22,9 @@ export interface Held extends Lease {
   readonly since: Instant;
 }
 
-interface InboxDoor {
+interface InboxDoor extends TroubleDoor {
   /** Gets each word once. */
   take(input: FactInput): void;
-  /** The database could not be read; nothing is looked for any more. */
-  fail(failure: Failure): void;
 }
 
 /** Carries what people and other processes put to the session to its owner, which commits each as a fact. */
@@ -67,7 +64,7 @@ export class InboxWatch {
     try {
       look();
     } catch (error) {
-      this.#door.fail(failureIn(error));
+      this.#door.broken(error);
       return;
     }
     this.#arm();

@@ -7,13 +7,12 @@ import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { Change, SessionView } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { failureIn } from "../store/storage-error.ts";
 import type { Bus, SessionEvent } from "./bus.ts";
 import type { Clock } from "./clock.ts";
 import type { SessionPaths } from "./paths.ts";
+import type { TroubleDoor } from "./trouble.ts";
 
 /** What a person is told of; `notify.on` names those that count, all of them if it is left out. */
 export type NotifyEvent = "question" | "hold" | "stopped" | "closed";
@@ -60,12 +59,10 @@ export interface NotificationsParts {
   readonly told: ReadonlyMap<string, Told>;
 }
 
-export interface NotificationsDoor {
+export interface NotificationsDoor extends TroubleDoor {
   readonly bus: Bus;
   /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean>;
-  /** Storage refused what no program is to blame for: the session cannot go on. */
-  fail(failure: Failure): void;
   /** Everybody has been told of everything, for now. */
   over(): void;
 }
@@ -174,7 +171,7 @@ export class Notifications {
   #wake(): void {
     if (!this.#begun || this.#running || this.#waiting.size === 0 || this.#abort.signal.aborted) return;
     this.#running = this.#tellAll()
-      .catch((error: unknown) => this.#door.fail(failureIn(error)))
+      .catch((error: unknown) => this.#door.broken(error))
       .then(() => {
         this.#running = undefined;
         this.#wake();

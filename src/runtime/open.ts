@@ -16,7 +16,7 @@ import type { Actor } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import { embeddedQueue } from "../store/queue.ts";
-import { catchStorageLong } from "../store/storage-error.ts";
+import { catchStorage } from "../store/storage-error.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { removePartialCopies } from "./artifacts.ts";
@@ -237,7 +237,7 @@ async function holding<T>(
   const owner = { pid: process.pid, host: os.hostname(), started_at: clock.now() };
   const lease = await store.acquire(session_id, owner);
   if (!lease.ok) return lease;
-  const done = await catchStorageLong(() => work({ ...lease.value, since: owner.started_at }));
+  const done = await catchStorage(() => work({ ...lease.value, since: owner.started_at }));
   if (!done.ok) await store.release(lease.value);
   return done;
 }

@@ -10,7 +10,7 @@ import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { failureIn } from "../store/storage-error.ts";
+import { StorageError } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
 import { admitAll } from "./admitting.ts";
 import { Bus, type SessionEnd } from "./bus.ts";
@@ -25,6 +25,7 @@ import { restOf } from "./resting.ts";
 import type { SteadyClock } from "./steady-clock.ts";
 import { take } from "./taking.ts";
 import { TimeWatch } from "./time-watch.ts";
+import type { TroubleDoor } from "./trouble.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
 /** Everything a session works with; put together by `open.ts`. */
@@ -67,12 +68,15 @@ export class Session<S> {
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
     this.#journal = new Journal({ ...parts, bus: this.bus });
-    const fail = (failure: Failure) => this.#fail(failure);
+    const trouble: TroubleDoor = {
+      fail: (failure) => this.#fail(failure),
+      broken: (error) => this.broken(error),
+    };
     this.#commits = new GroupCommits(parts.clock, this.#journal, {
       prepare: () => this.#admit(),
       commit: () => this.#commit(),
       rest: () => this.#rest(),
-      fail,
+      ...trouble,
     });
     this.#work = new UnderWay(parts, {
       bus: this.bus,
@@ -80,7 +84,7 @@ export class Session<S> {
       note: (note) => this.note(note),
       keep: (change) => this.keep(change),
       afterwards: (effect) => this.#journal.afterwards(effect),
-      fail,
+      ...trouble,
       over: (id) => {
         this.#work.over(id);
         this.#commits.schedule();
@@ -90,15 +94,15 @@ export class Session<S> {
     this.#time = new TimeWatch(parts, {
       submit: (input) => this.submit(input),
       shifted: () => this.#work.timers.again(),
-      fail,
+      ...trouble,
     });
     this.#notifications = new Notifications(this, parts, {
       bus: this.bus,
       keep: (change) => this.keep(change),
-      fail,
+      ...trouble,
       over: () => this.#commits.schedule(),
     });
-    this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), fail });
+    this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), ...trouble });
   }
 
   get session_id(): string {
@@ -168,7 +172,7 @@ export class Session<S> {
     try {
       return this.#isOver ? undefined : this.#take(input);
     } catch (error) {
-      this.#fail(failureIn(error));
+      this.broken(error);
       return undefined;
     }
   }
@@ -199,9 +203,13 @@ export class Session<S> {
 
   /** Records what an agent said and what moves nothing: refused, repeated or late. */
   note(note: Note): void {
-    if (this.#isOver) return;
-    this.#journal.record(noteRecord(this.session_id, note, this.#parts.clock.now()));
-    this.#commits.schedule();
+    try {
+      if (this.#isOver) return;
+      this.#journal.record(noteRecord(this.session_id, note, this.#parts.clock.now()));
+      this.#commits.schedule();
+    } catch (error) {
+      this.broken(error);
+    }
   }
 
   /** Stores a value that is no fact (a process's identity); comes back with true when it is durable, false if it will never be. */
@@ -298,8 +306,7 @@ export class Session<S> {
   /** Nothing left to write: is anything still going on, and if not, how does this end? */
   #rest(): void {
     if (this.#leaving) {
-      if (this.#parted && !this.#work.isBusy && !this.#notifications.isBusy)
-        void this.#end({ ok: true, value: this.#leaving });
+      if (this.#parted && !this.#work.isBusy && !this.#notifications.isBusy) this.#finish(this.#leaving);
       return;
     }
     if (this.#begun === undefined) return;
@@ -320,21 +327,42 @@ export class Session<S> {
     }
   }
 
+  #finish(end: SessionEnd): void {
+    void this.#end(() => {
+      this.bus.emit({ kind: "ended", end });
+      this.#ended.resolve({ ok: true, value: end });
+    });
+  }
+
+  /**
+   * Something threw. What the store could not read is a failure like any other; all else is a bug of our own, after which nobody knows how
+   * far memory is ahead of what is recorded: the session ends with what is committed, and `run` rejects.
+   */
+  broken(error: unknown): void {
+    if (error instanceof StorageError) this.#fail(error.failure);
+    else if (this.#over) throw error;
+    else this.#quit(() => this.#ended.reject(error));
+  }
+
   #fail(trouble: Failure): void {
     if (this.#over) return;
     // Whatever a successor brings about here is only told as what it is.
     const mine = this.#parts.store.confirm(this.#parts.lease);
     const failure = mine.ok || mine.error.code !== "stale_lease" ? trouble : mine.error;
+    this.#quit(() => this.#ended.resolve({ ok: false, error: failure }));
+  }
+
+  /** Ends at once: what runs is ended, and what is not committed is not going to be. */
+  #quit(settle: () => void): void {
     this.#work.abortAll();
     this.#notifications.abort();
     this.#over = true;
     this.#commits.end();
     this.#journal.abandon();
-    const idle = Promise.all([this.#work.idle(), this.#notifications.idle()]);
-    void idle.then(() => this.#end({ ok: false, error: failure }));
+    void Promise.all([this.#work.idle(), this.#notifications.idle()]).then(() => this.#end(settle));
   }
 
-  async #end(end: Result<SessionEnd, Failure>): Promise<void> {
+  async #end(settle: () => void): Promise<void> {
     this.#over = true;
     this.#commits.end();
     this.#journal.abandon();
@@ -344,7 +372,6 @@ export class Session<S> {
     this.#parts.log?.close();
     crashPoint("ended");
     await this.#parts.store.release(this.#parts.lease);
-    if (end.ok) this.bus.emit({ kind: "ended", end: end.value });
-    this.#ended.resolve(end);
+    settle();
   }
 }

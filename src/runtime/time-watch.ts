@@ -3,6 +3,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { FactInput } from "./facts.ts";
 import type { SteadyClock } from "./steady-clock.ts";
+import type { TroubleDoor } from "./trouble.ts";
 
 /** How soon sleep of the machine, or the loss of the session to somebody else, is noticed, in ms. */
 const LOOK_EVERY_MS = 5_000;
@@ -13,11 +14,10 @@ interface WatchParts {
   readonly lease: Lease;
 }
 
-interface WatchDoor {
+interface WatchDoor extends TroubleDoor {
   submit(input: FactInput): unknown;
   /** Time went on otherwise than the alarms that are set know. */
   shifted(): void;
-  fail(failure: Failure): void;
 }
 
 /** Looks now and then at what goes on without a word: time that was set or slept through, and a session that was taken over. */

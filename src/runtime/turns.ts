@@ -6,8 +6,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
-import { type Failure, isOfStorage } from "../protocol/failure.ts";
-import { failureIn } from "../store/storage-error.ts";
+import { isOfStorage } from "../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -20,6 +19,7 @@ import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import { aboutOf, type FactInput } from "./facts.ts";
 import { factOf } from "./turn-result.ts";
+import type { TroubleDoor } from "./trouble.ts";
 
 /** What carrying out turns needs of the session: its parts, and the door for what comes back. */
 export interface TurnsParts {
@@ -33,7 +33,7 @@ export interface TurnsParts {
   readonly agentFor: (role: Role) => Agent;
 }
 
-export interface TurnsDoor {
+export interface TurnsDoor extends TroubleDoor {
   readonly bus: Bus;
   submit(input: FactInput): unknown;
   note(note: Note): void;
@@ -41,8 +41,6 @@ export interface TurnsDoor {
   over(turn_id: string): void;
   /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean>;
-  /** Storage refused what no agent is to blame for: the session cannot go on. */
-  fail(failure: Failure): void;
 }
 
 interface Running {
@@ -85,7 +83,7 @@ export class Turns {
     if (this.#ending) return;
     const controller = new AbortController();
     const over = this.#carryOut(admission, stamp, recorded, at, controller.signal)
-      .catch((error: unknown) => this.#door.fail(failureIn(error)))
+      .catch((error: unknown) => this.#door.broken(error))
       .finally(() => {
         this.#running.delete(stamp.turn_id);
         this.#door.over(stamp.turn_id);

@@ -14,17 +14,12 @@ export class StorageError extends Error {
   }
 }
 
-/** Does the work, and gives what a read in it was refused as the failure that it is: `storage`, `storage_full`. */
-export async function catchStorageLong<T>(work: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
+/** Does the work, and gives what a read in it was refused as the failure that it is: `storage`, `storage_full`. Anything else that is thrown is a bug. */
+export async function catchStorage<T>(work: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
   try {
     return await work();
   } catch (error) {
-    return err(failureIn(error));
+    if (error instanceof StorageError) return err(error.failure);
+    throw error;
   }
-}
-
-/** The failure that was thrown; anything else is a bug, and thrown on. */
-export function failureIn(error: unknown): Failure {
-  if (error instanceof StorageError) return error.failure;
-  throw error;
 }

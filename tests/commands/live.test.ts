@@ -108,6 +108,17 @@ describe("a session that another process runs", () => {
   });
 });
 
+describe("a bug of our own that nobody waits for", () => {
+  it("has an exit code of its own, and says what it is", async () => {
+    const here = rig();
+    const fuse = "data:text/javascript,setTimeout(() => { throw new RangeError('as if') }, 1)";
+    const args = ["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))];
+    const ended = await here.run(args, { env: { NODE_OPTIONS: `--import=${encodeURI(fuse)}` } });
+    expect([ended.code, ended.stderr]).toEqual([70, expect.stringContaining("has met a bug of its own")]);
+    expect(ended.stderr).toContain("RangeError: as if");
+  });
+});
+
 describe("stopping a session", () => {
   it.each([
     ["SIGINT", 130],

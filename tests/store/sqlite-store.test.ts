@@ -8,7 +8,7 @@ import { GENESIS, seal } from "../../src/log/chain.ts";
 import { databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate } from "../../src/store/migrate.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
-import { catchStorageLong } from "../../src/store/storage-error.ts";
+import { catchStorage } from "../../src/store/storage-error.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
 import { chain, child, cleanUp, closeLater, failureOf, OWNER, temporaryDirectory, unsealed, value } from "./rig.ts";
 import { storeContract } from "./store.contract.ts";
@@ -199,7 +199,7 @@ describe("a disk that refuses", () => {
     );
     await commitUntilRefused(store, value(await store.acquire("s1", OWNER)), 0, 3);
     database.exec(sql);
-    const read = catchStorageLong(async () => {
+    const read = catchStorage(async () => {
       const loaded = await store.load("s1");
       return loaded.ok ? ok([...loaded.value.rows()]) : loaded;
     });

@@ -1,0 +1,40 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { verifySession } from "../../src/runtime/replay.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, told, value } from "./rig.ts";
+
+afterEach(cleanUp);
+
+/** Text that no record can hold: an agent in the process is not held to the wire's rules, so this is a bug of whoever wrote it. */
+const UNRECORDABLE = report({ summary: "half \ud800 a pair" });
+
+const TASKS = [task("a", [], { instruction: { summary: "Do it." } }), task("b", ["a"])];
+
+describe("a bug of our own, met in the middle of a session", () => {
+  it("ends it with what was recorded before, lets go of it, and is told as what it is; mended, the session goes on", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew(TASKS, { instruction: () => UNRECORDABLE }) });
+    await expect(session.run({ waitForPeople: false })).rejects.toThrow(TypeError);
+    expect(rig.store.holder(session.session_id)).toBeUndefined();
+    expect(value(verifySession(logFolder(rig, session.session_id), MODES))).toMatchObject({
+      integrity: "ok",
+      decisions: "ok",
+      completeness: "open",
+    });
+    const mended = await resume(rig, session.session_id, { agentFor: crew(TASKS) });
+    expect(await run(mended)).toEqual({ kind: "closed", outcome: "done" });
+  });
+
+  it("is not swallowed because a listener was at work when it was met", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew(TASKS) });
+    const met = told(session, recordOf("turn_request", "a"));
+    session.bus.subscribe((event) => {
+      if (!recordOf("turn_request", "a")(event)) return;
+      session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "\ud800" } });
+    });
+    const ended = session.run({ waitForPeople: false });
+    await expect(ended).rejects.toThrow(TypeError);
+    await met;
+  });
+});
