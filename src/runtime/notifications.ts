@@ -1,17 +1,12 @@
-import { checkEnvironment } from "../agents/cli/environment.ts";
-import { type RunEnd, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
-import { StderrTail } from "../agents/cli/stderr-tail.ts";
-import type { Launcher } from "../agents/launcher.ts";
-import { programFile } from "../agents/program-file.ts";
+import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { Change, SessionView } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Bus, SessionEvent } from "./bus.ts";
 import type { Clock } from "./clock.ts";
-import type { SessionPaths } from "./paths.ts";
+import { type ProgramOutcome, type ProgramParts, runProgram } from "./notification-program.ts";
 import type { TroubleDoor } from "./trouble.ts";
 
 /** What a person is told of; `notify.on` names those that count, all of them if it is left out. */
@@ -46,12 +41,7 @@ export interface NotifyTerms {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export interface NotificationsParts {
-  readonly session_id: string;
-  readonly paths: SessionPaths;
-  readonly config: ResolvedConfiguration;
-  readonly workspace: string;
-  readonly launcher: Launcher;
+export interface NotificationsParts extends ProgramParts {
   readonly clock: Clock;
   /** Absent where nobody is to be told of anything: measurements. */
   readonly notify?: NotifyTerms | undefined;
@@ -80,15 +70,6 @@ export interface Told {
   readonly begun?: boolean;
   readonly trouble?: string;
 }
-
-/** Holds the program back until it is on record which process it is and what it is told of. The words stay on its input. */
-const GATE = ["sh", "-c", 'read -r go && exec "$@"', NOTIFICATION];
-
-/** Of each line of the program's errors so much is kept, in bytes. */
-const LINE_BYTES = 2_048;
-
-/** How much of what the program said last stands in a warning, in characters. */
-const LAST_WORDS = 200;
 
 /**
  * Runs the configured command when a person should look: one at a time, each with all that waits of one kind. What was told is stored
@@ -213,60 +194,27 @@ export class Notifications {
     await this.#door.keep({ drop: "process", id: NOTIFICATION });
   }
 
-  /** Whether the program was run or cannot be run, and what went wrong; not told is only what there was no word for, or no record. */
-  async #run(
-    event: NotifyEvent,
-    keys: readonly string[],
-  ): Promise<{ readonly told: boolean; readonly trouble?: string }> {
-    const { launcher, workspace, session_id, paths, config, notify } = this.#parts;
+  async #run(event: NotifyEvent, keys: readonly string[]): Promise<ProgramOutcome> {
+    const { config, notify } = this.#parts;
     if (!notify || !config.notify) return { told: false };
     const { command } = config.notify;
     const { environment, timeout_ms } = notify;
-    const [program = ""] = command;
-    const failed = (what: string) => ({
-      told: true,
-      trouble: `The notification of "${event}" failed: notify.command ${JSON.stringify(program)} ${what}. The session goes on without it.`,
-    });
-    if (programFile(program, workspace, environment["PATH"]) === undefined) {
-      return failed(program.includes("/") ? "is not a program that is there" : "is not on the PATH");
-    }
-    const about = { session_id, artifacts_dir: paths.work(undefined), subject: undefined };
-    const launched = await launcher.launch({
-      // Nothing that it starts outlives it or the scheduler, where the machine can see to that.
-      isolation: { level: "processes", required: false },
-      command: [...GATE, ...command],
-      directory: workspace,
-      environment: { ...checkEnvironment(environment, about), BOSUN_EVENT: event },
-    });
-    if (!launched.ok) return failed(`cannot be started: ${launched.error.message}`);
-    const errors = new Errors();
-    const limits = {
+    const order = {
+      command,
+      event,
       timeout_ms,
-      idle_timeout_ms: 0,
-      kill_grace_ms: config.kill_grace_s * 1000,
-      answer_grace_ms: 0,
-      max_output_bytes: config.max_output_bytes,
+      environment,
+      record: ({ pid, started }: ProcessIdentity) => {
+        const value = { at: this.#parts.clock.now(), begun: true };
+        for (const id of keys) void this.#door.keep({ put: TOLD, id, value });
+        return this.#door.keep({ put: "process", id: NOTIFICATION, value: { pid, started, run: 1 } });
+      },
+      words: () => {
+        const telling = this.#telling(event, keys);
+        return telling && notify.words(this.#session, telling);
+      },
     };
-    const run = new SupervisedRun(launched.value, limits, errors, this.#abort.signal);
-    crashPoint("notification_spawned");
-    const { pid, started } = launched.value.identity;
-    const value = { at: this.#parts.clock.now(), begun: true };
-    for (const id of keys) void this.#door.keep({ put: TOLD, id, value });
-    const recorded = await this.#door.keep({ put: "process", id: NOTIFICATION, value: { pid, started, run: 1 } });
-    crashPoint("notification_pid_committed");
-    const telling = recorded ? this.#telling(event, keys) : undefined;
-    const words = telling && notify.words(this.#session, telling);
-    if (words === undefined) {
-      run.stop("not_recorded");
-      await run.ended;
-      return { told: false };
-    }
-    run.give(`go\n${words}\n`);
-    crashPoint("notification_given");
-    const end = await run.ended;
-    if (this.#abort.signal.aborted) return { told: false };
-    const what = troubleOf(end, timeout_ms);
-    return what === undefined ? { told: true } : failed(`${what}${errors.lastWords()}`);
+    return runProgram(this.#parts, order, this.#abort.signal);
   }
 }
 
@@ -277,30 +225,4 @@ function questionKey(ask_id: string): string {
 /** Roles of one account are held together, and told of together; a hold that is prolonged is the same hold. */
 function holdKey({ role_id, account, since }: LedgerHold): string {
   return `hold:${account === undefined ? role_id : `account ${account}`}:${since ?? ""}`;
-}
-
-function troubleOf({ cause, exit }: RunEnd, timeout_ms: number): string | undefined {
-  if (cause === "timeout") return `did not end within ${timeout_ms / 1000} s, and was ended`;
-  if (cause === "output_limit") return "printed too much, and was ended";
-  if (exit?.code === 0) return undefined;
-  return exit?.signal ? `was ended by ${exit.signal}` : `exited with ${exit?.code ?? "nothing"}`;
-}
-
-/** What the program printed is nobody's, but for the end of its errors. */
-class Errors implements RunListener {
-  readonly #tail = new StderrTail();
-
-  capOf(): number {
-    return LINE_BYTES;
-  }
-
-  line(stream: "stdout" | "stderr", bytes: Buffer): undefined {
-    if (stream === "stderr") this.#tail.add(bytes.toString("utf8"));
-    return undefined;
-  }
-
-  lastWords(): string {
-    const last = this.#tail.text().split("\n").at(-1) ?? "";
-    return last === "" ? "" : `, saying: ${last.slice(-LAST_WORDS).toWellFormed()}`;
-  }
 }
