@@ -1,8 +1,9 @@
-import { setImmediate as nextPoll, setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextPoll } from "node:timers/promises";
 import os from "node:os";
 import type { Readable } from "node:stream";
 import { LineSplitter } from "../../lib/lines.ts";
 import type { Exit, Launched } from "../launcher.ts";
+import { endGroup, within } from "./ending.ts";
 
 /** How long a process that has exited may leave its pipes open before its group is ended. */
 const PIPE_GRACE_MS = 500;
@@ -10,9 +11,6 @@ const PIPE_GRACE_MS = 500;
 const LEFTOVER_GRACE_MS = 1_400;
 /** How long the pipes may take to close when the group is gone; only a process outside the group can hold them then. */
 const CLOSE_GRACE_MS = 100;
-/** How long a group may take to vanish after SIGKILL; a process in an uninterruptible call can outlast it. */
-const AFTER_KILL_MS = 1_000;
-const LONGEST_POLL_MS = 50;
 /** What has run so long may be looked after thoroughly without anybody noticing. */
 const LONG_RUN_MS = 1_000;
 /** How often a time limit is looked at, at least. */
@@ -238,41 +236,6 @@ export class SupervisedRun {
     // The output that came during a stall of the event loop is read before the time is looked at.
     this.#timer = setTimeout(() => setImmediate(() => this.#look()), delay_ms);
   }
-}
-
-/** SIGTERM to the group, `grace_ms`, SIGKILL. SIGCONT, because a stopped process does not see SIGTERM until it goes on. */
-async function endGroup(launched: Launched, grace_ms: number): Promise<void> {
-  launched.seekStrays(true);
-  launched.signalGroup("SIGTERM");
-  launched.signalGroup("SIGCONT");
-  if (await groupGone(launched, grace_ms)) return;
-  launched.seekStrays(true);
-  launched.signalGroup("SIGKILL");
-  await groupGone(launched, AFTER_KILL_MS);
-}
-
-async function groupGone(launched: Launched, within_ms: number): Promise<boolean> {
-  const deadline = performance.now() + within_ms;
-  if (!(await within(launched.exited, within_ms))) return false;
-  for (let pause = 1; launched.groupLives(); pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
-    if (performance.now() >= deadline) return false;
-    await delay(pause);
-  }
-  return true;
-}
-
-/**
- * Whether `promise` settles in time. After a stall of the event loop timers fire before what waits in the pipes is read; so
- * the pipes get one poll more before the time counts as passed.
- */
-async function within(promise: Promise<unknown>, ms: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const passed = new Promise<boolean>((resolve) => {
-    timer = setTimeout(() => setImmediate(resolve, false), ms);
-  });
-  const settled = await Promise.race([promise.then(() => true), passed]);
-  clearTimeout(timer);
-  return settled;
 }
 
 function uptimeMs(): number {
