@@ -5,7 +5,7 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
 import { planLines } from "../ui/plan.ts";
-import { promptChoice, promptLine, promptQuestion } from "../ui/prompt.ts";
+import { discardTyped, promptChoice, promptLine, promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt, waitingFor } from "./asks.ts";
@@ -83,7 +83,9 @@ export class Asking {
 
   /** Asks until nothing is open or the person has left, of which it tells; one prompt at a time. */
   async #askAll(): Promise<boolean> {
-    this.#parts.context.terminal.err.bell();
+    const { terminal } = this.#parts.context;
+    await discardTyped(terminal);
+    terminal.err.bell();
     let left = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {
       this.#prompt = new AbortController();

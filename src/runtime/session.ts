@@ -289,7 +289,8 @@ export class Session<S> {
       submit: (input) => this.submit(input),
       afterwards: (effect) => this.#journal.afterwards(effect),
     });
-    if (limit) this.stop("limit", limit.message, limit.details);
+    // What runs has been paid for: it comes to its end, and nothing new begins.
+    if (limit && !this.#work.isUnderWay) this.stop("limit", limit.message, limit.details);
   }
 
   #onTimer(): void {

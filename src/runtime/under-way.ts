@@ -53,6 +53,11 @@ export class UnderWay {
     return this.turns.count > 0 || this.#checks.count > 0;
   }
 
+  /** Whether an agent or a check runs, or will as soon as its request is durable. */
+  get isUnderWay(): boolean {
+    return this.isBusy || this.#dispatcher.running > 0;
+  }
+
   /** Goes on with what an earlier scheduler had begun. */
   begin(): void {
     for (const checks of this.#ledger.checks.values()) this.#checks.start(checks);

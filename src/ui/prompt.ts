@@ -12,6 +12,23 @@ export interface Choice<K extends string> {
   readonly label: string;
 }
 
+/** Nothing typed for so long, in ms, and what was typed before is read; the terminal gives one line at a time. */
+const QUIET_MS = 30;
+
+/** Throws away what was typed before anything was asked: an idle Enter is no answer to a question that nobody had seen. */
+export async function discardTyped({ input }: Terminal): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const quiet = setTimeout(done, QUIET_MS);
+    const typed = () => void quiet.refresh();
+    function done(): void {
+      clearTimeout(quiet);
+      input.off("data", typed).off("end", done).pause();
+      resolve();
+    }
+    input.on("data", typed).on("end", done).resume();
+  });
+}
+
 /**
  * Asks for one line. Ctrl-C is passed on to the process as SIGINT, since the terminal no longer does it while a line is edited.
  */

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, report, task } from "./crew.ts";
@@ -7,6 +8,11 @@ afterEach(cleanUp);
 
 const given = (id: string) => task(id, [], { instruction: { summary: "Do it." } });
 const TOLD = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 };
+
+/** Long enough for several commits. */
+async function nextTurns(): Promise<void> {
+  for (let turn = 0; turn < 20; turn += 1) await nextTurn();
+}
 
 /** A crew whose every answer tells what it took, but for what `more` says otherwise of the workers. */
 function telling(more: JsonObject) {
@@ -36,6 +42,32 @@ describe("what a turn is told of tokens and money", () => {
     expect(await run(session)).toMatchObject({ outcome: "done" });
     const [first] = logOf(rig, session.session_id, "turn_request");
     expect(Object.keys(first?.payload["limits"] ?? {})).toEqual(["idle_timeout_s", "timeout_s"]);
+  });
+});
+
+describe("a session at its limit", () => {
+  it("begins nothing more, and lets what runs come to its end before it stops", async () => {
+    const rig = newRig();
+    let slow = 0;
+    const both = Promise.withResolvers<void>();
+    const tasks = ["a", "b", "c"].map(given);
+    const agentFor = crew(tasks, {
+      instruction: async ({ stamp }) => {
+        slow += 1;
+        if (slow === 2) both.resolve();
+        await both.promise;
+        // The second comes to its end while the first one's review is already forbidden.
+        if (stamp.subject === "b") await nextTurns();
+        return report();
+      },
+    });
+    const session = await begin(rig, { agentFor, config: { budget: { turns: 3 }, max_workers: 2 } });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
+    const { session_id } = session;
+    expect(logOf(rig, session_id, "report").map(({ record }) => record.ticket_id)).toEqual(["a", "b"]);
+    expect(logOf(rig, session_id, "turn_request")).toHaveLength(3);
+    const resumed = await resume(rig, session_id, { agentFor }, { limits: { turns: 50 } });
+    expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
   });
 });
 
