@@ -20,6 +20,8 @@ export interface LedgerTurn {
   readonly slept?: boolean;
   /** How often its scheduler died on it. */
   readonly recoveries?: number;
+  /** How often its role was held for it. */
+  readonly held?: number;
   /** Since when its role's time is counted, where that is limited: when the run was given, and later by what the machine slept. */
   readonly begun?: Instant;
 }
@@ -88,6 +90,8 @@ export interface RoleUse {
 export interface LedgerTerms {
   /** Seconds that a role may be held before the session stops. */
   readonly max_hold_s?: number;
+  /** What the shortest hold grows from, in ms. */
+  readonly retry_backoff_ms?: number;
   /** The roles that work under an account, each with it. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
   /** The roles with a budget of their own, each with it. */
