@@ -36,7 +36,10 @@ export async function driveSession<S>(
   const { session_id } = session;
   const reporter = reporterFor(manner, context.terminal);
   const row = store.session(session_id);
-  if (!row.ok) return row;
+  if (!row.ok) {
+    store.close();
+    return row;
+  }
   const began = performance.now();
   const people = new People({
     context,
