@@ -58,6 +58,11 @@ export interface LimitUsed {
   readonly max: number;
 }
 
+/** What tells more of a stop than its reason: the limit that was reached, or the signal. */
+export interface StopKept extends Partial<LimitUsed> {
+  readonly signal?: "SIGINT" | "SIGTERM" | "SIGHUP";
+}
+
 /** A role that may take no turns until then, or until a person releases it. */
 export interface LedgerHold {
   readonly role_id: string;
@@ -113,7 +118,7 @@ export interface LedgerFigures {
   readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
-  readonly stopped?: { readonly reason: string; readonly message: string } & Partial<LimitUsed>;
+  readonly stopped?: StopKept & { readonly reason: string; readonly message: string };
   readonly closed?: { readonly outcome: Outcome; readonly reason?: string };
   readonly limits?: JsonObject;
 }
