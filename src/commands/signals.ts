@@ -1,4 +1,4 @@
-import { EXIT_ON, type StopSignal } from "../runtime/exit.ts";
+import { CODE_OF_SIGNAL, type StopSignal } from "../runtime/exit.ts";
 
 /** What to do with the first signal, and with any after it. */
 export interface SignalPlan {
@@ -31,11 +31,11 @@ export function watchSignals(
       return;
     }
     plan.kill();
-    leave(EXIT_ON[signal]);
+    leave(CODE_OF_SIGNAL[signal]);
   };
   for (const name of names) process.on(name, heard);
   return {
-    exitCode: () => (first === undefined ? undefined : EXIT_ON[first]),
+    exitCode: () => (first === undefined ? undefined : CODE_OF_SIGNAL[first]),
     restore: () => {
       for (const name of names) process.off(name, heard);
     },

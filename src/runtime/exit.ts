@@ -11,13 +11,13 @@ export const EXIT_VERIFICATION = 6;
 export const EXIT_BUSY = 7;
 export const EXIT_INTERNAL = 70;
 export const EXIT_INTERRUPTED = 130;
-const EXIT_TERMINATED = 143;
+export const EXIT_TERMINATED = 143;
 
 /** What stops a program from outside, and what it then exits with; a hang-up counts as the order to end. */
-export const EXIT_ON = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
+export const CODE_OF_SIGNAL = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
 
 /** A signal that stops a session. */
-export type StopSignal = keyof typeof EXIT_ON;
+export type StopSignal = keyof typeof CODE_OF_SIGNAL;
 
 /** What a program that waited for the session exits with; `signal` is the one that stopped it, as it is recorded. */
 export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): number {
@@ -29,6 +29,6 @@ export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): num
     case "limit":
       return EXIT_LIMIT;
     default:
-      return signal === undefined ? EXIT_INTERRUPTED : EXIT_ON[signal];
+      return signal === undefined ? EXIT_INTERRUPTED : CODE_OF_SIGNAL[signal];
   }
 }
