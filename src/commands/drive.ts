@@ -1,6 +1,5 @@
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
 import { exitCodeOf } from "../runtime/exit.ts";
 import type { Session } from "../runtime/session.ts";
 import { formatDuration } from "../lib/durations.ts";
@@ -36,7 +35,10 @@ export async function driveSession<S>(
   const { session_id } = session;
   const reporter = reporterFor(manner, context.terminal);
   const row = store.session(session_id);
-  if (!row.ok) return row;
+  if (!row.ok) {
+    store.close();
+    return row;
+  }
   const began = performance.now();
   const people = new People({
     context,
@@ -64,7 +66,7 @@ export async function driveSession<S>(
   session.bus.subscribe((event) => reporter.event(event));
   session.bus.subscribe((event) => people.event(event));
   const signals = watchSignals(
-    { stop: (signal) => session.stop("signal", `stopped by ${signal}`), kill: place.killAll },
+    { stop: (signal) => session.stop("signal", `stopped by ${signal}`, { signal }), kill: place.killAll },
     context.leave,
   );
   const forget = watchers && heed(watchers, place, session, people);
@@ -75,7 +77,7 @@ export async function driveSession<S>(
   forget?.();
   await people.end();
   const exit_code = end.ok
-    ? (signalled(end.value, signals.exitCode()) ?? exitCodeOf(end.value))
+    ? exitCodeOf(end.value, session.ledger.figures.stopped?.signal)
     : EXIT_CODE_OF[end.error.code];
   const elapsed_ms = performance.now() - began;
   const stand = await catchStorage(async () => {
@@ -112,11 +114,6 @@ function heed<S>(watchers: Watchers, { clock }: Place, session: Session<S>, peop
       session.stop("waiting", `nobody has come to a terminal for ${formatDuration(watchers.patience_ms)}`);
     },
   );
-}
-
-/** Only a session that a signal really stopped exits with the signal's code; one that closed first has its own. */
-function signalled(end: SessionEnd, exit_code: number | undefined): number | undefined {
-  return end.kind === "stopped" && end.reason === "signal" ? exit_code : undefined;
 }
 
 /** The reporter that was asked for. */

@@ -85,7 +85,12 @@ function left(home: string, store: StoreReader, session: SessionInSight): Told |
     : stopped && { kind: "stopped", ...stopped };
   if (value === undefined) return undefined;
   const waiting = closed ? [] : [...ledger.asks.values()].flatMap((ask) => waitingFor(store, session_id, ask));
-  const end = { end: { ok: true, value }, exit_code: exitCodeOf(value), waiting, elapsed_ms: undefined } as const;
+  const end = {
+    end: { ok: true, value },
+    exit_code: exitCodeOf(value, stopped?.signal),
+    waiting,
+    elapsed_ms: undefined,
+  } as const;
   const ending = endingOf(home, lastStandOf(store, session), end);
   const { state, outcome, report, log, next } = ending;
   const message = [

@@ -111,9 +111,10 @@ export async function editPlan(
   if (!written.ok) return written;
   const edited = await openEditor(context, file);
   if (!edited.ok) return edited;
-  if (readFileSync(file, "utf8") === before) {
-    rmSync(file, { force: true });
-    return ok(undefined);
+  const putAway = () => attempt(folder, () => ok(rmSync(file, { force: true })), "The plan that was edited");
+  if (textOf(file) === before) {
+    const gone = putAway();
+    return gone.ok ? ok(undefined) : gone;
   }
   const loaded = await loadPlanFile(file);
   if (!loaded.ok) return loaded;
@@ -124,7 +125,17 @@ export async function editPlan(
       }),
     );
   }
-  rmSync(file, { force: true });
+  const gone = putAway();
+  if (!gone.ok) return gone;
   const { summary, tasks } = loaded.value.plan;
   return ok({ ...(summary === undefined ? {} : { summary }), tasks });
+}
+
+/** Undefined for what cannot be read; whoever loads it says why. */
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
 }

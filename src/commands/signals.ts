@@ -1,9 +1,4 @@
-import { EXIT_INTERRUPTED, EXIT_TERMINATED } from "../runtime/exit.ts";
-
-/** What stops a program from outside, and what it then exits with; a hang-up counts as the order to end. */
-const EXIT_ON = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
-
-export type StopSignal = keyof typeof EXIT_ON;
+import { CODE_OF_SIGNAL, type StopSignal } from "../runtime/exit.ts";
 
 /** What to do with the first signal, and with any after it. */
 export interface SignalPlan {
@@ -36,11 +31,11 @@ export function watchSignals(
       return;
     }
     plan.kill();
-    leave(EXIT_ON[signal]);
+    leave(CODE_OF_SIGNAL[signal]);
   };
   for (const name of names) process.on(name, heard);
   return {
-    exitCode: () => (first === undefined ? undefined : EXIT_ON[first]),
+    exitCode: () => (first === undefined ? undefined : CODE_OF_SIGNAL[first]),
     restore: () => {
       for (const name of names) process.off(name, heard);
     },

@@ -1,4 +1,5 @@
 import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { cliAgent } from "../agents/cli/agent.ts";
 import type { Places } from "../agents/isolation/way.ts";
 import { embeddedLauncher, type Launched, type Launcher } from "../agents/launcher.ts";
@@ -85,6 +86,10 @@ function homePlaces(home: string, session_id: string): Pick<Places, "hidden" | "
   return { hidden: [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)], shown: [folder] };
 }
 
+/** How long, in ms, and at most how long is waited between two looks whether what outlives the leader of its group is gone. */
+const LOOK_AFTER_MS = 20;
+const LONGEST_LOOK_MS = 1_000;
+
 function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => void } {
   const running = new Set<Launched>();
   return {
@@ -95,15 +100,28 @@ function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => 
         if (!launched.ok) return launched;
         const { value } = launched;
         running.add(value);
-        // What outlives the leader in its group is ended by whoever watches the turn; then nothing is left to kill.
-        void value.exited.then(() => {
-          if (!value.groupLives()) running.delete(value);
+        void value.exited.then(async () => {
+          await groupGone(value);
+          running.delete(value);
         });
         return launched;
       },
     },
+    // The number of a group that is gone may be a stranger's by now.
     killAll: () => {
-      for (const launched of running) launched.signalGroup("SIGKILL");
+      for (const launched of running) if (launched.groupLives()) launched.signalGroup("SIGKILL");
     },
   };
+}
+
+/**
+ * What outlives the leader in its group is ended by whoever watches the turn; that is only waited for here. The first look comes in a
+ * later turn of the event loop, since one table of processes serves a whole turn and may be from before the leader's last child.
+ */
+async function groupGone(launched: Launched): Promise<void> {
+  let pause = LOOK_AFTER_MS;
+  do {
+    await delay(pause, undefined, { ref: false });
+    pause = Math.min(pause * 2, LONGEST_LOOK_MS);
+  } while (launched.groupLives());
 }

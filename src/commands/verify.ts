@@ -54,13 +54,22 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
   if (!listing.ok) return [];
   const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
   for (const { sequence, bytes } of readFolder(folder, { files: reports, foreign: [] })) {
-    const report = readFileSync(file, "utf8");
+    const report = textOf(file);
+    if (report === undefined) return [{ sequence, what: `The report ${file} cannot be read.` }];
     if (bytes === null || !same(report, bytes.toString("utf8"))) {
       return [{ sequence, what: `The report ${file} is not the one in this record.` }];
     }
     return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
   return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];
+}
+
+function textOf(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return undefined;
+  }
 }
 
 /** The report names the record before it: so it holds the log to its end, whatever became of the database. */

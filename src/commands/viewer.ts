@@ -117,7 +117,7 @@ export class Viewer {
     if (!stand.ok) return stand;
     const { ledger, waiting } = stand.value;
     const end = endIn(ledger.figures, () => vanished(home, session_id));
-    const exit_code = exited ?? (end.ok ? exitCodeOf(end.value) : EXIT_INTERNAL);
+    const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
     reporter.end(endingOf(home, stand.value, { end, exit_code, waiting, elapsed_ms }));
     return ok(exit_code);

@@ -36,10 +36,15 @@ function fileOf(environment: Environment): string {
   return join(baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state")), "bosun", "homes");
 }
 
-/** The database's own number goes with the path: another database in its place is not the one that was named. */
+/**
+ * The database's own number and birth go with the path: another database in its place is not the one that was named. File systems give
+ * the number of a file that was deleted to the next one (ext4 does so at once), but the system alone sets the time of birth, and no two
+ * files have had one number in one moment. Where files have no time of birth (some FUSE) no home is known.
+ */
 function lineOf(directory: string): string | undefined {
   try {
-    return `${statSync(join(directory, DATABASE)).ino} ${JSON.stringify(realpathSync(directory))}`;
+    const { ino, birthtimeNs } = statSync(join(directory, DATABASE), { bigint: true });
+    return birthtimeNs === 0n ? undefined : `${ino}-${birthtimeNs} ${JSON.stringify(realpathSync(directory))}`;
   } catch {
     return undefined;
   }

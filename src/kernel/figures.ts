@@ -1,6 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import { isNotice, type Usage } from "../protocol/payload.ts";
-import type { Ledger, LedgerFigures, LimitUsed } from "./ledger.ts";
+import type { Ledger, LedgerFigures, StopKept } from "./ledger.ts";
 import type { Fact } from "./mode.ts";
 
 /** Whether a fact is its turn's end: what an agent says on the way is not, nor is the turn's beginning. */
@@ -48,7 +48,7 @@ export function figuresAfter({ figures, turns }: Ledger, fact: Fact): LedgerFigu
 export function stopOf(
   reason: string,
   message: string,
-  { limit, used, max }: Partial<LimitUsed> = {},
+  { limit, used, max, signal }: StopKept = {},
 ): NonNullable<LedgerFigures["stopped"]> {
   return {
     reason,
@@ -56,6 +56,7 @@ export function stopOf(
     ...(limit === undefined ? {} : { limit }),
     ...(used === undefined ? {} : { used }),
     ...(max === undefined ? {} : { max }),
+    ...(signal === undefined ? {} : { signal }),
   };
 }
 

@@ -1,5 +1,5 @@
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
-import { type Ledger, type LedgerHold, type LedgerTerms, put } from "./ledger.ts";
+import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, Step } from "./mode.ts";
 
@@ -8,6 +8,9 @@ const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authenticat
 
 /** Timers that begin so are the engine's own; a mode is not told of them. */
 const HOLD_TIMER = "hold:";
+
+/** The shortest hold doubles from `retry_backoff_ms` with each of the same turn, and stays below this. */
+const MAX_BACKOFF_MS = 60_000;
 
 /** What helps against each, in words to a person, for the message of a stop. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -19,9 +22,10 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 /** What of a session's opening its holds go by. */
 export function termsOf(fact: Extract<Fact, { payload_type: "session_opened" }>): LedgerTerms {
-  const { max_hold_s } = fact.payload.config as { max_hold_s?: number };
+  const { max_hold_s, retry_backoff_ms } = fact.payload.config as { max_hold_s?: number; retry_backoff_ms?: number };
   return {
     ...(max_hold_s === undefined ? {} : { max_hold_s }),
+    ...(retry_backoff_ms === undefined ? {} : { retry_backoff_ms }),
     accounts: fact.payload.roles.flatMap(({ role_id, account }) =>
       account === undefined ? [] : [[role_id, account] as const],
     ),
@@ -42,12 +46,20 @@ export function isHold(fact: Fact): boolean {
 export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
-  changes.push(put("turn", turn.turn_id, { ...turn, status: "offered", run: turn.run + 1, interrupted: true }));
+  const heldBefore = turn.held ?? 0;
+  const again: LedgerTurn = {
+    ...turn,
+    status: "offered",
+    run: turn.run + 1,
+    interrupted: true,
+    held: heldBefore + 1,
+  };
+  changes.push(put("turn", turn.turn_id, again));
   const role_id = turn.role_id ?? "";
   const account = accountOf(ledger, role_id);
   const before = ledger.holds.get(role_id);
   const standing = before && isHeldAt(before, fact.received_at) ? before : undefined;
-  const until = endTold(fact.payload.details?.retry_at);
+  const until = notBefore(shortestEnd(ledger, heldBefore, fact), endTold(fact.payload.details?.retry_at));
   const longer = standing && endsAt(standing.until) >= endsAt(until) ? standing : { reason: fact.payload.code, until };
   const since = standing?.since ?? fact.received_at;
   for (const one of sharing(ledger, role_id)) {
@@ -159,6 +171,21 @@ export function endsInTime({ terms }: Ledger, { until, since }: LedgerHold): boo
 function endTold(retry_at: unknown): Instant | undefined {
   const read = typeof retry_at === "string" ? parseInstant(retry_at) : undefined;
   return read?.ok ? read.value : undefined;
+}
+
+/**
+ * When a turn that was held so often may be given again at the earliest: a clock that is behind this one names an end that is past, and
+ * such a hold would hold nothing. Undefined in a session from before this was kept.
+ */
+function shortestEnd({ terms }: Ledger, heldBefore: number, { received_at }: Fact): Instant | undefined {
+  if (terms.retry_backoff_ms === undefined) return undefined;
+  // A person who wants no pause between retries does not want a role that says no a hundred times a second.
+  return later(received_at, Math.min(Math.max(1, terms.retry_backoff_ms) * 2 ** heldBefore, MAX_BACKOFF_MS));
+}
+
+/** An end that is told, moved to the earliest if it comes before that. */
+function notBefore(earliest: Instant | undefined, end: Instant | undefined): Instant | undefined {
+  return earliest !== undefined && endsAt(end) < endsAt(earliest) ? earliest : end;
 }
 
 function endsAt(until: Instant | undefined): number {

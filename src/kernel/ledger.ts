@@ -20,6 +20,8 @@ export interface LedgerTurn {
   readonly slept?: boolean;
   /** How often its scheduler died on it. */
   readonly recoveries?: number;
+  /** How often its role was held for it. */
+  readonly held?: number;
   /** Since when its role's time is counted, where that is limited: when the run was given, and later by what the machine slept. */
   readonly begun?: Instant;
 }
@@ -56,6 +58,11 @@ export interface LimitUsed {
   readonly max: number;
 }
 
+/** What tells more of a stop than its reason: the limit that was reached, or the signal. */
+export interface StopKept extends Partial<LimitUsed> {
+  readonly signal?: "SIGINT" | "SIGTERM" | "SIGHUP";
+}
+
 /** A role that may take no turns until then, or until a person releases it. */
 export interface LedgerHold {
   readonly role_id: string;
@@ -88,6 +95,8 @@ export interface RoleUse {
 export interface LedgerTerms {
   /** Seconds that a role may be held before the session stops. */
   readonly max_hold_s?: number;
+  /** What the shortest hold grows from, in ms. */
+  readonly retry_backoff_ms?: number;
   /** The roles that work under an account, each with it. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
   /** The roles with a budget of their own, each with it. */
@@ -109,7 +118,7 @@ export interface LedgerFigures {
   readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
-  readonly stopped?: { readonly reason: string; readonly message: string } & Partial<LimitUsed>;
+  readonly stopped?: StopKept & { readonly reason: string; readonly message: string };
   readonly closed?: { readonly outcome: Outcome; readonly reason?: string };
   readonly limits?: JsonObject;
 }

@@ -13,8 +13,14 @@ export const EXIT_INTERNAL = 70;
 export const EXIT_INTERRUPTED = 130;
 export const EXIT_TERMINATED = 143;
 
-/** What a program that waited for the session exits with. */
-export function exitCodeOf(end: SessionEnd): number {
+/** What stops a program from outside, and what it then exits with; a hang-up counts as the order to end. */
+export const CODE_OF_SIGNAL = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
+
+/** A signal that stops a session. */
+export type StopSignal = keyof typeof CODE_OF_SIGNAL;
+
+/** What a program that waited for the session exits with; `signal` is the one that stopped it, as it is recorded. */
+export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): number {
   if (end.kind === "closed") return end.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
   switch (end.reason) {
     case "waiting":
@@ -22,9 +28,7 @@ export function exitCodeOf(end: SessionEnd): number {
       return EXIT_PERSON_NEEDED;
     case "limit":
       return EXIT_LIMIT;
-    case "SIGTERM":
-      return EXIT_TERMINATED;
     default:
-      return EXIT_INTERRUPTED;
+      return signal === undefined ? EXIT_INTERRUPTED : CODE_OF_SIGNAL[signal];
   }
 }

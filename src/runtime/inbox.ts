@@ -1,7 +1,6 @@
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
-import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { FactInput } from "./facts.ts";
@@ -17,9 +16,9 @@ interface InboxParts {
   readonly lease: Held;
 }
 
-/** A lease, and since when this scheduler has it, by the wall clock. */
+/** A lease, and the last inbox row that was put before this scheduler took it; 0 for none. Ids only rise, wall clocks are set. */
 export interface Held extends Lease {
-  readonly since: Instant;
+  readonly put_before: number;
 }
 
 interface InboxDoor extends TroubleDoor {
@@ -77,7 +76,7 @@ export class InboxWatch {
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
       const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
-      const overtaken = milliseconds(row.put_at) <= milliseconds(this.#parts.lease.since);
+      const overtaken = row.id <= this.#parts.lease.put_before;
       const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
       this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id, overtaken });
     }

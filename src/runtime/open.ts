@@ -234,10 +234,12 @@ async function holding<T>(
   session_id: string,
   work: (lease: Held) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
-  const owner = { pid: process.pid, host: os.hostname(), started_at: clock.now() };
-  const lease = await store.acquire(session_id, owner);
+  // Looked at first: what is put while the lease is being taken is already for this scheduler.
+  const put_before = await catchStorage(async () => ok(store.inbox.pending(session_id).at(-1)?.id ?? 0));
+  if (!put_before.ok) return put_before;
+  const lease = await store.acquire(session_id, { pid: process.pid, host: os.hostname(), started_at: clock.now() });
   if (!lease.ok) return lease;
-  const done = await catchStorage(() => work({ ...lease.value, since: owner.started_at }));
+  const done = await catchStorage(() => work({ ...lease.value, put_before: put_before.value }));
   if (!done.ok) await store.release(lease.value);
   return done;
 }

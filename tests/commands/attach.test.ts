@@ -93,6 +93,21 @@ describe("bosun attach", () => {
     expect(Object.keys(shown[0] ?? {})).not.toContain("integrity");
   });
 
+  it.each(["SIGTERM", "SIGHUP"] as const)(
+    "exits with the session's code when its scheduler got %s: 143",
+    async (signal) => {
+      const here = rig();
+      const session_id = await atWork(here);
+      const { owner } = await taskRuns(here);
+      const viewer = here.start(["attach"]);
+      await shows(viewer, "pending -> in_progress");
+      process.kill(owner, signal);
+      expect((await viewer.done).code).toBe(143);
+      const [stopped] = (await typed(here, ["replay", session_id, "--json"])).stdout.trimEnd().split("\n").slice(-1);
+      expect(JSON.parse(stopped ?? "")).toMatchObject({ payload_type: "session_stopped", payload: { signal } });
+    },
+  );
+
   it("leaves out what is long past, and says how much and where it is", async () => {
     const here = endAfterwards(rig());
     const early = Array.from({ length: 12 }, (_, index) => ({ task_id: `early-${index}`, shell: "true" }));

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { onlySession, typedJson } from "./in-process.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
 import { endAfterwards, strays } from "./strays.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
 
@@ -133,6 +133,7 @@ describe("stopping a session", () => {
     expect(stopped.stderr).toContain("Stopping: asked 1 agent to end");
     expect(stopped.stdout).toContain(`bosun resume ${session_id}`);
     expect(strays(here)).toEqual([]);
+    expect((await typed(here, ["attach", session_id])).code).toBe(code);
     letGo(here);
     expect((await here.run(["resume"])).code).toBe(0);
     expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { appendFileSync, cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { GENESIS, seal } from "../../src/log/chain.ts";
@@ -251,6 +251,10 @@ describe("bosun replay", () => {
     expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(
       "is not the one in this record",
     );
+    rmSync(report);
+    mkdirSync(report);
+    expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
+    rmSync(report, { recursive: true });
     writeFileSync(report, before);
 
     for (const name of names.slice(-2)) rmSync(join(log, name));

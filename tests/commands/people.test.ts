@@ -168,6 +168,14 @@ describe("a plan that waits for a person", () => {
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
   });
 
+  it("is not approved by an editor after which there is no file, and says so", async () => {
+    const here = rig();
+    const session_id = await gated(here);
+    const lost = await typed(here, ["plan", "--edit"], { EDITOR: "rm" });
+    expect([lost.code, lost.stderr]).toEqual([3, expect.stringMatching(/plan-to-edit\.yaml.*there is no such file/)]);
+    expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
+  });
+
   it("stops there with --plan-only, whatever the crew costs, and can be written out and run again", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]));

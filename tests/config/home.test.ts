@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { repositoryId, resolveHome } from "../../src/config/home.ts";
@@ -79,6 +79,21 @@ describe("the home", () => {
     expect(errorOf(found()).code).toBe("trust");
     rememberHome(environment, home);
     expect(valueOf(found()).from).toBe("ancestor");
+  });
+
+  test("that is found is not taken for the one that was named because its database got the number of that one's", () => {
+    const place = scratch();
+    const environment = { HOME: place.directory };
+    const home = join(place.directory, "repo");
+    const database = place.write("repo/bosun.db", "");
+    const named = statSync(database, { bigint: true });
+    rememberHome(environment, home);
+    // The system's clock for files ticks every few milliseconds, and nobody names a home in the tick that made it.
+    do {
+      rmSync(database);
+      place.write("repo/bosun.db", "");
+    } while (statSync(database, { bigint: true }).birthtimeNs === named.birthtimeNs);
+    expect(errorOf(resolveHome(undefined, environment, home)).code).toBe("trust");
   });
 
   test("is kept in mind once, whatever becomes of others", () => {

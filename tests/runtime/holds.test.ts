@@ -3,7 +3,21 @@ import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, CREW, logOf, newRig, recordOf, reportOf, resume, run, told } from "./rig.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  CREW,
+  logOf,
+  newRig,
+  recordOf,
+  REPORT,
+  reportOf,
+  resume,
+  run,
+  shell,
+  told,
+} from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -21,7 +35,33 @@ function limited(retry_at: number) {
   return { failure: failure("rate_limited", "Slow down.", { details: { retry_at: instant(retry_at) } }), refused: [] };
 }
 
+/** Says three times that it may go on at a time that is past, and then works. */
+const BEHIND = `
+count=$(($(cat "$1/count" 2>/dev/null || echo 0) + 1)); echo $count >"$1/count"
+if [ $count -gt 3 ]; then ${REPORT}; else
+  say error '{"code":"rate_limited","message":"Slow down.","details":{"retry_at":"2020-01-01T00:00:00Z"}}'
+fi`;
+
 describe("a role that is held", () => {
+  it("until a time that is past by the clock here is given its turn again after longer and longer pauses", async () => {
+    const rig = newRig();
+    const agentFor = crew([given("a", "hand")], {}, { hand: cli() });
+    const roles = CREW.map((role) =>
+      role.role_id === "hand" ? { ...role, cli_command: shell(BEHIND, rig.workspace) } : role,
+    );
+    const session = await begin(rig, { agentFor, roles, config: { retry_backoff_ms: 100 } });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const at = (payload_type: string) =>
+      logOf(rig, session.session_id, payload_type)
+        .filter(({ record }) => record.ticket_id === "a")
+        .map(({ record }) => Date.parse(record.received_at));
+    const [, ...again] = at("turn_request");
+    const pauses = at("error").map((end, index) => (again[index] ?? 0) - end);
+    expect(pauses).toHaveLength(3);
+    for (const [index, pause] of pauses.entries()) expect(pause).toBeGreaterThanOrEqual(100 * 2 ** index);
+    expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }]);
+  });
+
   it("holds all that share its account, and those only", async () => {
     const rig = newRig();
     const runs: [role: string, at: number][] = [];

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Role } from "../../src/protocol/roles.ts";
+import { instant } from "../../src/protocol/timestamp.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { crew, criterion, report, task } from "./crew.ts";
 import {
   begin,
@@ -37,6 +39,11 @@ function roles(script: string): Role[] {
 
 const STOP = { payload_type: "user_command", payload: { command: "stop", reason: "Enough." } };
 const BEA = { user: "bea", host: "elsewhere", via: "test" };
+
+/** A wall clock that is this far from the one that words are put by. */
+function shifted(ms: number): Clock {
+  return { ...systemClock, now: () => instant(Date.now() + ms) };
+}
 
 describe("a session that is stopped", () => {
   it("by a person's word is left as by a signal, and says who it was and why", async () => {
@@ -73,6 +80,33 @@ describe("a session that is stopped", () => {
       { payload: { code: "not_permitted" }, record: { disposition: "refused", actor: BEA } },
     ]);
     expect(rig.store.inbox.pending(session.session_id)).toEqual([]);
+  });
+
+  it("by a person's word is left though the wall clock was set back since it was taken up", async () => {
+    const rig = newRig();
+    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
+    const session = await begin(rig, { roles: roles(WAITING), agentFor, clock: shifted(3_600_000) });
+    const working = told(session, ({ kind, ...event }) => kind === "turn_started" && "subject" in event);
+    const ended = run(session);
+    await working;
+    await rig.store.inbox.put(session.session_id, STOP, BEA);
+    const heard = await Promise.race([ended, told(session, recordOf("error"))]);
+    // Whatever became of the word, the workers may end.
+    await writeFile(join(rig.workspace, "go"), "");
+    await ended;
+    expect(heard).toMatchObject({ kind: "stopped", reason: "signal" });
+  });
+
+  it("by a word that an earlier scheduler did not hear goes on though the wall clock was set back since it was put", async () => {
+    const rig = newRig();
+    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })]);
+    const session = await begin(rig, { agentFor });
+    const ended = session.run({ waitForPeople: false });
+    session.stop("signal", "told to by a test");
+    await ended;
+    await rig.store.inbox.put(session.session_id, STOP, BEA);
+    const resumed = await resume(rig, session.session_id, { agentFor, clock: shifted(-3_600_000) });
+    expect(await run(resumed)).toMatchObject({ outcome: "done" });
   });
 
   it("by a signal ends its running workers, leaves their turns open, and does them again when it is resumed", async () => {

@@ -1005,6 +1005,10 @@ export type SessionStopped = {
   readonly reason: "signal" | "limit" | "waiting" | "manager_failed" | "no_progress" | "storage";
   readonly message: string;
   /**
+   * Which signal stopped it, if one did.
+   */
+  readonly signal?: "SIGINT" | "SIGTERM" | "SIGHUP";
+  /**
    * Which limit was reached.
    */
   readonly limit?: string;

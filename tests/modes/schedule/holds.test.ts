@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
+import { milliseconds } from "../../../src/protocol/timestamp.ts";
 import { Scene, type SceneOptions } from "./rig.ts";
 import { COMPLETED, CREW, INSTRUCTION, task } from "./words.ts";
 
@@ -52,6 +53,25 @@ describe("a hold", () => {
     expect(held(scene)).toEqual(["hand rate_limited from 2026-01-01T00:00:07Z until 2026-01-01T00:15:00Z"]);
     scene.command("release", undefined, { role_id: "hand" });
     expect([held(scene), alarms(scene)]).toEqual([[], []]);
+  });
+
+  it("whose end is past, or too near, lasts for a back-off that doubles with each of the turn's", () => {
+    const scene = working({ config: { retry_backoff_ms: 20_000 } });
+    const lasts = ["2020-01-01T00:00:00Z", "2026-01-01T00:00:28Z", "2026-01-01T00:00:00Z"].map((end) => {
+      scene.fails("a", "rate_limited", until(end));
+      const { until: told = "", since = "" } = scene.engine.ledger.holds.get("hand") ?? {};
+      return milliseconds(told) - milliseconds(since);
+    });
+    expect([lasts, scene.ticket("a").attempt]).toEqual([[20_000, 40_000, 60_000], 1]);
+  });
+
+  it("is one even where retries have no back-off", () => {
+    const scene = working({ config: { retry_backoff_ms: 0 } }).fails(
+      "a",
+      "rate_limited",
+      until("2020-01-01T00:00:00Z"),
+    );
+    expect(held(scene)).toEqual(["hand rate_limited from 2026-01-01T00:00:07Z until 2026-01-01T00:00:07.001Z"]);
   });
 
   it("whose end nobody can read has none", () => {

@@ -97,7 +97,10 @@ describe("a role's budget of turns", () => {
 
   it("costs nothing where nobody has one", () => {
     const scene = new Scene().planned(given("a")).says("a", "report", COMPLETED);
-    expect([scene.engine.ledger.terms, scene.engine.ledger.uses.size]).toEqual([{ max_hold_s: 3600, accounts: [] }, 0]);
+    expect([scene.engine.ledger.terms, scene.engine.ledger.uses.size]).toEqual([
+      { max_hold_s: 3600, retry_backoff_ms: 1000, accounts: [] },
+      0,
+    ]);
   });
 });
 
