@@ -21,8 +21,8 @@ export interface AskingParts {
   readonly store: StoreReader;
   /** An ask that is open now; undefined if it is not, or not any more. */
   readonly openAsk: (ask_id: string) => LedgerAsk | undefined;
-  /** Puts a person's word to the session. Comes back when it is on record, with why it does not stand if it does not. */
-  readonly say: (word: Word) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
+  /** Puts a person's word about an ask to the session. Comes back when it is on record, with why it does not stand if it does not. */
+  readonly say: (word: Word, ask_id: string) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
   /** The person left without a word. */
   readonly left: () => void;
   /** Something threw while a person was asked: nobody is asked here any more. */
@@ -112,17 +112,17 @@ export class Asking {
       return first.about === "plan" ? this.#askPlan(ask_id, signal) : this.#askResult(ask_id, signal);
     }
     if (first.kind === "review") return this.#askReview(first.ticket_id, ask, signal);
-    return this.#askQuestions(waiting, signal);
+    return this.#askQuestions(ask_id, waiting, signal);
   }
 
-  async #askQuestions(waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
+  async #askQuestions(ask_id: string, waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
     for (const [index, question] of waiting.entries()) {
       if (question.kind !== "question") continue;
       const place = { number: index + 1, of: waiting.length };
       const typed = await promptQuestion(this.#parts.context.terminal, question, place, signal);
       if (typed.kind === "left") return false;
       const answers = [{ question_id: question.question_id, text: typed.text }];
-      await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } });
+      await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } }, ask_id);
     }
     return true;
   }
@@ -144,7 +144,7 @@ export class Asking {
         signal,
       );
       if (word === undefined) continue;
-      if (await this.#say({ payload_type: "approval", payload: { ...word, ask_id } })) return true;
+      if (await this.#say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id)) return true;
     }
   }
 
@@ -190,7 +190,7 @@ export class Asking {
       notes = typed.text;
     }
     const more = notes === "" ? {} : { notes };
-    await this.#say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } });
+    await this.#say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } }, ask_id);
     return true;
   }
 
@@ -208,13 +208,13 @@ export class Asking {
     if (changes?.kind === "left") return false;
     const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
     const payload = { decision: choice, ticket_id, ...requested };
-    await this.#say({ payload_type: "review", subject: ticket_id, payload });
+    await this.#say({ payload_type: "review", subject: ticket_id, payload }, ask.ask_id);
     return true;
   }
 
   /** False, and says why, if the word does not stand. */
-  async #say(word: Word): Promise<boolean> {
-    const refused = await this.#parts.say(word);
+  async #say(word: Word, ask_id: string): Promise<boolean> {
+    const refused = await this.#parts.say(word, ask_id);
     if (refused === undefined) return true;
     this.complain(refused);
     return false;

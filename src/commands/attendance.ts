@@ -1,5 +1,5 @@
 import { readdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -16,7 +16,8 @@ export function attend(home: string, session_id: string): Result<() => void, Fai
   if (!lock.ok) return lock;
   return ok(() => {
     lock.value?.release();
-    rmSync(path, { force: true });
+    // A file that cannot be removed says nothing any more, and goes when somebody looks.
+    guarded(path, () => ok(rmSync(path, { force: true })));
   });
 }
 
@@ -28,9 +29,23 @@ export function isAttended(home: string, session_id: string): boolean {
   return found.ok && found.value;
 }
 
+/** Removes what a dead viewer has left; one that is alive may be just about to lock its file. */
 function holds(path: string): boolean {
-  const locked = guarded(path, () => ok(isLocked(path)));
+  const locked = guarded(path, () => {
+    const held = isLocked(path);
+    if (!held && isGone(Number.parseInt(basename(path), 10))) rmSync(path, { force: true });
+    return ok(held);
+  });
   return locked.ok && locked.value;
+}
+
+function isGone(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ESRCH";
+  }
 }
 
 function viewersOf(home: string, session_id: string): string {

@@ -60,7 +60,7 @@ export class Viewer {
     this.#parts = parts;
     const { context, home, session_id, store, inbox, left } = parts;
     const openAsk = (ask_id: string) => this.#openAsk(ask_id);
-    const say = (word: Word) => this.#say(word);
+    const say = (word: Word, ask_id: string) => this.#say(word, ask_id);
     const broken = (error: unknown) => {
       this.#trouble = { error };
     };
@@ -165,13 +165,13 @@ export class Viewer {
     return store.value(session_id, "ask", ask_id) as unknown as LedgerAsk | undefined;
   }
 
-  async #say(word: Word): Promise<Failure | undefined> {
+  async #say(word: Word, ask_id: string): Promise<Failure | undefined> {
     const { inbox, session_id } = this.#parts;
     const row = inbox?.session(session_id);
     if (!inbox || !row?.ok) return undefined;
     const put = await putWord(inbox, row.value, word);
     if (!put.ok) return put.error;
-    if (put.value.took !== "taken") for (const ask_id of this.#asks.keys()) this.#said.add(ask_id);
+    if (put.value.took !== "taken") this.#said.add(ask_id);
     return undefined;
   }
 

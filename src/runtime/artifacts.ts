@@ -65,7 +65,7 @@ export async function keepArtifact(
   }
   const opened = openReferenced(uri, request, MAX_ARTIFACT_BYTES);
   if (!opened.ok) return opened;
-  const copied = await copyIn(opened.value, paths.artifacts, request.turn_id);
+  const copied = await copyIn(uri, opened.value, paths.artifacts, request.turn_id);
   if (!copied.ok) return copied;
   const { hex, size_bytes } = copied.value;
   const grown = size_bytes > MAX_ARTIFACT_BYTES ? "it grew while it was copied" : undefined;
@@ -129,12 +129,21 @@ function readReferenced(reference: Referenced, request: PayloadByType["turn_requ
   let bytes: Buffer;
   try {
     bytes = readFileSync(opened.value.descriptor);
+  } catch (error) {
+    return unreadable(reference.uri, error);
   } finally {
     closeSync(opened.value.descriptor);
   }
   const hex = createHash("sha256").update(bytes).digest("hex");
   const disagrees = disagreement(reference, hex, bytes.length);
   return disagrees ? wrong(reference.uri, disagrees) : ok(bytes);
+}
+
+/** What an agent named and the system does not give is the agent's trouble; anything else is a bug, and thrown on. */
+function unreadable(uri: string, error: unknown): Result<never, Failure> {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) throw error;
+  return wrong(uri, `it cannot be read (${code})`);
 }
 
 function disagreement({ digest, size_bytes }: Referenced, hex: string, size: number): string | undefined {
@@ -153,11 +162,21 @@ interface Copied {
  * Copies an open file under a name that says it is not whole yet, in pieces between which everything else goes on; digest and
  * size are the copy's, whatever becomes of the original meanwhile.
  */
-async function copyIn({ descriptor }: Opened, directory: string, turn_id: string): Promise<Result<Copied, Failure>> {
+async function copyIn(
+  uri: string,
+  { descriptor }: Opened,
+  directory: string,
+  turn_id: string,
+): Promise<Result<Copied, Failure>> {
   const hash = createHash("sha256");
   const path = join(directory, `${turn_id}${PARTIAL}`);
   let size_bytes = 0;
   const source = createReadStream("", { fd: descriptor, highWaterMark: PIECE_BYTES });
+  let refused: Error | undefined;
+  // What the copy fails of is told here as well.
+  source.once("error", (error: NodeJS.ErrnoException) => {
+    if (error.syscall === "read") refused = error;
+  });
   const copied = await attemptLong(
     directory,
     async () => {
@@ -181,6 +200,10 @@ async function copyIn({ descriptor }: Opened, directory: string, turn_id: string
     "The artifact",
   );
   source.destroy();
+  if (refused) {
+    rmSync(path, { force: true });
+    return unreadable(uri, refused);
+  }
   if (!copied.ok) return copied;
   crashPoint("artifact_copied");
   return ok({ path, hex: hash.digest("hex"), size_bytes });

@@ -5,7 +5,7 @@ import type { CommandContext } from "../../src/commands/command.ts";
 import { Viewer } from "../../src/commands/viewer.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { Reporter } from "../../src/ui/reporter.ts";
-import { onlySession, typed } from "./in-process.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
 import { open } from "./terminal.ts";
@@ -136,6 +136,25 @@ describe("bosun attach", () => {
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
     const answers = await typed(here, ["replay", session_id, "--type", "clarification_response", "--json"]);
     expect(JSON.parse(answers.stdout)).toMatchObject({ source: "user", record: { actor: { via: "cli" } } });
+  });
+
+  it("asks what else is open where one answer is not taken for long, and that one not again", async () => {
+    const here = endAfterwards(rig());
+    const tasks = ["one", "two"].map((task_id) => ({ task_id, shell: "true", more: { review: "user" } }));
+    const session_id = await detached(here, tinyPlan(tasks));
+    const asked = async () =>
+      (await typedJson<{ pending_decisions: unknown[] }>(here, ["status", session_id, "--json"])).pending_decisions;
+    await until("both reviews to be asked for", async () => (await asked()).length === 2);
+    const { owner } = await statusOf(here, session_id);
+    process.kill(owner?.pid ?? 0, "SIGSTOP");
+    const pane = open(here, ["attach", session_id]);
+    await pane.shows("Review of one");
+    pane.type("1", "Enter");
+    await pane.shows("Review of two");
+    expect(pane.screen().split("Review of one")).toHaveLength(2);
+    process.kill(owner?.pid ?? 0, "SIGCONT");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
   });
 
   it("is told why an answer does not stand, and asks again", async () => {

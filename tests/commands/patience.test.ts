@@ -1,14 +1,47 @@
-import { type ChildProcess, fork } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { attend } from "../../src/commands/attendance.ts";
+import { attend, isAttended } from "../../src/commands/attendance.ts";
 import type { AskersWord, Order, TakeUp } from "../../src/commands/order.ts";
 import { built } from "../built.ts";
 import { onlySession, typed } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { ASK, letGo, statusOf, taskRuns, WAITING_TASK } from "./waiting-task.ts";
+
+/** A viewer that says that it is there, in a process of its own. */
+const VIEWER = `
+const { attend } = await import(process.argv[1]);
+attend(process.argv[2], "s");
+process.stdout.write("there");
+setInterval(() => {}, 60_000);
+`;
+
+describe("who sits at a terminal", () => {
+  it("is gone when the process is dead, and nothing is left of it", async () => {
+    const { home } = rig();
+    const attendance = join(import.meta.dirname, "../../src/commands/attendance.ts");
+    const child = spawn(process.execPath, ["--input-type=module", "-e", VIEWER, attendance, home]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(child.stdout, "data");
+    expect(isAttended(home, "s")).toBe(true);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(isAttended(home, "s")).toBe(false);
+    expect(readdirSync(join(home, "sessions/s/viewers"))).toEqual([]);
+  });
+
+  it("may be about to say so: the file of a process that lives stays", () => {
+    const { home } = rig();
+    const viewers = join(home, "sessions/s/viewers");
+    mkdirSync(viewers, { recursive: true });
+    writeFileSync(join(viewers, `${process.pid}.lock`), "");
+    expect(isAttended(home, "s")).toBe(false);
+    expect(readdirSync(viewers)).toEqual([`${process.pid}.lock`]);
+  });
+});
 
 describe("a scheduler that only a person can move", () => {
   /** A session that waits for the answer to its question, and nobody runs. */

@@ -17,7 +17,7 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import { keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
+import { inlineField, keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, report, task } from "./crew.ts";
 import {
@@ -56,6 +56,9 @@ function keep(uri: string, more: JsonObject = {}) {
   return keepArtifact({ label: "it", uri, ...more }, request, sessionPaths(home, "s"));
 }
 
+/** Where Linux has a plain file of no length that can be opened and gives EIO when it is read. */
+const UNREADABLE = "/proc/self";
+
 function keptFiles(): string[] {
   try {
     return readdirSync(join(home, "sessions/s/artifacts"));
@@ -67,6 +70,26 @@ function keptFiles(): string[] {
 function digestOf(text: string): string {
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }
+
+describe.runIf(process.platform === "linux")("a file that the system does not give", () => {
+  it("is no artifact, and no trouble of the scheduler's disk", async () => {
+    workspace = UNREADABLE;
+    expect(failureOf(await keep("mem"))).toMatchObject({
+      code: "validation_failed",
+      message: 'The artifact "mem" cannot be kept: it cannot be read (EIO).',
+    });
+    expect(keptFiles()).toEqual([]);
+  });
+
+  it("stands for no field of an answer", () => {
+    const request = { turn_id: "t-1", artifacts_dir, workspace: UNREADABLE } as PayloadByType["turn_request"];
+    const answer = { payload_type: "plan", payload: { tasks_ref: { label: "tasks", uri: "mem" } } } as const;
+    expect(failureOf(inlineField(answer, { field: "tasks", reference: "tasks_ref" }, request))).toMatchObject({
+      code: "validation_failed",
+      message: 'The artifact "mem" cannot be kept: it cannot be read (EIO).',
+    });
+  });
+});
 
 describe("an artifact is kept", () => {
   it("by a path relative to the artifacts directory, or else to the workspace, with its digest and size", async () => {
