@@ -2,6 +2,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { Actor } from "../protocol/record.ts";
 import { failureIn } from "../store/storage-error.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Lease, Store } from "../store/store.ts";
@@ -79,10 +80,17 @@ export class InboxWatch {
       this.#last = row.id;
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
-      const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
+      const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;
       const overtaken = milliseconds(row.put_at) <= milliseconds(this.#parts.lease.since);
-      const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
-      this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id, overtaken });
+      const word = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
+      this.#door.take({ ...word, source: "user", actor: actorIn(row.actor), taken: row.id, overtaken });
     }
   }
+}
+
+/** Who put a row there, as it says itself; nobody if that is nothing a record can hold. */
+function actorIn(value: unknown): Actor | undefined {
+  const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
+  const isName = (name: unknown): name is string => typeof name === "string" && name.isWellFormed();
+  return isName(user) && isName(host) && isName(via) ? { user, host, via } : undefined;
 }
