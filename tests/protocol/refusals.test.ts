@@ -2,9 +2,10 @@ import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { acceptAnswer, validateHeader } from "../../src/protocol/envelope.ts";
+import { failure } from "../../src/protocol/failure.ts";
 import { validators } from "../../src/protocol/generated/validators.js";
 import { parseLine } from "../../src/protocol/limits.ts";
-import { quote, type Refusal, refusal } from "../../src/protocol/refusal.ts";
+import { quote, type Refusal, refusal, refusalFrom } from "../../src/protocol/refusal.ts";
 import { schemaFiles, validate } from "./examples.ts";
 
 function refused(name: string, value: unknown): Refusal {
@@ -289,6 +290,20 @@ describe("a refusal can be recorded", () => {
           const parsed = parseLine(Buffer.from(line));
           expect(parsed.ok || isRecordable(parsed.error)).toBe(true);
         }
+      }),
+    );
+  });
+
+  it("whatever failure of a whole answer it is made of, and fits a request", () => {
+    const sizes = fc.constantFrom(1, 499, 500, 1_999, 2_000, 19_999, 20_000, 40_000);
+    const long = fc.tuple(anything, sizes).map(([text, size]) => text.padEnd(size, `${text}😀`));
+    const example = schemaFiles.find(({ name }) => name === "turn_request")?.schema.examples?.[0] as JsonObject;
+    fc.assert(
+      fc.property(long, long, long, (message, hint, pointer) => {
+        const refused = refusalFrom("plan", failure("invalid_plan", message, { hint, details: { pointer } }));
+        expect(isRecordable(refused)).toBe(true);
+        const context = { ...(example["context"] as JsonObject), refused: [refused] };
+        expect(validate("turn_request", { ...example, context }).ok).toBe(true);
       }),
     );
   });

@@ -28,7 +28,7 @@ describe("a session that cannot begin", () => {
   it.each([
     ["in what is asked of it", { facts: [{ payload_type: "requirement", payload: { text: "\ud800" } }] }, "/text"],
     ["in a role", { roles: [{ ...CREW[0], cli_command: ["\udc00"] } as Role] }, "/roles/0/cli_command/0"],
-    ["in its configuration", { config: { crew: "\ud800" } as object }, "/config/crew"],
+    ["in its configuration", { config: { workspace: "\ud800" } }, "/config/workspace"],
     ["in what its mode gets", { input: { a: ["\ud800"] } }, "/input/a/0"],
   ] as const)("is refused for what no record can hold %s, and leaves nothing", async (_, choices, pointer) => {
     const begun = await tryBegin(rig, choices);
