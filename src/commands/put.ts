@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { canonicalJson } from "../lib/canonical.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { validatePayload } from "../protocol/envelope.ts";
+import { validateWord } from "../protocol/envelope.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -34,7 +34,7 @@ export type Put =
  */
 export async function putWord(store: Store, row: SessionRow, word: Word): Promise<Result<Put, Failure>> {
   const { session_id } = row;
-  const checked = validatePayload(word.payload_type, word.payload);
+  const checked = validateWord(word.payload_type, word.payload);
   if (!checked.ok)
     return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
   const before = row.last_sequence;

@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import type { Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import { unfitIn } from "../protocol/limits.ts";
 import { readJson } from "./json-text.ts";
 import type { Fault, Located } from "./located.ts";
 import { places, type Place, type Problem } from "./problem.ts";
@@ -43,6 +44,9 @@ export function loadDocument(
   return text.ok ? parseDocumentText(file, text.value, scalars) : text;
 }
 
+/** What a text must have that was written with escapes of its own. */
+const WHOLE = String.raw`both halves, such as \ud83d\ude00, or the character itself`;
+
 /** The same for a text that is already there; `scalars: "texts"` keeps every value as the text that was written. */
 export function parseDocumentText(
   file: string,
@@ -57,14 +61,16 @@ export function parseDocumentText(
   if (!read.ok) return err(faultProblem(file, read.error, place));
   const { value, locate } = read.value;
   if (value === null) return err({ file, pointer: "", what: "it holds no value", expected: "YAML or JSON" });
-  return ok({
-    file,
-    value: withoutSchemaKey(value),
-    problem: (pointer, what, { at = "value", ...more } = {}) => {
-      const offset = offsetOf(locate, pointer, at);
-      return { file, pointer, what, place: place(offset), ...more };
-    },
-  });
+  const problem: PlaceProblem = (pointer, what, { at = "value", ...more } = {}) => {
+    const offset = offsetOf(locate, pointer, at);
+    return { file, pointer: pointer.toWellFormed(), what, place: place(offset), ...more };
+  };
+  const unfit = unfitIn(value);
+  if (unfit) {
+    const { pointer, at, what, rule } = unfit;
+    return err(problem(pointer, `it ${what}`, { at, ...(rule === "well_formed" ? { expected: WHOLE } : {}) }));
+  }
+  return ok({ file, value: withoutSchemaKey(value), problem });
 }
 
 function offsetOf(locate: Located["locate"], pointer: string, at: "key" | "value"): number {

@@ -78,7 +78,8 @@ export function onDoubtAnswered(
     }
     if (text !== REPEAT && text !== GIVE_UP) {
       const hint = `answer "${REPEAT}" or "${GIVE_UP}"`;
-      return refused(index, "text", `"${answer.text.slice(0, 80)}" does not say whether the turn is run again`, hint);
+      const said = answer.text.slice(0, 80).toWellFormed();
+      return refused(index, "text", `"${said}" does not say whether the turn is run again`, hint);
     }
     commands.push({ do: "clear_ask", ask_id: turn_id });
     commands.push(

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Disposition } from "../protocol/record.ts";
+import { cut } from "../protocol/refusal.ts";
 import { account, isLate, ownStep } from "./accounting.ts";
 import { doubts } from "./doubts.ts";
 import { applyToLedger, type Ledger } from "./ledger.ts";
@@ -46,12 +47,16 @@ export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   };
 }
 
+/** The most characters of an error's message and of its hint; its schema takes no more. */
+const MAX_MESSAGE = 200_000;
+const MAX_HINT = 20_000;
+
 /** Whoever sent what cannot stand is told so, in the record. */
 function refusal(fact: Fact, step: Step): EnvelopeDraft {
   const payload: JsonObject = {
     code: step.refused?.code ?? "internal",
-    message: step.refused?.message ?? "",
-    ...(step.refused?.hint === undefined ? {} : { resolution_hint: step.refused.hint }),
+    message: cut(step.refused?.message ?? "", MAX_MESSAGE),
+    ...(step.refused?.hint === undefined ? {} : { resolution_hint: cut(step.refused.hint, MAX_HINT) }),
     ...(step.refused?.details === undefined ? {} : { details: step.refused.details }),
   };
   return {

@@ -7,9 +7,12 @@ export interface GraphNode {
   readonly depends_on: readonly string[];
 }
 
+/** How many ids of a circle are told; where many tasks wait for each other, all of them would say no more. */
+const IDS_SHOWN = 10;
+
 /**
  * Checks that ids are unique, that every dependency exists, and that nothing waits for itself. Fails with `invalid_plan`,
- * naming the id, or the cycle as a path. Linear in nodes and edges, and not recursive: plans may be long chains.
+ * naming the id, or the circle by its first ids. Linear in nodes and edges, and not recursive: plans may be long chains.
  */
 export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
   const byId = new Map<string, GraphNode>();
@@ -49,7 +52,10 @@ export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
     }
   }
   if (done === nodes.length) return ok(undefined);
-  const path = cyclePath(byId, waiting);
+  const [first = "", ...others] = circleIn(byId, waiting);
+  const shown = [first, ...others.slice(0, IDS_SHOWN - 1)];
+  const more = others.length + 1 - shown.length;
+  const path = [...shown, ...(more > 0 ? [`… and ${more} more`] : []), first];
   return invalid(
     `the dependencies run in a circle: ${path.join(" -> ")}`,
     "/tasks",
@@ -57,16 +63,16 @@ export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
   );
 }
 
-/** Every node left waiting has a waiting dependency, so walking along those must come back to a node already seen. */
-function cyclePath(byId: ReadonlyMap<string, GraphNode>, waiting: ReadonlyMap<string, number>): string[] {
+/** The ids of a circle, in its order. Every node left waiting has a waiting dependency, so walking along those must come back. */
+function circleIn(byId: ReadonlyMap<string, GraphNode>, waiting: ReadonlyMap<string, number>): string[] {
   const isWaiting = (id: string) => (waiting.get(id) ?? 0) > 0;
-  const path: string[] = [];
+  const steps = new Map<string, number>();
   let id = [...byId.keys()].find(isWaiting) ?? "";
-  while (!path.includes(id)) {
-    path.push(id);
+  while (!steps.has(id)) {
+    steps.set(id, steps.size);
     id = byId.get(id)?.depends_on.find(isWaiting) ?? "";
   }
-  return [...path.slice(path.indexOf(id)), id];
+  return [...steps.keys()].slice(steps.get(id));
 }
 
 function invalid(message: string, pointer: string, hint: string): Result<never, Failure> {

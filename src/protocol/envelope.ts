@@ -5,6 +5,7 @@ import type { DocumentByName } from "./generated/types.ts";
 import { type Validator, validators } from "./generated/validators.js";
 import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
 import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./payload.ts";
+import { refusalOfUnfit, unfitIn } from "./limits.ts";
 import { quote, type Refusal, refusal, refusalOf } from "./refusal.ts";
 import { instant, parseInstant } from "./timestamp.ts";
 
@@ -42,6 +43,15 @@ export function validateHeader(value: unknown): Result<Header, Refusal> {
  */
 export function validatePayload<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
   return checkPayload(type, payload, "");
+}
+
+/**
+ * The same for a payload that did not come as a line, such as a person's word: also by the rules for all that is recorded, which
+ * `parseLine` holds every line to.
+ */
+export function validateWord<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
+  const unfit = unfitIn(payload);
+  return unfit === undefined ? validatePayload(type, payload) : err(refusalOfUnfit(type, "validation_failed", unfit));
 }
 
 /** Both steps; pointers are within the envelope. */

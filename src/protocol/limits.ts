@@ -30,9 +30,7 @@ export function parseLine(
   if (line.length > limits.bytes) {
     return refuse(
       `The line has ${line.length} bytes; at most ${limits.bytes} are read. Put what is large into an artifact. [size]`,
-      {
-        code: "output_limit",
-      },
+      "output_limit",
     );
   }
   const text = decode(line);
@@ -46,8 +44,8 @@ export function parseLine(
   if (typeof value.value !== "object" || value.value === null || Array.isArray(value.value)) {
     return refuse("The line is JSON, but not an object. [object]");
   }
-  const found = inspect(value.value);
-  if (found.refused !== undefined) return err(found.refused);
+  const found = inspect(value.value, limits.depth);
+  if (found.wrong !== undefined) return err(refusalOfUnfit("", "malformed_output", found.wrong));
   // Parsing keeps the last of equal keys, however each was written; so fewer keys than colons means that one stood twice.
   if (found.keys !== shape.colons) {
     return refuse(`The key ${quote(repeatedKey(text))} stands twice in one object. [duplicate_key]`);
@@ -55,11 +53,8 @@ export function parseLine(
   return ok(value.value as JsonObject);
 }
 
-function refuse(
-  message: string,
-  more: { readonly code?: FailureCode; readonly pointer?: string } = {},
-): Result<never, Refusal> {
-  return err(refusal("", more.code ?? "malformed_output", more.pointer ?? "", message));
+function refuse(message: string, code: FailureCode = "malformed_output"): Result<never, Refusal> {
+  return err(refusal("", code, "", message));
 }
 
 function decode(line: Uint8Array): string | undefined {
@@ -100,60 +95,94 @@ function scan(line: Uint8Array): { readonly depth: number; readonly colons: numb
   return { depth: deepest, colons };
 }
 
+/** What a value holds that no record may. */
+export interface Unfit {
+  /** JSON pointer to it; as ill-formed as its keys are. */
+  readonly pointer: string;
+  /** Whether the value there is unfit, or the key. */
+  readonly at: "key" | "value";
+  /** A sentence without its subject and its full stop. */
+  readonly what: string;
+  readonly rule: "depth" | "finite" | "prototype" | "well_formed";
+}
+
+/**
+ * The first thing in a value that no record may hold, for what did not come as a line: the same rules but for keys that stand
+ * twice, which only a text can have. Takes time in proportion to the value.
+ */
+export function unfitIn(value: unknown): Unfit | undefined {
+  if (typeof value === "object" && value !== null) return inspect(value, MAX_DEPTH).wrong;
+  const wrong = wrongValue(value);
+  return wrong && { pointer: "", at: "value", ...wrong };
+}
+
+/** The refusal of a value for what it holds that no record may. */
+export function refusalOfUnfit(payloadType: string, code: FailureCode, { pointer, what, rule }: Unfit): Refusal {
+  return refusal(payloadType, code, pointer, `${pointer === "" ? "It" : quote(pointer)} ${what}. [${rule}]`);
+}
+
 interface Place {
   readonly value: object;
   readonly key: string | number;
+  /** How many objects and lists it stands in, itself being one. */
+  readonly depth: number;
   readonly parent?: Place;
 }
 
 /** Walks without recursion; counts keys, and stops at the first thing no record may hold. */
-function inspect(root: object): { readonly keys: number; readonly refused?: Refusal } {
+function inspect(root: object, most: number): { readonly keys: number; readonly wrong?: Unfit } {
   let keys = 0;
-  const open: Place[] = [{ value: root, key: "" }];
+  const open: Place[] = [{ value: root, key: "", depth: 1 }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
     const parent = place;
-    const refuseAt = (key: string | number, wrong: string) => {
-      const pointer = pointerTo({ value: parent.value, key, parent });
-      return { keys, refused: refusal("", "malformed_output", pointer, `${quote(pointer)} ${wrong}`) };
-    };
-    if (Array.isArray(place.value)) {
-      for (const [index, value] of (place.value as unknown[]).entries()) {
-        const wrong = wrongValue(value);
-        if (wrong !== undefined) return refuseAt(index, wrong);
-        if (typeof value === "object" && value !== null) open.push({ value, key: index, parent });
+    const depth = place.depth + 1;
+    const isList = Array.isArray(place.value);
+    const names = isList ? (place.value as unknown[]).keys() : Object.keys(place.value);
+    for (const key of names) {
+      const value = (place.value as Record<string | number, unknown>)[key];
+      if (!isList) keys++;
+      const wrongInKey = isList ? undefined : wrongKey(key as string, value);
+      const wrong = wrongInKey ?? wrongValue(value) ?? (depth > most ? tooDeep(value, most) : undefined);
+      if (wrong !== undefined) {
+        const pointer = pointerTo({ value: parent.value, key, depth, parent });
+        return { keys, wrong: { pointer, at: wrongInKey === undefined ? "value" : "key", ...wrong } };
       }
-      continue;
-    }
-    const object = place.value as Record<string, unknown>;
-    for (const key of Object.keys(object)) {
-      keys++;
-      const value = object[key];
-      const wrong = wrongKey(key, value) ?? wrongValue(value);
-      if (wrong !== undefined) return refuseAt(key, wrong);
-      if (typeof value === "object" && value !== null) open.push({ value, key, parent });
+      if (typeof value === "object" && value !== null) open.push({ value, key, depth, parent });
     }
   }
   return { keys };
 }
 
-function wrongKey(key: string, value: unknown): string | undefined {
-  if (key === "__proto__") return "is a key that may reach a prototype. [prototype]";
+type Wrong = Pick<Unfit, "what" | "rule">;
+
+const PROTOTYPE: Wrong = { what: "is a key that may reach a prototype", rule: "prototype" };
+const HALF_IN_KEY: Wrong = { what: "has half a surrogate pair in its key", rule: "well_formed" };
+const HALF: Wrong = { what: "holds half a surrogate pair", rule: "well_formed" };
+const TOO_LARGE: Wrong = { what: "is a number too large to keep", rule: "finite" };
+
+function wrongKey(key: string, value: unknown): Wrong | undefined {
+  if (key === "__proto__") return PROTOTYPE;
   if (key === "constructor" && typeof value === "object" && value !== null && Object.hasOwn(value, "prototype")) {
-    return "is a key that may reach a prototype. [prototype]";
+    return PROTOTYPE;
   }
-  return key.isWellFormed() ? undefined : "has half a surrogate pair in its key. [well_formed]";
+  return key.isWellFormed() ? undefined : HALF_IN_KEY;
 }
 
-function wrongValue(value: unknown): string | undefined {
-  if (typeof value === "number" && !Number.isFinite(value)) return "is a number too large to keep. [finite]";
-  if (typeof value === "string" && !value.isWellFormed()) return "holds half a surrogate pair. [well_formed]";
+function wrongValue(value: unknown): Wrong | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) return TOO_LARGE;
+  if (typeof value === "string" && !value.isWellFormed()) return HALF;
   return undefined;
+}
+
+function tooDeep(value: unknown, most: number): Wrong | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  return { what: `nests deeper than the ${most} levels that are read`, rule: "depth" };
 }
 
 function pointerTo(place: Place): string {
   const keys: string[] = [];
   for (let at: Place | undefined = place; at?.parent !== undefined; at = at.parent) {
-    keys.unshift(String(at.key).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1"));
+    keys.unshift(String(at.key).replaceAll("~", "~0").replaceAll("/", "~1"));
   }
   return keys.map((key) => `/${key}`).join("");
 }

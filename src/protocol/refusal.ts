@@ -1,14 +1,31 @@
 import type { ErrorObject } from "ajv";
 import { nearest } from "../lib/nearest.ts";
-import type { FailureCode } from "./failure.ts";
+import type { Failure, FailureCode } from "./failure.ts";
 import type { RefusedMessage } from "./generated/types.ts";
 
 /** Why a message was not accepted, in the form that is put again as `context.refused[]`. The message ends with the rule in brackets. */
 export type Refusal = RefusedMessage;
 
-/** Makes a refusal. `pointer` is a JSON pointer to what is wrong, empty for the whole; what the sender chose is cut to a readable length. */
+/** The most characters (UTF-16 units) of a refusal's message; the schema of `context.refused[]` takes no longer ones. */
+const MAX_MESSAGE = 20_000;
+
+/**
+ * Makes a refusal. `pointer` is a JSON pointer to what is wrong, empty for the whole; what the sender chose is cut to a readable
+ * length. Whatever it is made of, it can be recorded: where a text was cut in the middle of a character stands U+FFFD.
+ */
 export function refusal(payloadType: string, code: FailureCode, pointer: string, message: string): Refusal {
-  return { payload_type: payloadType.slice(0, 64), code, pointer: pointer.slice(0, 500), message };
+  return {
+    payload_type: payloadType.slice(0, 64).toWellFormed(),
+    code,
+    pointer: pointer.slice(0, 500).toWellFormed(),
+    message: cut(message, MAX_MESSAGE),
+  };
+}
+
+/** The refusal of a whole answer by the rules of a mode, for the reason and with the hint that they give. */
+export function refusalFrom(payloadType: string, { code, message, hint, details }: Failure): Refusal {
+  const pointer = typeof details?.pointer === "string" ? details.pointer : "";
+  return refusal(payloadType, code, pointer, hint ? `${message}; ${hint}` : message);
 }
 
 /** The refusal that a failed validator's errors amount to: the one error that tells most, in a sentence with its rule. */
@@ -20,9 +37,14 @@ export function refusalOf(payloadType: string, errors: readonly ErrorObject[], w
   return refusal(payloadType, "validation_failed", pointer, sentence);
 }
 
-/** A piece of what somebody sent as it may stand in a message: quoted, on one line, at most 60 characters. */
+/** A text of at most `length` characters (UTF-16 units), well formed wherever it is cut. */
+export function cut(text: string, length: number): string {
+  return (text.length <= length ? text : `${text.slice(0, length - 1)}…`).toWellFormed();
+}
+
+/** A piece of what somebody sent as it may stand in a message: quoted, on one line, at most 60 characters, well formed. */
 export function quote(value: unknown): string {
-  if (typeof value === "string") return cut(JSON.stringify(value.slice(0, 60)), 62);
+  if (typeof value === "string") return cut(JSON.stringify(value.slice(0, 60).toWellFormed()), 62);
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object" && value !== null) return "an object";
   return cut(String(value), 60);
@@ -139,8 +161,4 @@ function kindOf(value: unknown): string {
 
 function list(names: readonly string[]): string {
   return names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} or ${names.at(-1) ?? ""}`;
-}
-
-function cut(text: string, length: number): string {
-  return text.length <= length ? text : `${text.slice(0, length - 1)}…`;
 }

@@ -1,8 +1,9 @@
 import type { Fact, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { validatePayload } from "../protocol/envelope.ts";
-import type { PayloadType, Usage } from "../protocol/payload.ts";
+import { validateWord } from "../protocol/envelope.ts";
+import { isPayloadType, type PayloadType, type Usage } from "../protocol/payload.ts";
 import type { Actor, Exit } from "../protocol/record.ts";
+import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { ArtifactRow } from "../store/store.ts";
@@ -37,10 +38,11 @@ type PersonRefused = { readonly code: string; readonly message: string; readonly
  */
 export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
   const { payload_type, payload, overtaken } = input;
-  if (rights.user[payload_type] === undefined) {
-    return { code: "not_permitted", message: `a person may not send "${payload_type}"` };
+  // Of another process's word nothing is known yet, not even that this is a text.
+  if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
+    return { code: "not_permitted", message: `a person may not send ${quote(payload_type)}` };
   }
-  const checked = validatePayload(payload_type, payload);
+  const checked = validateWord(payload_type, payload);
   if (!checked.ok) {
     return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
   }

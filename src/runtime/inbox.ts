@@ -1,6 +1,7 @@
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
+import type { Actor } from "../protocol/record.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Clock } from "./clock.ts";
 import type { FactInput } from "./facts.ts";
@@ -75,10 +76,17 @@ export class InboxWatch {
       this.#last = row.id;
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
-      const { payload_type, payload } = row.body as { payload_type?: PayloadType; payload?: JsonObject };
+      const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;
       const overtaken = row.id <= this.#parts.lease.put_before;
-      const word = { payload_type: payload_type ?? ("nothing" as PayloadType), payload: payload ?? {} };
-      this.#door.take({ ...word, source: "user", actor: row.actor, taken: row.id, overtaken });
+      const word = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
+      this.#door.take({ ...word, source: "user", actor: actorIn(row.actor), taken: row.id, overtaken });
     }
   }
+}
+
+/** Who put a row there, as it says itself; nobody if that is nothing a record can hold. */
+function actorIn(value: unknown): Actor | undefined {
+  const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
+  const isName = (name: unknown): name is string => typeof name === "string" && name.isWellFormed();
+  return isName(user) && isName(host) && isName(via) ? { user, host, via } : undefined;
 }

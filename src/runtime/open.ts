@@ -11,6 +11,7 @@ import { writeReport } from "../log/report.ts";
 import { LogFolder } from "../log/writer.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
+import { refusalOfUnfit, unfitIn } from "../protocol/limits.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -73,6 +74,12 @@ export async function createSession<S>(
   for (const fact of input.facts) {
     const refused = personRefused({ ...fact, source: "user" }, mode.rights);
     if (refused) return err(failure("usage", refused.message, { details: refused.details ?? {} }));
+  }
+  const { config, roles, started_by } = input;
+  const unfit = unfitIn({ session_id, requirement, workspace, config, roles, started_by, input: input.input });
+  if (unfit) {
+    const { message, pointer } = refusalOfUnfit("session_opened", "usage", unfit);
+    return err(failure("usage", `The session cannot be begun: ${message}`, { details: { pointer } }));
   }
   const created = await store.create({
     session_id,

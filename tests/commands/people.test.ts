@@ -1,6 +1,8 @@
 import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { putWord } from "../../src/commands/put.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
 
@@ -74,6 +76,49 @@ describe("a session that needs a person where none is", () => {
     expect((await typed(here, ["answer", "--file", here.write("more.yaml", "age: 7\n")])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
+  });
+
+  it("refuses half a character in an answer or a plan, with its place, and goes on without harm", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", ASK);
+    const half = here.write(
+      "half.json",
+      String.raw`{"name":
+  "half \ud800 pair"}`,
+    );
+    const told = (done: { code: number | null; stderr: string }, file: string) => {
+      expect(done.stderr).toContain(file);
+      expect(done.stderr).toContain("it holds half a surrogate pair");
+      expect(done.code).toBe(3);
+    };
+    told(await here.run(["run", "--plan", plan, "--answers", half, "--foreground"]), `${half}:2:3`);
+    const halfPlan = here.write("half-plan.json", ASK.replace("Write some files.", String.raw`\ud800`));
+    told(await here.run(["run", "--plan", halfPlan, "--foreground"]), `${halfPlan}:1:16`);
+    expect(here.sessions()).toEqual([]);
+    expect((await here.run(["run", "--plan", plan, "--foreground"])).code).toBe(4);
+    told(await here.run(["answer", "--file", half]), `${half}:2:3`);
+    expect((await here.run(["answer", "name", "😀"])).code).toBe(0);
+    expect((await here.run(["resume", "--foreground"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("😀\n");
+  });
+
+  it("keeps no word in the inbox that no record can hold, whatever it comes from", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const store = openStore(here.home);
+    if (!store.ok) throw new Error(store.error.message);
+    try {
+      const [row] = store.value.sessions();
+      if (!row) throw new Error("there is no session");
+      const put = await putWord(store.value, row, {
+        payload_type: "clarification_response",
+        payload: { answers: [{ question_id: "name", text: "\ud800" }], status: "answered" },
+      });
+      expect(put).toMatchObject({ ok: false, error: { code: "usage" } });
+      expect(store.value.inbox.pending(row.session_id)).toEqual([]);
+    } finally {
+      store.value.close();
+    }
   });
 
   it("lists what is open where no answer is given", async () => {

@@ -47,6 +47,48 @@ describe("hostile files", () => {
     expect(parseDocumentText("a.json", `{"a": ${long}}`).ok).toBe(false);
     expect(parseDocumentText("a.json", `[${"1".repeat(8 * 1024 * 1024)}]`).ok).toBe(false);
   });
+  test.each([
+    [
+      "a text",
+      "a.json",
+      String.raw`{"q1":
+  "half \ud800 pair"}`,
+      "/q1",
+      2,
+      3,
+    ],
+    [
+      "a text in YAML",
+      "a.yaml",
+      String.raw`q1: 1
+q2: ["\udc00 half"]`,
+      "/q2/0",
+      2,
+      6,
+    ],
+    ["a key", "a.json", String.raw`{"b": {"\ud800": 1}}`, "/b/\ufffd", 1, 8],
+    ["a key in YAML", "a.yaml", String.raw`"\ud800": 1`, "/\ufffd", 1, 1],
+    ["all of it", "a.json", String.raw`"\ud800"`, "", 1, 1],
+  ])(
+    "half a character that is written as an escape is told in its place: %s",
+    (_, file, text, pointer, line, column) => {
+      for (const scalars of ["typed", "texts"] as const) {
+        const problem = errorOf(parseDocumentText(file, text, scalars));
+        expect(problem).toMatchObject({ file, pointer, place: { line, column } });
+        expect(explain(problem).join("\n")).toMatch(/: it (holds|has) half a surrogate pair[^]*expected: both halves/);
+      }
+    },
+  );
+  test("both halves of a character, written as escapes, are read", () => {
+    for (const file of ["a.json", "a.yaml"])
+      expect(valueOf(parseDocumentText(file, String.raw`{"a": "\ud83d\ude00"}`)).value).toEqual({ a: "😀" });
+  });
+  test("a constructor that holds a prototype is refused, as in a line", () => {
+    expect(errorOf(parseDocumentText("a.yaml", "a:\n  constructor: {prototype: 1}"))).toMatchObject({
+      what: "it is a key that may reach a prototype",
+      place: { line: 2, column: 3 },
+    });
+  });
   test("no text makes a reader throw", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.constantFrom("a.json", "a.yaml"), (text, file) => {

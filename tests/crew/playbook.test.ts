@@ -249,6 +249,16 @@ describe("the playbook's instructions", () => {
     });
   });
 
+  it("repeat so much of a long error as is well formed, wherever it is cut", async () => {
+    for (const task of ["look", "stop"]) {
+      for (const before of ["", "a"]) {
+        const error = { payload: { code: "timeout", message: before + "😀".repeat(3_000) } };
+        const { payload } = await playbook(plan, onTicket(task, "error", error));
+        expect(JSON.stringify(payload)).not.toContain(String.raw`\ud83d`);
+      }
+    }
+  });
+
   it("go through the task's revisions in order before the task is given up", async () => {
     const history: Json[] = [];
     const summaries: (string | undefined)[] = [];
@@ -301,6 +311,14 @@ describe("the playbook's review", () => {
   it("approves what passed every check", async () => {
     const { payload } = await playbook(plan, review([passed], { status: "completed" }));
     expect(payload).toMatchObject({ decision: "approved", notes: "All 1 checks passed." });
+  });
+
+  it("names a failed criterion with well-formed text, wherever the output is cut", async () => {
+    for (const after of ["", "a"]) {
+      const check = { ...failed, output: "😀".repeat(2_000) + after };
+      const { payload } = await playbook(plan, review([check], { status: "completed" }));
+      expect(JSON.stringify(payload)).not.toContain(String.raw`\ude00`);
+    }
   });
 
   it("names each failed criterion with the end of its output", async () => {

@@ -41,6 +41,23 @@ describe("checkGraph", () => {
     expect(refusal([node("a", "a")])?.message).toContain("a -> a");
   });
 
+  it("tells the first ten of a long circle and counts the others, in time that is linear", () => {
+    const circle = (size: number) =>
+      Array.from({ length: size }, (_, index) => node(`t${index}`, `t${(index + 1) % size}`));
+    expect(refusal(circle(10))?.message).toBe(
+      "the dependencies run in a circle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> t0",
+    );
+    const many = circle(100_000);
+    const [chain, began] = [many.with(-1, node("t99999")), performance.now()];
+    expect(refusal(chain)).toBeUndefined();
+    const between = performance.now();
+    expect(refusal(many)?.message).toBe(
+      "the dependencies run in a circle: t0 -> t1 -> t2 -> t3 -> t4 -> t5 -> t6 -> t7 -> t8 -> t9 -> … and 99990 more -> t0",
+    );
+    // Found by the same walk and one more of its length.
+    expect(performance.now() - between).toBeLessThan(10 * (between - began));
+  });
+
   it("takes a chain of 100,000 without recursing", () => {
     const chain = Array.from({ length: 100_000 }, (_, index) =>
       index === 0 ? node("0") : node(String(index), String(index - 1)),

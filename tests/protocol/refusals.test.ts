@@ -1,8 +1,11 @@
+import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import type { JsonObject } from "../../src/lib/json.ts";
-import { validateHeader } from "../../src/protocol/envelope.ts";
+import type { Json, JsonObject } from "../../src/lib/json.ts";
+import { acceptAnswer, validateHeader } from "../../src/protocol/envelope.ts";
+import { failure } from "../../src/protocol/failure.ts";
 import { validators } from "../../src/protocol/generated/validators.js";
-import type { Refusal } from "../../src/protocol/refusal.ts";
+import { parseLine } from "../../src/protocol/limits.ts";
+import { quote, type Refusal, refusal, refusalFrom } from "../../src/protocol/refusal.ts";
 import { schemaFiles, validate } from "./examples.ts";
 
 function refused(name: string, value: unknown): Refusal {
@@ -219,5 +222,98 @@ describe("a refusal of hostile input", () => {
         expect(performance.now() - started, `${pattern} on ${unit}`).toBeLessThan(1_000);
       }
     }
+  });
+});
+
+/** Well formed, and of the lengths at which something is cut: mostly one letter, then characters of two UTF-16 units. */
+const edgy = fc
+  .tuple(
+    fc.constantFrom("", "\n", '"', "\\"),
+    fc.oneof(fc.nat(70), fc.integer({ min: 180, max: 200 }), fc.integer({ min: 480, max: 510 })),
+    fc.nat(50),
+    fc.constantFrom("", "\n", "~/"),
+  )
+  .map(([before, letters, pairs, after]) => before + "k".repeat(letters) + "😀".repeat(pairs) + after);
+
+/** Of any UTF-16 units at all. */
+const anything = fc.array(fc.nat(0xffff), { maxLength: 600 }).map((units) => String.fromCharCode(...units));
+
+/** Whether it is well formed, and fits the place where it is put again. */
+function isRecordable(refusal: Refusal): boolean {
+  const failed = { turn_id: "t1", code: "x", message: "x", refused: [refusal] };
+  return Object.values(refusal).every((text) => text.isWellFormed()) && validate("turn_failed", failed).ok;
+}
+
+describe("a refusal can be recorded", () => {
+  const channel = { session_id: "s", role_id: "hand", turn_id: "t1", subject: "a" };
+  const envelope: JsonObject = {
+    session_id: "s",
+    source: "hand",
+    target: "scheduler",
+    payload_type: "report",
+    version: "1.0",
+    payload: { status: "completed" },
+  };
+  const wrongBy: readonly ((text: string) => JsonObject)[] = [
+    ...["session_id", "source", "target", "payload_type", "version", "timestamp"].map((key) => (text: string) => ({
+      ...envelope,
+      [key]: text,
+    })),
+    (text) => ({ ...envelope, [text]: 1 }),
+    (text) => ({ ...envelope, payload: { status: "completed", [text]: 1 } }),
+    (text) => ({ ...envelope, payload: { status: text } }),
+    (text) => ({ ...envelope, payload: { status: "completed", turn_id: text } }),
+    (text) => ({ ...envelope, payload: { status: "completed", issues: [{ [text]: 1 }] } }),
+    (text) => ({
+      ...envelope,
+      payload_type: "error",
+      payload: { code: "x", message: "x", details: { retry_at: text } },
+    }),
+  ];
+
+  it("whatever well-formed text is wrong, and wherever it is cut", () => {
+    fc.assert(
+      fc.property(fc.constantFrom(...wrongBy), edgy, (wrong, text) => {
+        const accepted = acceptAnswer(wrong(text), channel);
+        expect(accepted.ok || isRecordable(accepted.error)).toBe(true);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it("whatever a line holds that is no message", () => {
+    const half = fc.constantFrom("\ud83d", "\ude00", "");
+    fc.assert(
+      fc.property(edgy, half, half, (text, before, after) => {
+        const lines: Json[] = [{ [text + before]: after }, { a: { [before + text]: [text + after] } }];
+        for (const line of [...lines.map((value) => JSON.stringify(value)), `{${text}`, `{"${text}":1,"${text}":1}`]) {
+          const parsed = parseLine(Buffer.from(line));
+          expect(parsed.ok || isRecordable(parsed.error)).toBe(true);
+        }
+      }),
+    );
+  });
+
+  it("whatever failure of a whole answer it is made of, and fits a request", () => {
+    const sizes = fc.constantFrom(1, 499, 500, 1_999, 2_000, 19_999, 20_000, 40_000);
+    const long = fc.tuple(anything, sizes).map(([text, size]) => text.padEnd(size, `${text}😀`));
+    const example = schemaFiles.find(({ name }) => name === "turn_request")?.schema.examples?.[0] as JsonObject;
+    fc.assert(
+      fc.property(long, long, long, (message, hint, pointer) => {
+        const refused = refusalFrom("plan", failure("invalid_plan", message, { hint, details: { pointer } }));
+        expect(isRecordable(refused)).toBe(true);
+        const context = { ...(example["context"] as JsonObject), refused: [refused] };
+        expect(validate("turn_request", { ...example, context }).ok).toBe(true);
+      }),
+    );
+  });
+
+  it("whatever it is made of", () => {
+    fc.assert(
+      fc.property(anything, anything, fc.tuple(anything, fc.nat(40_000)), (type, pointer, [text, more]) => {
+        expect(isRecordable(refusal(type, "conflict", pointer, text.padEnd(more, text)))).toBe(true);
+        expect(quote(text).isWellFormed()).toBe(true);
+      }),
+    );
   });
 });

@@ -72,6 +72,28 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     },
   );
 
+  it("that sends for ever what is refused, cut where half a character would be left, is told so by the rules", async () => {
+    const rig = newRig();
+    const header = `{"session_id":"'$BOSUN_SESSION_ID'","source":"hand","target":"scheduler","version":"1.0"`;
+    const lines = [
+      `${header},"payload_type":"${"a".repeat(63)}😀","payload":{}}`,
+      `${header.replace("hand", String.raw`\na${"😀".repeat(40)}`)},"payload_type":"report","payload":{"status":"completed"}}`,
+      `${header},"payload_type":"report","payload":{"status":"completed","${"k".repeat(490)}😀":1}}`,
+    ];
+    const forEver = `while :; do printf '%s\\n' ${lines.map((line) => `'${line}'`).join(" ")}; done`;
+    const session = await begin(rig, {
+      roles: roles(`if [ $BOSUN_ATTEMPT = 1 ]; then ${forEver}; fi\n${REPORT}`),
+      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli({ max_output_bytes: 200_000 }) }),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const [failed] = logOf(rig, session.session_id, "turn_failed");
+    expect(failed?.payload).toMatchObject({ code: "output_limit" });
+    expect(failed?.payload["refused"]).toHaveLength(8);
+    const refused = logOf(rig, session.session_id, "error").map(({ payload }) => payload["message"]);
+    expect(refused.length).toBeGreaterThan(9);
+    expect(new Set(refused).size).toBe(3);
+  });
+
   it("that prints without end, control characters and broken UTF-8 leaves bounded files", async () => {
     const rig = newRig();
     const script = `if [ $BOSUN_ATTEMPT = 1 ]; then yes "$(printf '\\033[2J\\377')"; fi\n${REPORT}`;

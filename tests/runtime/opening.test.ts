@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
+import type { Role } from "../../src/protocol/roles.ts";
 import { crew, task } from "./crew.ts";
-import { begin, cleanUp, newRig, type Rig, run, tryBegin } from "./rig.ts";
+import { begin, cleanUp, CREW, failureOf, newRig, type Rig, run, tryBegin } from "./rig.ts";
 
 let rig: Rig;
 beforeEach(() => {
@@ -21,6 +22,18 @@ describe("a session that cannot begin", () => {
   it("is refused for what no person may say", async () => {
     const begun = await tryBegin(rig, { facts: [{ payload_type: "report", payload: { status: "completed" } }] });
     expect(begun).toMatchObject({ ok: false, error: { code: "usage", message: 'a person may not send "report"' } });
+    expect(rig.store.sessions()).toEqual([]);
+  });
+
+  it.each([
+    ["in what is asked of it", { facts: [{ payload_type: "requirement", payload: { text: "\ud800" } }] }, "/text"],
+    ["in a role", { roles: [{ ...CREW[0], cli_command: ["\udc00"] } as Role] }, "/roles/0/cli_command/0"],
+    ["in its configuration", { config: { workspace: "\ud800" } }, "/config/workspace"],
+    ["in what its mode gets", { input: { a: ["\ud800"] } }, "/input/a/0"],
+  ] as const)("is refused for what no record can hold %s, and leaves nothing", async (_, choices, pointer) => {
+    const begun = await tryBegin(rig, choices);
+    expect(begun).toMatchObject({ ok: false, error: { code: "usage", details: { pointer } } });
+    expect(failureOf(begun).message).toContain(`"${pointer}" holds half a surrogate pair.`);
     expect(rig.store.sessions()).toEqual([]);
   });
 });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { JsonObject } from "../../src/lib/json.ts";
+import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { crew, report, task } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, sessionId, told } from "./rig.ts";
 
@@ -127,6 +127,63 @@ describe("a person in another process", () => {
     const refused = logOf(rig, session_id).filter(({ record }) => record.disposition === "refused");
     expect(refused).toHaveLength(bodies.length);
     expect(refused.map(({ record }) => record.actor)).toEqual(bodies.map(() => ACTOR));
+    expect(rig.store.inbox.pending(session_id)).toEqual([]);
+  });
+
+  it("is refused what no record could hold, from a row that another process put there, and every later word is heard", async () => {
+    const rig = newRig();
+    const { agentFor } = patient(Promise.resolve());
+    const session = await begin(rig, { agentFor });
+    const { session_id } = session;
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    const answering = (answers: Json) => ({
+      payload_type: "clarification_response",
+      payload: { status: "answered", answers },
+    });
+    const deep = (levels: number): Json => (levels === 0 ? "q" : [deep(levels - 1)]);
+    const bodies = [
+      answering([{ question_id: "q", text: "half \ud800 pair" }]),
+      answering([{ question_id: "q", text: "x", metadata: { "\udfff": 1 } }]),
+      answering(deep(2_000)),
+      { payload_type: "\ud800", payload: {} },
+      { payload_type: "constructor", payload: {} },
+      { payload_type: "x".repeat(10_000), payload: {} },
+      { payload_type: 7, payload: {} },
+      { payload_type: "user_command", payload: null },
+      { payload_type: "user_command", payload: "\ud800" },
+      null,
+      [],
+      "\ud800",
+    ];
+    for (const body of bodies) await rig.store.inbox.put(session_id, body as JsonObject, ACTOR);
+    const nobodies = [null, 7, { ...ACTOR, user: "\ud800" }, { user: "bea" }];
+    for (const actor of nobodies) await rig.store.inbox.put(session_id, {}, actor as typeof ACTOR);
+    await rig.store.inbox.put(session_id, answering([{ question_id: "q", text: "Because." }]), ACTOR);
+    const resumed = await resume(rig, session_id, { agentFor });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    const refused = logOf(rig, session_id).filter(({ record }) => record.disposition === "refused");
+    expect(refused.map(({ record }) => record.actor)).toEqual([
+      ...bodies.map(() => ACTOR),
+      ...nobodies.map(() => undefined),
+    ]);
+    expect(refused.slice(0, 3).map(({ payload }) => payload)).toEqual([
+      {
+        code: "validation_failed",
+        message: '"/answers/0/text" holds half a surrogate pair. [well_formed]',
+        details: { pointer: "/answers/0/text" },
+      },
+      {
+        code: "validation_failed",
+        message: '"/answers/0/metadata/\ufffd" has half a surrogate pair in its key. [well_formed]',
+        details: { pointer: "/answers/0/metadata/\ufffd" },
+      },
+      {
+        code: "validation_failed",
+        message: expect.stringMatching(/ nests deeper than the 64 levels that are read\. \[depth\]$/) as string,
+        details: { pointer: `/answers${"/0".repeat(63)}` },
+      },
+    ]);
+    for (const { payload } of refused) expect((payload["message"] as string).length).toBeLessThan(200);
     expect(rig.store.inbox.pending(session_id)).toEqual([]);
   });
 

@@ -69,14 +69,16 @@ export function afterError({ task, playbook, revision }: Work, error: JsonObject
   if (next > last || playbook["on_error"] === "give_up") {
     return errorReply(
       code,
-      `${textOf(task["task_id"])}: given up after ${Math.max(1, revision + 1)} instruction(s): ${message}`.slice(
-        0,
-        4000,
-      ),
+      reason(`${textOf(task["task_id"])}: given up after ${Math.max(1, revision + 1)} instruction(s): ${message}`),
       "look at the ticket's log; add metadata.playbook.revisions to the task to try another way",
     );
   }
-  return numbered({ task, playbook, revision }, next, `The work before this ended: ${code}: ${message}`.slice(0, 4000));
+  return numbered({ task, playbook, revision }, next, reason(`The work before this ended: ${code}: ${message}`));
+}
+
+/** So much of it as is worth repeating, and well formed: a message that holds half a character is refused. */
+function reason(text: string): string {
+  return text.slice(0, 4000).toWellFormed();
 }
 
 function numbered(work: Work, revision: number, note?: string, resources: readonly string[] = []): Reply {

@@ -33,7 +33,13 @@ export function review(request: JsonObject, fatal: readonly string[]): Reply {
 function failedCheck(check: JsonObject): string {
   const criterion = check["criterion"];
   const command = list(record(criterion)["command"]).map(textOf).join(" ");
-  const tail = textOf(check["output"]).split("\n").slice(-TAIL_LINES).join("\n").slice(-TAIL_CHARACTERS).trim();
+  const tail = textOf(check["output"])
+    .split("\n")
+    .slice(-TAIL_LINES)
+    .join("\n")
+    .slice(-TAIL_CHARACTERS)
+    .toWellFormed()
+    .trim();
   return [
     `Not met: ${textOf(criterion)}`,
     ...(command === "" ? [] : [`\`${command}\` ended with exit code ${JSON.stringify(check["exit_code"])}`]),

@@ -81,7 +81,7 @@ async function reference(directory: string, path: string): Promise<JsonObject> {
   // A name that reads the same as a URI and as a path goes as it is; any other is spelt out, so that nobody has to guess.
   const plain = /^[\w.][\w./-]*$/.test(path);
   return {
-    label: path.slice(0, 500),
+    label: path.slice(0, 500).toWellFormed(),
     uri: plain ? path : pathToFileURL(join(directory, path)).href,
     digest: `sha256:${hash.digest("hex")}`,
     content_type: CONTENT_TYPES[extname(path).toLowerCase()] ?? "application/octet-stream",

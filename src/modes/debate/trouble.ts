@@ -1,5 +1,6 @@
 import type { Json } from "../../lib/json.ts";
 import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
 import { type Draft, retryTimer } from "./draft.ts";
 import { finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
@@ -10,12 +11,7 @@ const MAX_BACKOFF_MS = 60_000;
 
 /** An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry. */
 export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTurn, why: Failure): void {
-  const refused: Json = {
-    payload_type: draft.fact.payload_type,
-    code: why.code,
-    pointer: typeof why.details?.pointer === "string" ? why.details.pointer : "",
-    message: why.hint ? `${why.message}; ${why.hint}` : why.message,
-  };
+  const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
   if (turn.retries < draft.debate.max_retries) draft.offer(id, { retries: turn.retries + 1, refused: [refused] });
   else exhausted(draft, id, turn, why.code);

@@ -2,6 +2,7 @@ import type { Fact } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
@@ -27,12 +28,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure)
     draft.refuse(why);
     return;
   }
-  const refused: Json = {
-    payload_type: draft.fact.payload_type,
-    code: why.code,
-    pointer: typeof why.details?.pointer === "string" ? why.details.pointer : "",
-    message: why.hint ? `${why.message}; ${why.hint}` : why.message,
-  };
+  const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
   again(draft, id, turn, [refused], 0, why.code);
 }

@@ -75,6 +75,12 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
     expect([...scene.engine.ledger.asks.keys()].sort()).toEqual(["c1", turn_id].sort());
   });
 
+  it("stays in doubt after a word that cannot be quoted whole, and what is quoted can be recorded", () => {
+    const { scene } = crashed();
+    scene.answers({ again: `${"a".repeat(79)}😀` });
+    expect(scene.last.step.refused?.message).toMatch(/^"a{79}\ufffd" does not say/u);
+  });
+
   it("leaves other questions to the mode, and is not answered by a word that ends them all", () => {
     const { scene, turn_id } = crashed();
     scene.says("b", "clarification", asking("q")).answers({ q: "So" });

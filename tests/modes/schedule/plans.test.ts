@@ -1,6 +1,12 @@
 import { describe, expect, it, test } from "vitest";
+import type { Role } from "../../../src/protocol/roles.ts";
 import { Scene } from "./rig.ts";
 import { APPROVED, asking, CHANGES, task } from "./words.ts";
+
+/** An id of the most characters there may be. */
+const long = (index: number) => `t${index}-`.padEnd(64, "x");
+
+const HAND: Role = { role_id: "hand", type: "worker", backend: "scripted" };
 
 const ASK = { config: { plan_approval: "ask" } } as const;
 
@@ -59,6 +65,22 @@ describe("a plan that cannot stand", () => {
     expect([scene.refused, scene.last.step.refused?.message]).toEqual([`invalid_plan ${pointer}`, message]);
     expect([scene.phase, scene.state.tickets.size, scene.open]).toEqual(["planning", 0, ["manager requirement"]]);
     expect(scene.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan", pointer }]);
+  });
+
+  it.each([
+    [
+      "a circle of many tasks",
+      Array.from({ length: 3_000 }, (_, index) => task(long(index), { dependencies: [long((index + 1) % 3_000)] })),
+    ],
+    ["an unknown role among very many", [task("a", { assigned_to: { role_id: "nobody" } })]],
+  ])("is put again in a request that fits its schema: %s", (_, tasks) => {
+    const workers = Array.from({ length: 400 }, (_one, index): Role => ({ ...HAND, role_id: long(index) }));
+    const roles: Role[] = [{ ...HAND, role_id: "boss", type: "manager" }, ...workers];
+    const scene = new Scene({ roles }).requirement().says(undefined, "plan", { tasks });
+    expect(scene.refused).toContain("invalid_plan /tasks");
+    // The scene holds every request against its schema.
+    const [admitted] = scene.admit().records.slice(-1);
+    expect(admitted?.payload["context"]).toMatchObject({ refused: [{ payload_type: "plan", code: "invalid_plan" }] });
   });
 
   it("stops the session when it comes too often", () => {
