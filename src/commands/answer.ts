@@ -16,7 +16,8 @@ import { openExistingHome } from "./home.ts";
 interface AnswerOptions {
   readonly file?: string;
   readonly defaults?: boolean;
-  readonly noMore?: boolean;
+  /** False with `--no-more`. */
+  readonly more?: boolean;
   readonly input?: boolean;
 }
 
@@ -63,9 +64,10 @@ async function answer(
     if (questions.length === 0) return err(nothingAsked(row, waiting.value));
     const answers = await answersFrom(context, questions, rest, options);
     if (!answers.ok) return answers;
-    if (answers.value.length === 0 && options.noMore !== true) return ok(listOpen(context, row, questions));
-    const status = options.noMore === true ? "complete" : "answered";
-    for (const group of byAsk(questions, answers.value)) {
+    const noMore = options.more === false;
+    if (answers.value.length === 0 && !noMore) return ok(listOpen(context, row, questions));
+    const status = noMore ? "complete" : "answered";
+    for (const group of byAsk(questions, answers.value, noMore)) {
       const put = await putToOwner(context, store, row, {
         payload_type: "clarification_response",
         payload: { answers: group.map((one) => ({ ...one })), status },
@@ -78,11 +80,18 @@ async function answer(
   }
 }
 
-/** Answers to different things asked are different words: the engine asks some of them, the mode others. */
-function byAsk(questions: readonly Question[], answers: readonly Answer[]): readonly (readonly Answer[])[] {
-  if (answers.length === 0) return [answers];
+/**
+ * Answers to different things asked are different words: the engine asks some of them, the mode others. With `noMore` an empty one
+ * closes what none of them is about.
+ */
+function byAsk(
+  questions: readonly Question[],
+  answers: readonly Answer[],
+  noMore: boolean,
+): readonly (readonly Answer[])[] {
   const askOf = new Map(questions.map(({ question_id, ask_id }) => [question_id, ask_id]));
-  return [...Map.groupBy(answers, ({ question_id }) => askOf.get(question_id)).values()];
+  const groups = [...Map.groupBy(answers, ({ question_id }) => askOf.get(question_id)).values()];
+  return noMore && groups.length < new Set(askOf.values()).size ? [...groups, []] : groups;
 }
 
 /** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
@@ -118,7 +127,7 @@ async function answersFrom(
     return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
   const alone =
-    options.file !== undefined || options.defaults === true || options.noMore === true || options.input === false;
+    options.file !== undefined || options.defaults === true || options.more === false || options.input === false;
   return alone || !context.terminal.hasPerson ? ok(answers) : ok(await asked(context, questions));
 }
 

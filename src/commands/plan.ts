@@ -10,7 +10,7 @@ import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
-import { chooseAnySession } from "./choose.ts";
+import { chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { editPlan, exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
@@ -57,11 +57,19 @@ async function plan(
       failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }),
     );
   }
+  if (options.revise?.trim() === "") {
+    return err(
+      failure("usage", "--revise does not say what should be different.", {
+        hint: 'Write it in quotes: bosun plan --revise "Two files, please.". To look at the plan again: bosun plan.',
+      }),
+    );
+  }
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
   try {
-    const row = chooseAnySession(store, named);
+    const looks = options.export !== undefined || !asked.includes(true);
+    const row = (looks ? chooseAnySession : chooseLastSession)(store, named);
     if (!row.ok) return row;
     const shown = planOf(store, row.value.session_id);
     if (shown === undefined) return err(noPlan(row.value));
@@ -167,6 +175,9 @@ function noPlan({ session_id, state }: SessionRow): Failure {
 
 function notWaiting({ session_id, state }: SessionRow): Failure {
   return failure("usage", `The plan of ${session_id} does not wait for anybody's word; the session is ${state}.`, {
-    hint: `To say something to its agents: bosun tell ${session_id} "…".`,
+    hint:
+      state === "closed"
+        ? `To run it again: bosun plan ${session_id} --export FILE.`
+        : `To say something to its agents: bosun tell ${session_id} "…".`,
   });
 }

@@ -7,7 +7,7 @@ import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration 
 import { resumeSession } from "../runtime/open.ts";
 import type { SessionRow } from "../store/store.ts";
 import { recordAt } from "./asks.ts";
-import { chooseAnySession } from "./choose.ts";
+import { chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
@@ -63,7 +63,7 @@ async function resume(
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { store } = opened.value;
-  const chosen = chooseAnySession(store, named);
+  const chosen = chooseLastSession(store, named);
   if (!chosen.ok) {
     store.close();
     return chosen;

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import { chooseAnySession, chooseTarget, type Target } from "./choose.ts";
+import { chooseLastSession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
@@ -47,7 +47,7 @@ async function retry(
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
-  const target = chooseTarget(store, words, chooseAnySession);
+  const target = chooseTarget(store, words, chooseLastSession);
   const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
   return wrong ? err(wrong) : target;
 }

@@ -1,0 +1,112 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { ASK } from "./waiting-task.ts";
+
+const DONE = tinyPlan([{ task_id: "last", shell: "true" }]);
+
+/** A plan with two questions, one of which has no default. */
+const TWO = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+  questions: [...ASKING.questions, { question_id: "age", text: "How old?", default: "7" }],
+});
+
+interface Row {
+  readonly session_id: string;
+}
+
+/** An older session that waits, and a newer one that is done. */
+async function openThenClosed(here: Rig): Promise<{ open: string; closed: string }> {
+  expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK)])).code).toBe(4);
+  const open = await onlySession(here);
+  expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
+  const rows = await typedJson<Row[]>(here, ["status", "--all", "--json"]);
+  const closed = rows.find(({ session_id }) => session_id !== open)?.session_id ?? "";
+  return { open, closed };
+}
+
+describe("no more questions, please", () => {
+  it("closes what is asked, and the manager decides the rest", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    const said = await here.run(["answer", "--no-more"]);
+    expect(said).toMatchObject({ code: 0, stderr: "" });
+    expect(said.stdout).toContain("bosun resume");
+    expect((await here.run(["resume"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada 7\n");
+  });
+
+  it("goes with an answer to one of them", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    expect((await here.run(["answer", "name", "Eve", "--no-more"])).code).toBe(0);
+    expect((await here.run(["resume"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
+  });
+});
+
+describe("a session that is not named", () => {
+  it("is for looking the newest, though an older one is not closed", async () => {
+    const here = rig();
+    const { open, closed } = await openThenClosed(here);
+    for (const [words, told] of [
+      [["log"], `log ${closed}`],
+      [["log", "last"], `replay ${closed}`],
+      [["plan"], `status ${closed}`],
+      [["replay"], `replay ${closed} --verify`],
+      [["replay", "--verify"], closed],
+      [["attach"], closed],
+    ] as const) {
+      const looked = await typed(here, words);
+      expect(looked.stdout, words.join(" ")).toContain(told);
+      expect(looked.stdout, words.join(" ")).not.toContain(open);
+    }
+  });
+
+  it("is for acting the one that is not closed", async () => {
+    const here = rig();
+    const { open } = await openThenClosed(here);
+    expect((await typed(here, ["answer", "Eve"])).stdout).toContain(`bosun resume ${open}`);
+    expect((await typed(here, ["resume"])).stdout).toContain(`${open} is done`);
+    const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+    const run = (more: string[]) => typed(here, ["run", "--plan", here.write("plan.json", DONE), ...more]);
+    expect((await run(["--session", "gated", "--config", gated])).code).toBe(4);
+    expect((await run([])).code).toBe(0);
+    expect((await typed(here, ["plan", "--approve"])).stdout).toContain("bosun resume gated");
+  });
+
+  it("is known by its ticket where every session is closed, and told by name", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
+    const session_id = await onlySession(here);
+    for (const words of [
+      ["cancel", "last"],
+      ["tell", "last", "Hurry."],
+    ]) {
+      const refused = await typed(here, words);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`The session ${session_id} of "last" is closed: done.`);
+      expect(refused.stderr).toContain(`bosun retry ${session_id} last`);
+    }
+    const misspelt = await typed(here, ["cancel", "lest"]);
+    expect(misspelt.stderr).toContain(
+      `There is no session "lest", and ${session_id} has no ticket "lest". Did you mean last?`,
+    );
+  });
+});
+
+describe("a word on a plan", () => {
+  it("must say what should be different, and has no meaning once the session is closed", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
+    expect(await typed(here, ["plan", "--revise", " "])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("does not say what should be different") as string,
+    });
+    const late = await typed(here, ["plan", "--approve"]);
+    expect(late.code).toBe(2);
+    expect(late.stderr).toContain("--export FILE");
+    expect(late.stderr).not.toContain("bosun tell");
+  });
+});
