@@ -10,7 +10,8 @@ import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt, waitingFor } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
-import { editPlan, planOf } from "./plans.ts";
+import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { planOf } from "./plans.ts";
 import type { Word } from "./word.ts";
 
 /** What asking at this terminal needs of the session, whichever process runs it. */
@@ -77,7 +78,7 @@ export class Asking {
   /** Says at the terminal why a word did not stand. */
   complain({ message, hint }: Pick<Failure, "message" | "hint">): void {
     const { err } = this.#parts.context.terminal;
-    const why = [message, hint].filter((text) => text !== undefined).join("; ");
+    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${hint}`;
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
@@ -130,19 +131,20 @@ export class Asking {
     const { terminal } = context;
     const plan = planOf(store, session_id);
     if (plan === undefined) return false;
+    const { folder } = sessionPaths(home, session_id);
     terminal.err.line();
     for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
     terminal.err.line();
     for (;;) {
       const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
       if (choice === undefined) return false;
-      const word = await this.#planWord(
-        choice,
-        async () => editPlan(context, sessionPaths(home, session_id).folder, plan),
-        signal,
-      );
+      const edit = async () => editPlan(context, folder, ask_id, plan);
+      const word = await this.#planWord(choice, edit, signal);
       if (word === undefined) continue;
-      if (await this.#say({ payload_type: "approval", payload: { ...word, ask_id } })) return true;
+      const refused = await this.#say({ payload_type: "approval", payload: { ...word, ask_id } });
+      if (refused === undefined || choice !== "edit") forgetEdit(folder, ask_id);
+      else keepRefusal(folder, ask_id, refused);
+      if (refused === undefined) return true;
     }
   }
 
@@ -165,8 +167,8 @@ export class Asking {
       }
       case "edit": {
         const edited = await edit();
-        if (edited.ok) return edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject };
-        const { message, hint = "" } = edited.error;
+        if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
+        const { message, hint = "" } = edited.ok ? NOTHING_CHANGED : edited.error;
         this.complain({ message: `${message}\n${hint}` });
         return undefined;
       }
@@ -210,18 +212,21 @@ export class Asking {
     return true;
   }
 
-  /** False, and says why, if the word does not stand. */
-  async #say(word: Word): Promise<boolean> {
+  /** Puts a word to the session; gives back, and says, why it does not stand if it does not. */
+  async #say(word: Word): ReturnType<AskingParts["say"]> {
     const refused = await this.#parts.say(word);
-    if (refused === undefined) return true;
-    this.complain(refused);
-    return false;
+    if (refused !== undefined) this.complain(refused);
+    return refused;
   }
 
   #isOpen(ask_id: string): boolean {
     return this.#parts.openAsk(ask_id) !== undefined;
   }
 }
+
+const NOTHING_CHANGED: Pick<Failure, "message" | "hint"> = {
+  message: "Nothing was changed, so nothing was approved.",
+};
 
 const PLAN_CHOICES = [
   { key: "approve", label: "Approve" },

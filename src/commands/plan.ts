@@ -12,7 +12,8 @@ import { commandFor, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { editPlan, exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
+import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, type OpenHome } from "./home.ts";
 
@@ -94,7 +95,8 @@ interface Gate {
 }
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
-  const { store, row, ask_id } = gate;
+  const { store, home, row, ask_id } = gate;
+  const { folder } = sessionPaths(home, row.session_id);
   const word = await wordOn(context, gate, options);
   if (!word.ok) return word;
   if (word.value === undefined) {
@@ -102,12 +104,17 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
     context.terminal.out.line(`  bosun plan ${row.session_id} --approve`);
     return ok(EXIT_DONE);
   }
-  return putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
+  const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
+  const isEdited = options.edit === true;
+  if (isEdited && !put.ok) keepRefusal(folder, ask_id, put.error);
+  // A version that nobody has taken yet may still be refused.
+  if (!isEdited || (put.ok && store.value(row.session_id, "ask", ask_id) === undefined)) forgetEdit(folder, ask_id);
+  return put;
 }
 
 async function wordOn(
   context: CommandContext,
-  { home, row, shown }: Gate,
+  { home, row, shown, ask_id }: Gate,
   options: PlanOptions,
 ): Promise<Result<JsonObject | undefined, Failure>> {
   const notes = options.notes === undefined ? {} : { notes: options.notes };
@@ -115,7 +122,7 @@ async function wordOn(
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
   if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
   const { folder } = sessionPaths(home, row.session_id);
-  const edited = await editPlan(context, folder, shown);
+  const edited = await editPlan(context, folder, ask_id, shown);
   if (!edited.ok) return edited;
   return ok(edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject, ...notes });
 }

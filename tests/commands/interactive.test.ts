@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
@@ -82,6 +82,50 @@ describe("a person at the terminal", () => {
     await until("the choice again", () => pane.screen().split("1  Approve").length === 3);
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
+  });
+
+  it("goes on from what they wrote of the plan when it was refused, until it stands", async () => {
+    const here = rig();
+    const seen = join(here.workspace, "seen");
+    const editor = here.write(
+      "editor.sh",
+      `cat "$1" >> ${seen}
+case $(cat ${seen}.times 2> /dev/null | wc -l) in
+  0) sed -i 's/Do write/Do it well/; s/summary: One/summary: : One/' "$1" ;;
+  1) sed -i 's/summary: : One/summary: One/; s/^    task_id: write/&\\n    dependencies: [nowhere]/' "$1" ;;
+  2) ;;
+  3) sed -i '/nowhere/d' "$1" ;;
+esac
+echo >> ${seen}.times
+`,
+    );
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      { EDITOR: `sh ${editor}` },
+    );
+    await pane.shows("Question 1 of 1");
+    pane.type("Enter");
+    const edits = async (times: number, told: string) => {
+      await until(`the prompt after ${told}`, () => pane.screen().trimEnd().endsWith(">"));
+      pane.type("3", "Enter");
+      await until(`"${told}" on the screen`, () => pane.screen().split("1  Approve").length === times + 2);
+      expect(pane.screen()).toContain(told);
+    };
+    await edits(1, "plan-to-edit.yaml:");
+    await edits(2, "which is not in the plan; name a task_id");
+    await edits(3, "Nothing was changed");
+    await until("the prompt", () => pane.screen().trimEnd().endsWith(">"));
+    pane.type("3", "Enter");
+    expect(await pane.exit()).toBe(0);
+    const saw = readFileSync(seen, "utf8");
+    expect(saw.match(/Do it well/g)?.length).toBeGreaterThanOrEqual(3);
+    expect(saw).toMatch(/^#! .*plan-to-edit\.yaml:\d+/m);
+    expect(saw).toMatch(/^#! .*not in the plan/m);
+    const session_id = await onlySession(here);
+    const { tickets } = await typedJson<{ tickets: object[] }>(here, ["status", session_id, "--json"]);
+    expect(tickets).toMatchObject([{ description: "Do it well" }]);
+    expect(readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"))).toEqual([]);
   });
 
   it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
