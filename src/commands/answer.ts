@@ -11,6 +11,7 @@ import { waitingOf } from "./asks.ts";
 import { chooseSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
+import { showUnused } from "./unused.ts";
 import { openExistingHome } from "./home.ts";
 
 interface AnswerOptions {
@@ -122,6 +123,7 @@ async function answersFrom(
   }
   const given = options.file === undefined ? ok([]) : await loadAnswers(options.file);
   if (!given.ok) return given;
+  showUnused(context.terminal.err, given.value, questions, questions, "that is open");
   const answers = questions.flatMap((question) => {
     const text = givenAnswer(given.value, question) ?? (options.defaults === true ? question.default : undefined);
     return text === undefined ? [] : [{ question_id: question.question_id, text }];

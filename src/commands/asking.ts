@@ -40,6 +40,8 @@ export class Asking {
   readonly #queue: string[] = [];
   #prompt: AbortController | undefined;
   #prompting: string | undefined;
+  /** The question of it that is on the screen, if it is one of several, and what takes it away. */
+  #question: { readonly question_id: string; readonly answered: AbortController } | undefined;
   #over = false;
   #done: Promise<void> = Promise.resolve();
 
@@ -65,7 +67,10 @@ export class Asking {
 
   /** The session has moved: what is being asked may be answered. */
   look(): void {
-    if (this.#prompting !== undefined && !this.#isOpen(this.#prompting)) this.#prompt?.abort();
+    if (this.#prompting === undefined) return;
+    if (!this.#isOpen(this.#prompting)) this.#prompt?.abort();
+    else if (this.#question && !this.#waits(this.#prompting, this.#question.question_id))
+      this.#question.answered.abort();
   }
 
   /** Asks nothing any more; settles when the terminal is free again. */
@@ -117,8 +122,15 @@ export class Asking {
   async #askQuestions(waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
     for (const [index, question] of waiting.entries()) {
       if (question.kind !== "question") continue;
+      const { ask_id, question_id } = question;
+      if (!this.#waits(ask_id, question_id)) continue;
       const place = { number: index + 1, of: waiting.length };
-      const typed = await promptQuestion(this.#parts.context.terminal, question, place, signal);
+      const answered = new AbortController();
+      this.#question = { question_id, answered };
+      const either = AbortSignal.any([signal, answered.signal]);
+      const typed = await promptQuestion(this.#parts.context.terminal, question, place, either);
+      this.#question = undefined;
+      if (typed.kind === "left" && answered.signal.aborted && !signal.aborted) continue;
       if (typed.kind === "left") return false;
       const answers = [{ question_id: question.question_id, text: typed.text }];
       await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } });
@@ -217,6 +229,14 @@ export class Asking {
     const refused = await this.#parts.say(word);
     if (refused !== undefined) this.complain(refused);
     return refused;
+  }
+
+  /** Whether this question of an open ask has no answer yet. */
+  #waits(ask_id: string, question_id: string): boolean {
+    const { store, session_id, openAsk } = this.#parts;
+    const ask = openAsk(ask_id);
+    const waiting = ask === undefined ? [] : waitingFor(store, session_id, ask);
+    return waiting.some((one) => one.kind === "question" && one.question_id === question_id);
   }
 
   #isOpen(ask_id: string): boolean {

@@ -16,10 +16,12 @@ import { actorHere } from "./program.ts";
 import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome } from "./home.ts";
+import { checkRelease } from "./release.ts";
 import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
+import { tellingUnused } from "./unused.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
@@ -68,6 +70,13 @@ async function resume(
     store.close();
     return chosen;
   }
+  if (options.release !== undefined && chosen.value.state !== "closed") {
+    const held = await checkRelease(store, chosen.value, options.release);
+    if (!held.ok) {
+      store.close();
+      return held;
+    }
+  }
   if (options.takeOver === true) {
     const { kill_grace_s } = configOf(opened.value, chosen.value);
     const ended = await endHolder(opened.value, chosen.value.session_id, kill_grace_s);
@@ -93,13 +102,9 @@ async function resume(
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
   const limits = wanted.value;
-  return takeUp(
-    context,
-    place,
-    row,
-    { ...manner.value, kill_grace_s: 0 },
-    { ...(limits ? { limits } : {}), facts: release },
-  );
+  const full = { ...manner.value, kill_grace_s: 0 };
+  const change = { ...(limits ? { limits } : {}), facts: release };
+  return tellingUnused(context, row.session_id, full, takeUp(context, place, row, full, change));
 }
 
 /**

@@ -110,3 +110,41 @@ describe("a word on a plan", () => {
     expect(late.stderr).not.toContain("bosun tell");
   });
 });
+
+describe("an answer given beforehand", () => {
+  it("that fits nothing is told when the run waits, with what was meant and what is open", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", TWO);
+    const file = here.write("answers.yaml", "- question_id: agee\n  text: 8\n- match: colour\n  text: red\n");
+    const run = await here.run(["run", "--plan", plan, "--answers", file, "--answer", "name=Eve"]);
+    expect(run.code).toBe(4);
+    expect(run.stderr).toBe(
+      'No question that was asked is called "agee". Did you mean age?\nNo question that was asked has "colour" in it.\nOpen: c1.age.\n',
+    );
+    const again = await here.run(["resume", "--answer", "name=Eve", "--answer", "ag=9"]);
+    expect(again.code).toBe(4);
+    expect(again.stderr).toBe('No question that was asked is called "ag". Did you mean age?\nOpen: c1.age.\n');
+    const answered = await here.run(["answer", "--file", here.write("more.yaml", "age: 8\nname: Bob\n")]);
+    expect([answered.stderr, answered.code]).toEqual([
+      'No question that is open is called "name".\nOpen: c1.age.\n',
+      0,
+    ]);
+    expect(await here.run(["resume", "--answer", "nobody=asked"])).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+describe("a role that is to be released", () => {
+  it("must be one that the session has, and held", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    for (const [role, told] of [
+      ["shel", `The session ${session_id} has no role "shel". Did you mean shell?\n  No role is held.`],
+      ["shell", `The role "shell" of ${session_id} is not held.\n  No role is held.`],
+    ] as const) {
+      const refused = await here.run(["resume", "--release", role]);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(told);
+    }
+  });
+});
