@@ -8,10 +8,11 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
-import { commandFor, type Waiting } from "../ui/waiting.ts";
+import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
+import { keptFor } from "./kept.ts";
 import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
@@ -78,8 +79,10 @@ async function plan(
     const waiting = await waitingOf(store, row.value.session_id);
     if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
-    if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, options));
+    const kept = gate && keptFor(store, row.value.session_id, gate);
+    if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
+    if (kept !== undefined) return err(saidAlready(row.value, kept));
     return await decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
   } finally {
     store.close();
@@ -132,6 +135,7 @@ function show(
   { session_id }: SessionRow,
   shown: ShownPlan,
   gate: Waiting | undefined,
+  kept: string | undefined,
   { json }: PlanOptions,
 ): number {
   if (json === true) {
@@ -141,7 +145,10 @@ function show(
   for (const line of planLines(shown, out)) out.line(line);
   out.line();
   if (gate === undefined) out.line(`next    bosun status ${session_id}`);
-  else {
+  else if (kept !== undefined) {
+    out.line("It has your word:");
+    showWaiting(out, session_id, gate, kept);
+  } else {
     out.line("It waits for your word:");
     out.line(`  ${commandFor(session_id, gate)}`);
     out.line(`  bosun plan ${session_id} --revise "…"   or --edit, or --reject`);
@@ -178,6 +185,17 @@ function noPlan({ session_id, state }: SessionRow): Failure {
   return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, {
     hint: `See bosun status ${session_id}.`,
   });
+}
+
+/** The first word ends the wait, so the session would refuse a second one. */
+function saidAlready({ session_id }: SessionRow, kept: string): Failure {
+  return failure(
+    "usage",
+    `The plan of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`,
+    {
+      hint: `It takes effect with bosun resume ${session_id}.`,
+    },
+  );
 }
 
 function notWaiting({ session_id, state }: SessionRow): Failure {

@@ -148,3 +148,44 @@ describe("a role that is to be released", () => {
     }
   });
 });
+
+describe("an answer to a session that nobody runs", () => {
+  it("is shown as kept by everything that lists what is open, and the first one counts", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    const told = `answered "Eve", waits for: bosun resume ${session_id}`;
+    for (const looking of [["status", session_id], ["inbox"], ["answer"]]) {
+      const looked = await typed(here, looking);
+      expect(looked.stdout).toContain(told);
+      expect(looked.stdout).toContain(`bosun answer ${session_id} c1.age 7`);
+      expect(looked.code).toBe(looking[0] === "answer" ? 4 : 0);
+    }
+    expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([{ kept: "Eve" }, { question_id: "c1.age" }]);
+    const second = await typed(here, ["answer", "name", "Bob"]);
+    expect(second.stdout).toContain('It replaces what was kept for c1.name: "Eve".');
+    expect((await typed(here, ["answer", "--defaults"])).code).toBe(0);
+    expect((await typed(here, ["answer"])).code).toBe(0);
+    const third = await typed(here, ["answer", "name", "Ada"]);
+    expect(third.code).toBe(2);
+    expect(third.stderr).toContain('c1.name is answered already, "Bob", which comes first.');
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob 7\n");
+    expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
+  });
+
+  it("is shown so where it is a decision", async () => {
+    const here = rig();
+    const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", DONE), "--config", gated])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
+    const told = `answered "approved", waits for: bosun resume ${session_id}`;
+    expect((await typed(here, ["status", session_id])).stdout).toContain(told);
+    expect((await typed(here, ["plan"])).stdout).toContain(told);
+    const second = await typed(here, ["plan", "--reject"]);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain(`The plan of ${session_id} has your word already, "approved", which comes first.`);
+  });
+});
