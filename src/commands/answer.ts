@@ -5,18 +5,22 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { safeLine } from "../ui/display.ts";
 import { promptQuestion } from "../ui/prompt.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
+import { keptFor } from "./kept.ts";
 import { putToOwner } from "./put.ts";
+import { showUnused } from "./unused.ts";
 import { openExistingHome } from "./home.ts";
 
 interface AnswerOptions {
   readonly file?: string;
   readonly defaults?: boolean;
-  readonly noMore?: boolean;
+  /** False with `--no-more`. */
+  readonly more?: boolean;
   readonly input?: boolean;
 }
 
@@ -61,16 +65,25 @@ async function answer(
     if (!waiting.ok) return waiting;
     const questions = waiting.value.filter((one) => one.kind === "question");
     if (questions.length === 0) return err(nothingAsked(row, waiting.value));
-    const answers = await answersFrom(context, questions, rest, options);
+    const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
+    const answers = await answersFrom(context, questions, kept, rest, options);
     if (!answers.ok) return answers;
-    if (answers.value.length === 0 && options.noMore !== true) return ok(listOpen(context, row, questions));
-    const status = options.noMore === true ? "complete" : "answered";
-    for (const group of byAsk(questions, answers.value)) {
+    const noMore = options.more === false;
+    if (answers.value.length === 0 && !noMore) return ok(listOpen(context, row, questions, kept));
+    const overtaken = answeredAlready(row, questions, kept, answers.value);
+    if (overtaken) return err(overtaken);
+    const status = noMore ? "complete" : "answered";
+    for (const group of byAsk(questions, answers.value, noMore)) {
       const put = await putToOwner(context, store, row, {
         payload_type: "clarification_response",
         payload: { answers: group.map((one) => ({ ...one })), status },
       });
       if (!put.ok) return put;
+    }
+    for (const { question_id } of answers.value) {
+      const before = kept.get(question_id);
+      if (before !== undefined)
+        context.terminal.out.line(`It replaces what was kept for ${safeLine(question_id)}: ${quoted(before)}.`);
     }
     return ok(EXIT_DONE);
   } finally {
@@ -78,11 +91,47 @@ async function answer(
   }
 }
 
-/** Answers to different things asked are different words: the engine asks some of them, the mode others. */
-function byAsk(questions: readonly Question[], answers: readonly Answer[]): readonly (readonly Answer[])[] {
-  if (answers.length === 0) return [answers];
+/** What is kept for each question until the session is resumed, by the question's id. */
+type Kept = ReadonlyMap<string, string | undefined>;
+
+/**
+ * Why an answer comes too late though nobody has taken the first: what is asked together is settled by the words that settle all of
+ * it, and later ones would be refused. As long as one of the questions has no answer, another one replaces the first.
+ */
+function answeredAlready(
+  { session_id }: SessionRow,
+  questions: readonly Question[],
+  kept: Kept,
+  answers: readonly Answer[],
+): Failure | undefined {
+  for (const { question_id } of answers) {
+    const before = kept.get(question_id);
+    const ask_id = questions.find((one) => one.question_id === question_id)?.ask_id;
+    const together = questions.filter((one) => one.ask_id === ask_id);
+    if (before === undefined || together.some((one) => kept.get(one.question_id) === undefined)) continue;
+    return failure("usage", `${safeLine(question_id)} is answered already, ${quoted(before)}, which comes first.`, {
+      hint: `It takes effect with bosun resume ${session_id}. To say more to the agents: bosun tell ${session_id} "…".`,
+    });
+  }
+  return undefined;
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(safeLine(text));
+}
+
+/**
+ * Answers to different things asked are different words: the engine asks some of them, the mode others. With `noMore` an empty one
+ * closes what none of them is about.
+ */
+function byAsk(
+  questions: readonly Question[],
+  answers: readonly Answer[],
+  noMore: boolean,
+): readonly (readonly Answer[])[] {
   const askOf = new Map(questions.map(({ question_id, ask_id }) => [question_id, ask_id]));
-  return [...Map.groupBy(answers, ({ question_id }) => askOf.get(question_id)).values()];
+  const groups = [...Map.groupBy(answers, ({ question_id }) => askOf.get(question_id)).values()];
+  return noMore && groups.length < new Set(askOf.values()).size ? [...groups, []] : groups;
 }
 
 /** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
@@ -104,6 +153,7 @@ function sessionAmong(
 async function answersFrom(
   context: CommandContext,
   questions: readonly Question[],
+  kept: Kept,
   words: readonly string[],
   options: AnswerOptions,
 ): Promise<Result<Answer[], Failure>> {
@@ -111,15 +161,26 @@ async function answersFrom(
     const one = answerIn(questions, words);
     return one.ok ? ok([one.value]) : one;
   }
+  const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
   const given = options.file === undefined ? ok([]) : await loadAnswers(options.file);
   if (!given.ok) return given;
+  showUnused(context.terminal.err, given.value, questions, questions, "that is open");
   const answers = questions.flatMap((question) => {
-    const text = givenAnswer(given.value, question) ?? (options.defaults === true ? question.default : undefined);
+    const text =
+      givenAnswer(given.value, question) ??
+      (options.defaults === true && !isKept(question) ? question.default : undefined);
     return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
   const alone =
-    options.file !== undefined || options.defaults === true || options.noMore === true || options.input === false;
-  return alone || !context.terminal.hasPerson ? ok(answers) : ok(await asked(context, questions));
+    options.file !== undefined || options.defaults === true || options.more === false || options.input === false;
+  return alone || !context.terminal.hasPerson
+    ? ok(answers)
+    : ok(
+        await asked(
+          context,
+          questions.filter((question) => !isKept(question)),
+        ),
+      );
 }
 
 async function asked({ terminal }: CommandContext, questions: readonly Question[]): Promise<Answer[]> {
@@ -178,12 +239,14 @@ function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiti
   return failure("usage", `The session ${session_id} asks nothing.`, { hint });
 }
 
+/** Lists them, and says with the exit code whether any still needs an answer. */
 function listOpen(
   { terminal: { out } }: CommandContext,
   { session_id }: SessionRow,
   questions: readonly Question[],
+  kept: Kept,
 ): number {
   out.line(`${session_id} asks:`);
-  for (const question of questions) showWaiting(out, session_id, question);
-  return EXIT_PERSON_NEEDED;
+  for (const question of questions) showWaiting(out, session_id, question, kept.get(question.question_id));
+  return questions.some(({ question_id }) => kept.get(question_id) === undefined) ? EXIT_PERSON_NEEDED : EXIT_DONE;
 }

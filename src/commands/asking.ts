@@ -10,7 +10,8 @@ import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt, waitingFor } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
-import { editPlan, planOf } from "./plans.ts";
+import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { planOf } from "./plans.ts";
 import type { Word } from "./word.ts";
 
 /** What asking at this terminal needs of the session, whichever process runs it. */
@@ -39,6 +40,8 @@ export class Asking {
   readonly #queue: string[] = [];
   #prompt: AbortController | undefined;
   #prompting: string | undefined;
+  /** The question of it that is on the screen, if it is one of several, and what takes it away. */
+  #question: { readonly question_id: string; readonly answered: AbortController } | undefined;
   #over = false;
   #done: Promise<void> = Promise.resolve();
 
@@ -64,7 +67,10 @@ export class Asking {
 
   /** The session has moved: what is being asked may be answered. */
   look(): void {
-    if (this.#prompting !== undefined && !this.#isOpen(this.#prompting)) this.#prompt?.abort();
+    if (this.#prompting === undefined) return;
+    if (!this.#isOpen(this.#prompting)) this.#prompt?.abort();
+    else if (this.#question && !this.#waits(this.#prompting, this.#question.question_id))
+      this.#question.answered.abort();
   }
 
   /** Asks nothing any more; settles when the terminal is free again. */
@@ -77,7 +83,7 @@ export class Asking {
   /** Says at the terminal why a word did not stand. */
   complain({ message, hint }: Pick<Failure, "message" | "hint">): void {
     const { err } = this.#parts.context.terminal;
-    const why = [message, hint].filter((text) => text !== undefined).join("; ");
+    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${hint}`;
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
@@ -112,14 +118,21 @@ export class Asking {
       return first.about === "plan" ? this.#askPlan(ask_id, signal) : this.#askResult(ask_id, signal);
     }
     if (first.kind === "review") return this.#askReview(first.ticket_id, ask, signal);
-    return this.#askQuestions(ask_id, waiting, signal);
+    return this.#askQuestions(waiting, signal);
   }
 
-  async #askQuestions(ask_id: string, waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
+  async #askQuestions(waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
     for (const [index, question] of waiting.entries()) {
       if (question.kind !== "question") continue;
+      const { ask_id, question_id } = question;
+      if (!this.#waits(ask_id, question_id)) continue;
       const place = { number: index + 1, of: waiting.length };
-      const typed = await promptQuestion(this.#parts.context.terminal, question, place, signal);
+      const answered = new AbortController();
+      this.#question = { question_id, answered };
+      const either = AbortSignal.any([signal, answered.signal]);
+      const typed = await promptQuestion(this.#parts.context.terminal, question, place, either);
+      this.#question = undefined;
+      if (typed.kind === "left" && answered.signal.aborted && !signal.aborted) continue;
       if (typed.kind === "left") return false;
       const answers = [{ question_id: question.question_id, text: typed.text }];
       await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } }, ask_id);
@@ -132,19 +145,20 @@ export class Asking {
     const { terminal } = context;
     const plan = planOf(store, session_id);
     if (plan === undefined) return false;
+    const { folder } = sessionPaths(home, session_id);
     terminal.err.line();
     for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
     terminal.err.line();
     for (;;) {
       const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
       if (choice === undefined) return false;
-      const word = await this.#planWord(
-        choice,
-        async () => editPlan(context, sessionPaths(home, session_id).folder, plan),
-        signal,
-      );
+      const edit = async () => editPlan(context, folder, ask_id, plan);
+      const word = await this.#planWord(choice, edit, signal);
       if (word === undefined) continue;
-      if (await this.#say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id)) return true;
+      const refused = await this.#say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
+      if (refused === undefined || choice !== "edit") forgetEdit(folder, ask_id);
+      else keepRefusal(folder, ask_id, refused);
+      if (refused === undefined) return true;
     }
   }
 
@@ -167,8 +181,8 @@ export class Asking {
       }
       case "edit": {
         const edited = await edit();
-        if (edited.ok) return edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject };
-        const { message, hint = "" } = edited.error;
+        if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
+        const { message, hint = "" } = edited.ok ? NOTHING_CHANGED : edited.error;
         this.complain({ message: `${message}\n${hint}` });
         return undefined;
       }
@@ -212,18 +226,29 @@ export class Asking {
     return true;
   }
 
-  /** False, and says why, if the word does not stand. */
-  async #say(word: Word, ask_id: string): Promise<boolean> {
+  /** Puts a word to the session; gives back, and says, why it does not stand if it does not. */
+  async #say(word: Word, ask_id: string): ReturnType<AskingParts["say"]> {
     const refused = await this.#parts.say(word, ask_id);
-    if (refused === undefined) return true;
-    this.complain(refused);
-    return false;
+    if (refused !== undefined) this.complain(refused);
+    return refused;
+  }
+
+  /** Whether this question of an open ask has no answer yet. */
+  #waits(ask_id: string, question_id: string): boolean {
+    const { store, session_id, openAsk } = this.#parts;
+    const ask = openAsk(ask_id);
+    const waiting = ask === undefined ? [] : waitingFor(store, session_id, ask);
+    return waiting.some((one) => one.kind === "question" && one.question_id === question_id);
   }
 
   #isOpen(ask_id: string): boolean {
     return this.#parts.openAsk(ask_id) !== undefined;
   }
 }
+
+const NOTHING_CHANGED: Pick<Failure, "message" | "hint"> = {
+  message: "Nothing was changed, so nothing was approved.",
+};
 
 const PLAN_CHOICES = [
   { key: "approve", label: "Approve" },

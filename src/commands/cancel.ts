@@ -71,6 +71,6 @@ async function cancel(
 
 function openTarget(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
   const target = chooseTarget(store, words);
-  const closed = target.ok ? whyClosed(target.value.row) : undefined;
+  const closed = target.ok ? whyClosed(target.value.row, target.value.ticket_id) : undefined;
   return closed ? err(closed) : target;
 }

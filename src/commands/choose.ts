@@ -14,8 +14,8 @@ const CLOSED = "closed";
 export function chooseSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
   if (named !== undefined) return reader.session(named);
   const open = reader.sessions({ parent: null }).filter((row) => row.state !== CLOSED && isBegun(row));
-  const live = open.filter((row) => reader.holder(row.session_id) !== undefined);
-  const [only] = live.length === 1 ? live : open;
+  const [newest] = open;
+  const only = liveAmong(reader, open) ?? newest;
   if (only !== undefined) return ok(only);
   return err(
     failure("not_found", "There is no session that is not closed.", {
@@ -24,17 +24,31 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
   );
 }
 
+/** The one that somebody runs; undefined if that is none or several. */
+function liveAmong(reader: StoreReader, open: readonly SessionRow[]): SessionRow | undefined {
+  const [only, another] = open.filter((row) => reader.holder(row.session_id) !== undefined);
+  return another === undefined ? only : undefined;
+}
+
 /** One whose beginning failed is a name with nothing under it, which nobody can mean. */
 function isBegun({ last_sequence }: SessionRow): boolean {
   return last_sequence > 0;
 }
 
-/** As `chooseSession`, but of closed ones too where nothing is open: for looking. */
+/** For looking: as `chooseSession`, but without a name the one that runs, else the newest of all, closed or not. */
 export function chooseAnySession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
+  if (named !== undefined) return reader.session(named);
+  const begun = reader.sessions({ parent: null }).filter(isBegun);
+  const [newest] = begun;
+  const open = begun.filter((row) => row.state !== CLOSED);
+  const chosen = liveAmong(reader, open) ?? newest;
+  return chosen === undefined ? chooseSession(reader, named) : ok(chosen);
+}
+
+/** For going on: as `chooseSession`, but where nothing is open the newest closed one, which shows how it ended or is opened again. */
+export function chooseLastSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
   const chosen = chooseSession(reader, named);
-  if (chosen.ok || named !== undefined) return chosen;
-  const newest = reader.sessions({ parent: null }).find(isBegun);
-  return newest === undefined ? chosen : ok(newest);
+  return chosen.ok || named !== undefined ? chosen : chooseAnySession(reader, named);
 }
 
 /** A session, and a ticket of it if one was named. */
@@ -45,7 +59,8 @@ export interface Target {
 
 /**
  * What `[session] [ticket]` means where either may be left out: two words are both; one word is a ticket of the session that is
- * meant without a name, else a session. Failures as `chooseSession`, and `not_found` with the nearest for an unknown ticket.
+ * meant without a name, else a session, else a ticket of the newest session. Failures as `chooseSession`, and `not_found` with the
+ * nearest for an unknown ticket.
  */
 export function chooseTarget(
   reader: StoreReader,
@@ -65,18 +80,27 @@ export function chooseTarget(
   if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
   if (named.ok) return ok({ row: named.value });
-  if (named.error.code !== "not_found" || !usual.ok) return named;
-  return withTicket(reader, usual.value, first);
+  if (named.error.code !== "not_found") return named;
+  const newest = chooseAnySession(reader, undefined);
+  if (newest.ok && hasTicket(reader, newest.value, first)) return ok({ row: newest.value, ticket_id: first });
+  const meant = usual.ok ? usual : newest;
+  return meant.ok
+    ? withTicket(reader, meant.value, first, `There is no session ${JSON.stringify(first)}, and `)
+    : named;
 }
 
-function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string): Result<Target, Failure> {
+function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lead = ""): Result<Target, Failure> {
   if (hasTicket(reader, row, ticket_id)) return ok({ row, ticket_id });
   const meant = nearest(ticket_id, ticketIds(reader, row.session_id));
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
-    failure("not_found", `The session ${row.session_id} has no ticket ${JSON.stringify(ticket_id)}.${question}`, {
-      hint: `\`bosun status ${row.session_id}\` lists its tickets.`,
-    }),
+    failure(
+      "not_found",
+      `${lead || "The session "}${row.session_id} has no ticket ${JSON.stringify(ticket_id)}.${question}`,
+      {
+        hint: `\`bosun status ${row.session_id}\` lists its tickets.`,
+      },
+    ),
   );
 }
 

@@ -7,6 +7,7 @@ import { clipped, safeJson } from "../ui/display.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import type { CommandContext, Run } from "./command.ts";
+import { keptFor } from "./kept.ts";
 import { readHome } from "./home.ts";
 
 interface InboxOptions {
@@ -34,7 +35,7 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
     if (!all.ok) return all;
     if (options.json === true) {
       const entries = all.value.flatMap(({ row, waiting }) =>
-        waiting.map((one) => ({ session_id: row.session_id, ...one })),
+        waiting.map((one) => ({ session_id: row.session_id, ...one, kept: keptFor(store, row.session_id, one) })),
       );
       context.terminal.out.line(safeJson(entries));
     } else {
@@ -62,7 +63,7 @@ function show({ terminal: { out } }: CommandContext, store: StoreReader, all: re
   for (const { row, waiting } of all) {
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
-    for (const one of waiting) showWaiting(out, session_id, one);
+    for (const one of waiting) showWaiting(out, session_id, one, keptFor(store, session_id, one));
     if (store.holder(session_id) === undefined)
       out.line(`  Nobody runs it now; it goes on with: bosun resume ${session_id}`);
   }

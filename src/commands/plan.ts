@@ -8,11 +8,13 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
-import { commandFor, type Waiting } from "../ui/waiting.ts";
+import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
-import { chooseAnySession } from "./choose.ts";
+import { chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { editPlan, exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
+import { keptFor } from "./kept.ts";
+import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, type OpenHome } from "./home.ts";
 
@@ -57,11 +59,19 @@ async function plan(
       failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }),
     );
   }
+  if (options.revise?.trim() === "") {
+    return err(
+      failure("usage", "--revise does not say what should be different.", {
+        hint: 'Write it in quotes: bosun plan --revise "Two files, please.". To look at the plan again: bosun plan.',
+      }),
+    );
+  }
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
   try {
-    const row = chooseAnySession(store, named);
+    const looks = options.export !== undefined || !asked.includes(true);
+    const row = (looks ? chooseAnySession : chooseLastSession)(store, named);
     if (!row.ok) return row;
     const shown = planOf(store, row.value.session_id);
     if (shown === undefined) return err(noPlan(row.value));
@@ -69,8 +79,10 @@ async function plan(
     const waiting = await waitingOf(store, row.value.session_id);
     if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
-    if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, options));
+    const kept = gate && keptFor(store, row.value.session_id, gate);
+    if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
+    if (kept !== undefined) return err(saidAlready(row.value, kept));
     return await decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
   } finally {
     store.close();
@@ -86,7 +98,8 @@ interface Gate {
 }
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
-  const { store, row, ask_id } = gate;
+  const { store, home, row, ask_id } = gate;
+  const { folder } = sessionPaths(home, row.session_id);
   const word = await wordOn(context, gate, options);
   if (!word.ok) return word;
   if (word.value === undefined) {
@@ -94,12 +107,17 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
     context.terminal.out.line(`  bosun plan ${row.session_id} --approve`);
     return ok(EXIT_DONE);
   }
-  return putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
+  const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
+  const isEdited = options.edit === true;
+  if (isEdited && !put.ok) keepRefusal(folder, ask_id, put.error);
+  // A version that nobody has taken yet may still be refused.
+  if (!isEdited || (put.ok && store.value(row.session_id, "ask", ask_id) === undefined)) forgetEdit(folder, ask_id);
+  return put;
 }
 
 async function wordOn(
   context: CommandContext,
-  { home, row, shown }: Gate,
+  { home, row, shown, ask_id }: Gate,
   options: PlanOptions,
 ): Promise<Result<JsonObject | undefined, Failure>> {
   const notes = options.notes === undefined ? {} : { notes: options.notes };
@@ -107,7 +125,7 @@ async function wordOn(
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
   if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
   const { folder } = sessionPaths(home, row.session_id);
-  const edited = await editPlan(context, folder, shown);
+  const edited = await editPlan(context, folder, ask_id, shown);
   if (!edited.ok) return edited;
   return ok(edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject, ...notes });
 }
@@ -117,6 +135,7 @@ function show(
   { session_id }: SessionRow,
   shown: ShownPlan,
   gate: Waiting | undefined,
+  kept: string | undefined,
   { json }: PlanOptions,
 ): number {
   if (json === true) {
@@ -126,7 +145,10 @@ function show(
   for (const line of planLines(shown, out)) out.line(line);
   out.line();
   if (gate === undefined) out.line(`next    bosun status ${session_id}`);
-  else {
+  else if (kept !== undefined) {
+    out.line("It has your word:");
+    showWaiting(out, session_id, gate, kept);
+  } else {
     out.line("It waits for your word:");
     out.line(`  ${commandFor(session_id, gate)}`);
     out.line(`  bosun plan ${session_id} --revise "…"   or --edit, or --reject`);
@@ -165,8 +187,22 @@ function noPlan({ session_id, state }: SessionRow): Failure {
   });
 }
 
+/** The first word ends the wait, so the session would refuse a second one. */
+function saidAlready({ session_id }: SessionRow, kept: string): Failure {
+  return failure(
+    "usage",
+    `The plan of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`,
+    {
+      hint: `It takes effect with bosun resume ${session_id}.`,
+    },
+  );
+}
+
 function notWaiting({ session_id, state }: SessionRow): Failure {
   return failure("usage", `The plan of ${session_id} does not wait for anybody's word; the session is ${state}.`, {
-    hint: `To say something to its agents: bosun tell ${session_id} "…".`,
+    hint:
+      state === "closed"
+        ? `To run it again: bosun plan ${session_id} --export FILE.`
+        : `To say something to its agents: bosun tell ${session_id} "…".`,
   });
 }

@@ -1,19 +1,13 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { loadPlanFile } from "../config/plan-file.ts";
-import { makeDirectory } from "../lib/directory.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { attempt } from "../log/attempt.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { Instruction, PayloadByType, PlanFile, Task } from "../protocol/payload.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { Instruction, PlanFile, Task } from "../protocol/payload.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { ShownPlan } from "../ui/plan.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt } from "./asks.ts";
-import { openEditor } from "./editor.ts";
-import type { CommandContext } from "./command.ts";
 import { playedFile } from "./playbook.ts";
 import { sessionValue, ticketValue } from "./schedule-state.ts";
 
@@ -88,54 +82,4 @@ export async function planFileText(file: string, plan: PlanFile): Promise<string
   if (file.endsWith(".json")) return `${JSON.stringify(plan, null, 2)}\n`;
   const { stringify } = await import("yaml");
   return stringify(plan);
-}
-
-/**
- * Lets the person edit a plan in their editor. The edited plan fits its schema; undefined if they changed nothing. Failures:
- * `environment` if there is no editor, `configuration` for what they wrote; the file is then kept and named; `storage` and
- * `storage_full` if there is no place for one.
- */
-export async function editPlan(
-  context: CommandContext,
-  folder: string,
-  plan: ShownPlan,
-): Promise<Result<PayloadByType["plan"] | undefined, Failure>> {
-  const file = join(folder, "plan-to-edit.yaml");
-  const before = await planFileText(file, { summary: plan.summary, tasks: [...plan.tasks] });
-  const put = () => {
-    makeDirectory(folder);
-    writeFileSync(file, before);
-    return ok(undefined);
-  };
-  const written = attempt(folder, put, "The plan to be edited");
-  if (!written.ok) return written;
-  const edited = await openEditor(context, file);
-  if (!edited.ok) return edited;
-  const putAway = () => attempt(folder, () => ok(rmSync(file, { force: true })), "The plan that was edited");
-  if (textOf(file) === before) {
-    const gone = putAway();
-    return gone.ok ? ok(undefined) : gone;
-  }
-  const loaded = await loadPlanFile(file);
-  if (!loaded.ok) return loaded;
-  if (loaded.value.plan.questions !== undefined) {
-    return err(
-      failure("configuration", `${file}: a plan that is approved can ask no questions.`, {
-        hint: "Take `questions` out.",
-      }),
-    );
-  }
-  const gone = putAway();
-  if (!gone.ok) return gone;
-  const { summary, tasks } = loaded.value.plan;
-  return ok({ ...(summary === undefined ? {} : { summary }), tasks });
-}
-
-/** Undefined for what cannot be read; whoever loads it says why. */
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }

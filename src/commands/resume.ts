@@ -7,7 +7,7 @@ import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration 
 import { resumeSession } from "../runtime/open.ts";
 import type { SessionRow } from "../store/store.ts";
 import { recordAt } from "./asks.ts";
-import { chooseAnySession } from "./choose.ts";
+import { chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
@@ -16,10 +16,12 @@ import { actorHere } from "./program.ts";
 import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome } from "./home.ts";
+import { checkRelease } from "./release.ts";
 import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
+import { tellingUnused } from "./unused.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
@@ -63,10 +65,17 @@ async function resume(
   const opened = openExistingHome(context);
   if (!opened.ok) return opened;
   const { store } = opened.value;
-  const chosen = chooseAnySession(store, named);
+  const chosen = chooseLastSession(store, named);
   if (!chosen.ok) {
     store.close();
     return chosen;
+  }
+  if (options.release !== undefined && chosen.value.state !== "closed") {
+    const held = await checkRelease(store, chosen.value, options.release);
+    if (!held.ok) {
+      store.close();
+      return held;
+    }
   }
   if (options.takeOver === true) {
     const { kill_grace_s } = configOf(opened.value, chosen.value);
@@ -93,13 +102,9 @@ async function resume(
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
   const limits = wanted.value;
-  return takeUp(
-    context,
-    place,
-    row,
-    { ...manner.value, kill_grace_s: 0 },
-    { ...(limits ? { limits } : {}), facts: release },
-  );
+  const full = { ...manner.value, kill_grace_s: 0 };
+  const change = { ...(limits ? { limits } : {}), facts: release };
+  return tellingUnused(context, row.session_id, full, takeUp(context, place, row, full, change));
 }
 
 /**

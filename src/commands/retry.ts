@@ -2,13 +2,14 @@ import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import { chooseAnySession, chooseTarget, type Target } from "./choose.ts";
+import { chooseLastSession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
 import { ticketValue } from "./schedule-state.ts";
 import { openExistingHome } from "./home.ts";
+import { tellingUnused } from "./unused.ts";
 import { placeOf } from "./surroundings.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
@@ -39,7 +40,9 @@ async function retry(
   const word = { payload_type: "user_command", payload: { command: "retry", ticket_id }, subject: ticket_id } as const;
   if (row.state === "closed") {
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
-    return takeUp(context, placeOf(opened.value, context), row, { ...manner.value, kill_grace_s: 0 }, change);
+    const full = { ...manner.value, kill_grace_s: 0 };
+    const left = takeUp(context, placeOf(opened.value, context), row, full, change);
+    return tellingUnused(context, row.session_id, full, left);
   }
   const put = await putToOwner(context, store, row, word);
   store.close();
@@ -47,7 +50,7 @@ async function retry(
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
-  const target = chooseTarget(store, words, chooseAnySession);
+  const target = chooseTarget(store, words, chooseLastSession);
   const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
   return wrong ? err(wrong) : target;
 }

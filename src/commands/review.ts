@@ -7,6 +7,7 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
+import { keptFor } from "./kept.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome } from "./home.ts";
 import type { Word } from "./word.ts";
@@ -57,7 +58,8 @@ async function review(
     );
     if (said === 0) {
       if (reviews.length === 0) context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
-      for (const one of reviews) showWaiting(context.terminal.out, row.session_id, one);
+      for (const one of reviews)
+        showWaiting(context.terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
     }
     const word = wordOn(target.value, reviews, options);

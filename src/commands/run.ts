@@ -16,6 +16,7 @@ import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.t
 import { goOn } from "./same-inputs.ts";
 import { openHome } from "./home.ts";
 import { type Place, placeOf } from "./surroundings.ts";
+import { tellingUnused } from "./unused.ts";
 import type { Watchers } from "./watchers.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
@@ -83,9 +84,10 @@ async function runSession(
   // Of one whose beginning failed there is a name and nothing under it.
   const isBegun = there?.ok === true && there.value.last_sequence > 0;
   if (isBegun && there.value.session_id === options.session) {
-    return goOn(context, place, there.value, input.value, full);
+    return tellingUnused(context, options.session, full, goOn(context, place, there.value, input.value, full));
   }
-  return begin(context, place, options.session ?? newSessionId(), input.value, full);
+  const session_id = options.session ?? newSessionId();
+  return tellingUnused(context, session_id, full, begin(context, place, session_id, input.value, full));
 }
 
 /** Begins a session and runs it, here or in a process of its own. Closes the store. */

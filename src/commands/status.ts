@@ -12,6 +12,7 @@ import { tableLines } from "../ui/table.ts";
 import type { Output } from "../ui/terminal.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./command.ts";
+import { keptFor } from "./kept.ts";
 import { type StoredView, readSession } from "./stored.ts";
 import { readHome } from "./home.ts";
 
@@ -73,6 +74,7 @@ async function statusObject(
   // What writes records brings every validator along, which people who only look should not wait for.
   const { usageOf } = await import("../runtime/closing.ts");
   const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
+  const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
   return {
     session_id: row.session_id,
     mode: row.mode,
@@ -97,8 +99,8 @@ async function statusObject(
       dependencies: since.get(ticket_id)?.depends_on ?? [],
       since: since.get(ticket_id)?.since,
     })),
-    pending_questions: waiting.filter((one) => one.kind === "question"),
-    pending_decisions: waiting.filter((one) => one.kind !== "question"),
+    pending_questions: pending.filter((one) => one.kind === "question"),
+    pending_decisions: pending.filter((one) => one.kind !== "question"),
     holds: [...ledger.holds.values()],
     usage: usageOf(ledger.figures),
   };
@@ -115,7 +117,7 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   if (waiting.length > 0) {
     out.line();
     out.line("Waits for a person:");
-    for (const one of waiting) showWaiting(out, session_id, one);
+    for (const one of waiting) showWaiting(out, session_id, one, keptFor(store, session_id, one));
   }
   for (const hold of ledger.holds.values()) {
     const told = holdTold(hold);

@@ -31,7 +31,7 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
     const target = chooseTarget(store, words.slice(0, -1));
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
-    const closed = whyClosed(row);
+    const closed = whyClosed(row, ticket_id);
     if (closed) return err(closed);
     const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
     return await putToOwner(context, store, row, { payload_type: "user_command", payload });

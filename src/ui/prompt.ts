@@ -51,8 +51,8 @@ export function promptLine({ input, err }: Terminal, label: string, signal: Abor
 }
 
 /**
- * Asks a question of an agent: Enter takes the default, a number picks an option, anything else is the answer. Asks again while
- * there is nothing to take.
+ * Asks a question of an agent: Enter takes the default, a number picks an option, anything else is the answer, which is shown as it
+ * was taken. Asks again while there is nothing to take, and for a number that no option has.
  */
 export async function promptQuestion(
   terminal: Terminal,
@@ -77,9 +77,18 @@ export async function promptQuestion(
   for (;;) {
     const typed = await promptLine(terminal, "> ", signal);
     if (typed.kind === "left") return typed;
-    const picked = /^\d{1,3}$/.test(typed.text) ? question.options[Number(typed.text) - 1] : undefined;
+    const { options } = question;
+    const number = /^\d+$/.test(typed.text) ? Number(typed.text) : undefined;
+    const picked = number === undefined ? undefined : options[number - 1];
+    if (number !== undefined && options.length > 0 && picked === undefined && !options.includes(typed.text)) {
+      err.line(`  There is no option ${typed.text}: type a number from 1 to ${options.length}, or an answer in words.`);
+      continue;
+    }
     const text = typed.text === "" ? question.default : (picked ?? typed.text);
-    if (text !== undefined) return { kind: "text", text };
+    if (text !== undefined) {
+      err.line(err.style("dim", `  ${safeLine(question.question_id)}: ${safeLine(text)}`));
+      return { kind: "text", text };
+    }
     err.line("  There is no default: type an answer, or Ctrl-D to leave it open.");
   }
 }

@@ -41,10 +41,14 @@ export function sentenceFor(waiting: Waiting): string {
   }
 }
 
-/** The whole of it, with everything one needs to answer. */
-export function showWaiting(output: Output, session_id: string, waiting: Waiting): void {
+/** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
+export function showWaiting(output: Output, session_id: string, waiting: Waiting, kept?: string): void {
   const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (ticket ${waiting.ticket_id})` : "";
   output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
+  if (kept !== undefined) {
+    output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: bosun resume ${session_id}`);
+    return;
+  }
   if (waiting.kind === "question") {
     if (waiting.why !== undefined)
       for (const line of safeText(waiting.why).split("\n")) output.line(`      why: ${line}`);

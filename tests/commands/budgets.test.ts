@@ -32,6 +32,9 @@ describe("the budget of a role", () => {
       holds: [{ role_id: "shell", reason: "budget_exhausted", limit: { limit: "role_turns", used: 2, max: 2 } }],
     });
     expect((await here.run(["resume"])).code).toBe(5);
+    const misspelt = await here.run(["resume", "--release", "shelf"]);
+    expect(misspelt.code).toBe(2);
+    expect(misspelt.stderr).toContain('has no role "shelf". Did you mean shell?\n  Held: shell.');
     const ended = await here.run(["resume", "--release", "shell"]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
     expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
@@ -96,6 +96,52 @@ describe("a person at the terminal", () => {
     expect(await pane.exit()).toBe(0);
   });
 
+  it("goes on from what they wrote of the plan when it was refused, until it stands", async () => {
+    const here = rig();
+    const seen = join(here.workspace, "seen");
+    const editor = here.write(
+      "editor.sh",
+      `cat "$1" >> ${seen}
+case $(cat ${seen}.times 2> /dev/null | wc -l) in
+  0) sed -i 's/Do write/Do it well/; s/summary: One/summary: : One/' "$1" ;;
+  1) sed -i 's/summary: : One/summary: One/; s/^    task_id: write/&\\n    dependencies: [nowhere]/' "$1" ;;
+  2) ;;
+  3) sed -i '/nowhere/d' "$1" ;;
+esac
+echo >> ${seen}.times
+`,
+    );
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      { EDITOR: `sh ${editor}` },
+    );
+    await pane.shows("Question 1 of 1");
+    pane.type("Enter");
+    const edit = async (time: number) => {
+      const isAsked = () =>
+        pane.screen().split("1  Approve").length === time + 1 && pane.screen().trimEnd().endsWith(">");
+      await until(`the choice for the ${time}. time`, isAsked);
+      pane.type("3", "Enter");
+    };
+    await edit(1);
+    await pane.shows("plan-to-edit.yaml:");
+    await edit(2);
+    await pane.shows("which is not in the plan; name a task_id");
+    await edit(3);
+    await pane.shows("Nothing was changed");
+    await edit(4);
+    expect(await pane.exit()).toBe(0);
+    const saw = readFileSync(seen, "utf8");
+    expect(saw.match(/Do it well/g)?.length).toBeGreaterThanOrEqual(3);
+    expect(saw).toMatch(/^#! .*plan-to-edit\.yaml:\d+/m);
+    expect(saw).toMatch(/^#! .*not in the plan/m);
+    const session_id = await onlySession(here);
+    const { tickets } = await typedJson<{ tickets: object[] }>(here, ["status", session_id, "--json"]);
+    expect(tickets).toMatchObject([{ description: "Do it well" }]);
+    expect(readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"))).toEqual([]);
+  });
+
   it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
@@ -124,6 +170,32 @@ describe("a person at the terminal", () => {
     expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
+  });
+
+  it("sees only the question go that was answered from elsewhere, while the others wait", async () => {
+    const here = rig();
+    const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+      questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
+    });
+    const pane = open(here, ["run", "--plan", here.write("plan.json", two)]);
+    await pane.shows("Question 1 of 2");
+    expect((await typed(here, ["answer", "name", "Eve"])).stdout).toContain("took it");
+    await pane.shows("Question 2 of 2");
+    expect((await typed(here, ["answer", "age", "7"])).stdout).toContain("took it");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
+  });
+
+  it("is asked again for an option that is not there, and shown what was taken", async () => {
+    const here = rig();
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
+    await pane.shows("Question 1 of 1");
+    pane.type("3", "Enter");
+    await pane.shows("There is no option 3: type a number from 1 to 2, or an answer in words.");
+    pane.type("2", "Enter");
+    await pane.shows("c1.name: Bob");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
   });
 
   it("is never shown what could move the cursor or the reading direction, from wherever it comes", async () => {

@@ -211,6 +211,17 @@ describe("a plan that waits for a person", () => {
     expect(broken.code).toBe(3);
     expect(broken.stderr).toMatch(/plan-to-edit\.yaml:1:8/);
     expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
+    const seen = here.write("seen", "");
+    const looking = here.write("looking.sh", `cat "$1" > ${seen}; echo 'tasks: 8' > "$1"\n`);
+    const again = await typed(here, ["plan", "--edit"], { EDITOR: `sh ${looking}` });
+    expect(again.stderr).toContain("What you wrote is kept.");
+    const told = readFileSync(seen, "utf8").split("\n");
+    const line = told.indexOf("tasks: 7") + 1;
+    expect(told[0]).toMatch(/^#! /);
+    expect(told.slice(0, line - 1).join("\n")).toContain(`plan-to-edit.yaml:${line}:8`);
+    expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect((await status(here, session_id)).tickets).toMatchObject([{ description: "Do write" }]);
   });
 
   it("is not approved by an editor after which there is no file, and says so", async () => {

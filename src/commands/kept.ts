@@ -1,0 +1,53 @@
+import type { StoreReader } from "../store/store.ts";
+import type { Waiting } from "../ui/waiting.ts";
+import { wordsOf } from "../ui/words.ts";
+
+interface KeptAnswer {
+  readonly question_id: string;
+  readonly text: string;
+}
+
+/**
+ * What people have said already to something that is asked, in words; undefined if nothing. It is kept until somebody runs the
+ * session. Of a session that somebody runs, what is put is taken at once and nothing is kept.
+ */
+export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
+  if (reader.holder(session_id) !== undefined) return undefined;
+  let kept: string | undefined;
+  for (const { body } of reader.inbox.pending(session_id)) {
+    const { payload_type, payload } = body as { payload_type?: string; payload?: Readonly<Record<string, unknown>> };
+    if (payload) kept = saidTo(waiting, payload_type, payload) ?? kept;
+  }
+  return kept;
+}
+
+/** Whoever wrote the row may have written anything, so nothing is relied on. */
+function saidTo(
+  waiting: Waiting,
+  payload_type: string | undefined,
+  payload: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const { decision, ask_id, ticket_id, answers, status } = payload;
+  switch (waiting.kind) {
+    case "question": {
+      if (payload_type !== "clarification_response" || !Array.isArray(answers)) return undefined;
+      const bare = waiting.question_id.slice(waiting.question_id.indexOf(".") + 1);
+      const own = (answers as KeptAnswer[]).findLast(
+        (answer) => answer?.question_id === waiting.question_id || answer?.question_id === bare,
+      );
+      if (own) return wordsOf(own.text);
+      const ofItsSet = answers.length === 0 || (answers as KeptAnswer[]).some((answer) => isOf(waiting.ask_id, answer));
+      return status === "complete" && ofItsSet ? "no more questions" : undefined;
+    }
+    case "approval":
+      return payload_type === "approval" && (ask_id === undefined || ask_id === waiting.ask_id)
+        ? String(decision)
+        : undefined;
+    case "review":
+      return payload_type === "review" && ticket_id === waiting.ticket_id ? String(decision) : undefined;
+  }
+}
+
+function isOf(ask_id: string, answer: KeptAnswer | null): boolean {
+  return String(answer?.question_id).startsWith(`${ask_id}.`);
+}

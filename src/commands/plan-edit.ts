@@ -1,0 +1,107 @@
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { loadPlanFile } from "../config/plan-file.ts";
+import { makeDirectory } from "../lib/directory.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { attempt } from "../log/attempt.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import { safeText } from "../ui/display.ts";
+import type { ShownPlan } from "../ui/plan.ts";
+import type { CommandContext } from "./command.ts";
+import { openEditor } from "./editor.ts";
+import { planFileText } from "./plans.ts";
+
+/** How the lines begin in which the file itself tells why what is in it was refused. */
+const WHY = "#! ";
+
+/**
+ * Lets the person edit the plan that a gate is about, in their editor: as it is, or where they tried before, as they left it, with
+ * why it was refused on top. The edited plan fits its schema; undefined if they changed nothing. What they wrote is kept until
+ * `forgetEdit`. Failures: `environment` if there is no editor, `configuration` for what they wrote; `storage` and `storage_full`
+ * if there is no place for a file.
+ */
+export async function editPlan(
+  context: CommandContext,
+  folder: string,
+  ask_id: string,
+  plan: ShownPlan,
+): Promise<Result<PayloadByType["plan"] | undefined, Failure>> {
+  const file = fileFor(folder, ask_id);
+  const original = await planFileText(file, { summary: plan.summary, tasks: [...plan.tasks] });
+  const begin = () => {
+    makeDirectory(folder);
+    if (!existsSync(file)) writeFileSync(file, original);
+    return ok(undefined);
+  };
+  const begun = attempt(folder, begin, "The plan to be edited");
+  if (!begun.ok) return begun;
+  await explain(file);
+  const before = textIn(file);
+  const edited = await openEditor(context, file);
+  if (!edited.ok) return edited;
+  const after = textIn(file);
+  if (after === original) forgetEdit(folder, ask_id);
+  if (after === original || after === before) return ok(undefined);
+  const read = await readEdited(file);
+  return read.ok ? read : err({ ...read.error, hint: `${read.error.hint ?? ""} What you wrote is kept.`.trim() });
+}
+
+/** Writes on top of what the person wrote why the session refused it, for when they go on from it. */
+export function keepRefusal(
+  folder: string,
+  ask_id: string,
+  { message, hint }: Pick<Failure, "message" | "hint">,
+): void {
+  writeWhy(fileFor(folder, ask_id), [message, hint].join("\n"));
+}
+
+/** The person's own version of the plan has come to stand, or they have chosen another way. */
+export function forgetEdit(folder: string, ask_id: string): void {
+  rmSync(fileFor(folder, ask_id), { force: true });
+}
+
+/** A gate has a file of its own: what was written about one plan is never taken for the next. */
+function fileFor(folder: string, ask_id: string): string {
+  return join(folder, `${ask_id}.plan-to-edit.yaml`);
+}
+
+/** What does not fit a plan file's schema says so by its lines, which the words on top move down. */
+async function explain(file: string): Promise<void> {
+  for (let time = 0; time < 2; time += 1) {
+    const read = await readEdited(file);
+    if (!read.ok) writeWhy(file, read.error.message);
+  }
+}
+
+function writeWhy(file: string, why: string): void {
+  const lines = safeText(why).trim().split("\n");
+  const write = () => ok(writeFileSync(file, [...lines.map((line) => `${WHY}${line}`), textIn(file) ?? ""].join("\n")));
+  // Without its reason it can still be gone on from.
+  attempt(file, write, "The plan to be edited");
+}
+
+/** What is in the file, but for the words on top; undefined if it cannot be read, of which whoever loads it says why. */
+function textIn(file: string): string | undefined {
+  try {
+    const lines = readFileSync(file, "utf8").split("\n");
+    const first = lines.findIndex((line) => !line.startsWith(WHY));
+    return lines.slice(Math.max(first, 0)).join("\n");
+  } catch {
+    return undefined;
+  }
+}
+
+async function readEdited(file: string): Promise<Result<PayloadByType["plan"], Failure>> {
+  const loaded = await loadPlanFile(file);
+  if (!loaded.ok) return loaded;
+  const { summary, tasks, questions } = loaded.value.plan;
+  if (questions !== undefined) {
+    return err(
+      failure("configuration", `${file}: a plan that is approved can ask no questions.`, {
+        hint: "Take `questions` out.",
+      }),
+    );
+  }
+  return ok({ ...(summary === undefined ? {} : { summary }), tasks });
+}

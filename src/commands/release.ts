@@ -1,0 +1,31 @@
+import type { LedgerHold } from "../kernel/ledger.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+import { recordAt } from "./asks.ts";
+
+/** Whether there is something to release of a role. Failure `usage` for one that the session does not have or that is not held. */
+export async function checkRelease(
+  reader: StoreReader,
+  { session_id }: SessionRow,
+  role_id: string,
+): Promise<Result<void, Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const holds = [...stored.value.rows("hold")].map(({ value }) => value as unknown as LedgerHold);
+  // A rate spaces a role's turns by itself; there is nothing of it to let go.
+  const held = new Set(holds.filter(({ limit }) => limit?.limit !== "turns_per_minute").map((hold) => hold.role_id));
+  if (held.has(role_id)) return ok(undefined);
+  const opened = recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  const roles = (opened?.roles ?? []).map((role) => role.role_id);
+  const meant = nearest(role_id, held.size > 0 ? held : roles);
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  const quoted = JSON.stringify(role_id);
+  const what = roles.includes(role_id)
+    ? `The role ${quoted} of ${session_id} is not held.`
+    : `The session ${session_id} has no role ${quoted}.${question}`;
+  const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
+  return err(failure("usage", what, { hint: `${hint} To go on: bosun resume ${session_id}.` }));
+}

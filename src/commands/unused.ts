@@ -1,0 +1,82 @@
+import { type GivenAnswer, givenAnswer } from "../config/answers.ts";
+import { nearest } from "../lib/nearest.ts";
+import { ok, type Result } from "../lib/result.ts";
+import type { QuestionSet } from "../modes/schedule/state.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { Question } from "../protocol/payload.ts";
+import { EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
+import { keptRecord } from "../store/kept-record.ts";
+import type { StoreReader } from "../store/store.ts";
+import { safeLine } from "../ui/display.ts";
+import type { Output } from "../ui/terminal.ts";
+import { waitingOf } from "./asks.ts";
+import type { CommandContext } from "./command.ts";
+import { readHome } from "./home.ts";
+import type { GivenWord } from "./unattended.ts";
+
+type Asked = Pick<Question, "question_id" | "text">;
+
+/**
+ * Passes on how a run of a session was left, and where it waits for a person says which answers given beforehand fit nothing that
+ * was asked: a misspelt id is why most of them were not used.
+ */
+export async function tellingUnused(
+  context: CommandContext,
+  session_id: string,
+  { answers }: Pick<GivenWord, "answers">,
+  left: Promise<Result<number, Failure>>,
+): Promise<Result<number, Failure>> {
+  const code = await left;
+  if (answers.length === 0 || !code.ok || code.value !== EXIT_PERSON_NEEDED) return code;
+  const opened = readHome(context);
+  if (!opened.ok) return code;
+  const { store } = opened.value;
+  try {
+    const waiting = await waitingOf(store, session_id);
+    if (!waiting.ok) return code;
+    const open = waiting.value.filter((one) => one.kind === "question");
+    const asked = await askedSoFar(store, session_id);
+    if (!asked.ok) return code;
+    showUnused(context.terminal.err, answers, [...asked.value, ...open], open, "that was asked");
+    return code;
+  } finally {
+    store.close();
+  }
+}
+
+/** Says which answers fit none of the questions, and which questions are open. */
+export function showUnused(
+  out: Output,
+  answers: readonly GivenAnswer[],
+  asked: readonly Asked[],
+  open: readonly Asked[],
+  which: "that was asked" | "that is open",
+): void {
+  const unused = answers.filter((answer) => asked.every((question) => givenAnswer([answer], question) === undefined));
+  if (unused.length === 0) return;
+  const ids = open.map(({ question_id }) => question_id);
+  for (const answer of unused) {
+    if ("match" in answer) {
+      out.line(out.style("yellow", `No question ${which} has ${safeLine(JSON.stringify(answer.match))} in it.`));
+      continue;
+    }
+    const id = answer.question_id;
+    const meant = nearest(id, [...ids.map((one) => one.slice(one.indexOf(".") + 1)), ...ids]);
+    const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
+    out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
+  }
+  if (ids.length > 0) out.line(`Open: ${safeLine(ids.join(", "))}.`);
+}
+
+/** Every question that a schedule has put to people, with its scoped id, answered or not. */
+async function askedSoFar(reader: StoreReader, session_id: string): Promise<Result<Asked[], Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const sets = [...stored.value.rows("question")].map(({ value }) => value as unknown as QuestionSet);
+  return ok(
+    sets.flatMap(({ id, record }) => {
+      const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
+      return questions.map(({ question_id, text }) => ({ question_id: `${id}.${question_id}`, text }));
+    }),
+  );
+}

@@ -1,0 +1,191 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { ASK } from "./waiting-task.ts";
+
+const DONE = tinyPlan([{ task_id: "last", shell: "true" }]);
+
+/** A plan with two questions, one of which has no default. */
+const TWO = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+  questions: [...ASKING.questions, { question_id: "age", text: "How old?", default: "7" }],
+});
+
+interface Row {
+  readonly session_id: string;
+}
+
+/** An older session that waits, and a newer one that is done. */
+async function openThenClosed(here: Rig): Promise<{ open: string; closed: string }> {
+  expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK)])).code).toBe(4);
+  const open = await onlySession(here);
+  expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
+  const rows = await typedJson<Row[]>(here, ["status", "--all", "--json"]);
+  const closed = rows.find(({ session_id }) => session_id !== open)?.session_id ?? "";
+  return { open, closed };
+}
+
+describe("no more questions, please", () => {
+  it("closes what is asked, and the manager decides the rest", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    const said = await here.run(["answer", "--no-more"]);
+    expect(said).toMatchObject({ code: 0, stderr: "" });
+    expect(said.stdout).toContain("bosun resume");
+    expect((await here.run(["resume"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada 7\n");
+  });
+
+  it("goes with an answer to one of them", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    expect((await here.run(["answer", "name", "Eve", "--no-more"])).code).toBe(0);
+    expect((await here.run(["resume"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
+  });
+});
+
+describe("a session that is not named", () => {
+  it("is for looking the newest, though an older one is not closed", async () => {
+    const here = rig();
+    const { open, closed } = await openThenClosed(here);
+    for (const [words, told] of [
+      [["log"], `log ${closed}`],
+      [["log", "last"], `replay ${closed}`],
+      [["plan"], `status ${closed}`],
+      [["replay"], `replay ${closed} --verify`],
+      [["replay", "--verify"], closed],
+      [["attach"], closed],
+    ] as const) {
+      const looked = await typed(here, words);
+      expect(looked.stdout, words.join(" ")).toContain(told);
+      expect(looked.stdout, words.join(" ")).not.toContain(open);
+    }
+  });
+
+  it("is for acting the one that is not closed", async () => {
+    const here = rig();
+    const { open } = await openThenClosed(here);
+    expect((await typed(here, ["answer", "Eve"])).stdout).toContain(`bosun resume ${open}`);
+    expect((await typed(here, ["resume"])).stdout).toContain(`${open} is done`);
+    const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+    const run = (more: string[]) => typed(here, ["run", "--plan", here.write("plan.json", DONE), ...more]);
+    expect((await run(["--session", "gated", "--config", gated])).code).toBe(4);
+    expect((await run([])).code).toBe(0);
+    expect((await typed(here, ["plan", "--approve"])).stdout).toContain("bosun resume gated");
+  });
+
+  it("is known by its ticket where every session is closed, and told by name", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
+    const session_id = await onlySession(here);
+    for (const words of [
+      ["cancel", "last"],
+      ["tell", "last", "Hurry."],
+    ]) {
+      const refused = await typed(here, words);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`The session ${session_id} of "last" is closed: done.`);
+      expect(refused.stderr).toContain(`bosun retry ${session_id} last`);
+    }
+    const misspelt = await typed(here, ["cancel", "lest"]);
+    expect(misspelt.stderr).toContain(
+      `There is no session "lest", and ${session_id} has no ticket "lest". Did you mean last?`,
+    );
+  });
+});
+
+describe("a word on a plan", () => {
+  it("must say what should be different, and has no meaning once the session is closed", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("done.json", DONE)])).code).toBe(0);
+    expect(await typed(here, ["plan", "--revise", " "])).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("does not say what should be different") as string,
+    });
+    const late = await typed(here, ["plan", "--approve"]);
+    expect(late.code).toBe(2);
+    expect(late.stderr).toContain("--export FILE");
+    expect(late.stderr).not.toContain("bosun tell");
+  });
+});
+
+describe("an answer given beforehand", () => {
+  it("that fits nothing is told when the run waits, with what was meant and what is open", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", TWO);
+    const file = here.write("answers.yaml", "- question_id: agee\n  text: 8\n- match: colour\n  text: red\n");
+    const run = await here.run(["run", "--plan", plan, "--answers", file, "--answer", "name=Eve"]);
+    expect(run.code).toBe(4);
+    expect(run.stderr).toBe(
+      'No question that was asked is called "agee". Did you mean age?\nNo question that was asked has "colour" in it.\nOpen: c1.age.\n',
+    );
+    const again = await here.run(["resume", "--answer", "name=Eve", "--answer", "ag=9"]);
+    expect(again.code).toBe(4);
+    expect(again.stderr).toBe('No question that was asked is called "ag". Did you mean age?\nOpen: c1.age.\n');
+    const answered = await here.run(["answer", "--file", here.write("more.yaml", "age: 8\nname: Bob\n")]);
+    expect([answered.stderr, answered.code]).toEqual([
+      'No question that is open is called "name".\nOpen: c1.age.\n',
+      0,
+    ]);
+    expect(await here.run(["resume", "--answer", "nobody=asked"])).toMatchObject({ code: 0, stderr: "" });
+  });
+});
+
+describe("a role that is to be released", () => {
+  it("must be one that the session has, and held", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    for (const [role, told] of [
+      ["shel", `The session ${session_id} has no role "shel". Did you mean shell?\n  No role is held.`],
+      ["shell", `The role "shell" of ${session_id} is not held.\n  No role is held.`],
+    ] as const) {
+      const refused = await here.run(["resume", "--release", role]);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(told);
+    }
+  });
+});
+
+describe("an answer to a session that nobody runs", () => {
+  it("is shown as kept by everything that lists what is open, and the first one counts", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    const told = `answered "Eve", waits for: bosun resume ${session_id}`;
+    for (const looking of [["status", session_id], ["inbox"], ["answer"]]) {
+      const looked = await typed(here, looking);
+      expect(looked.stdout).toContain(told);
+      expect(looked.stdout).toContain(`bosun answer ${session_id} c1.age 7`);
+      expect(looked.code).toBe(looking[0] === "answer" ? 4 : 0);
+    }
+    expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([{ kept: "Eve" }, { question_id: "c1.age" }]);
+    const second = await typed(here, ["answer", "name", "Bob"]);
+    expect(second.stdout).toContain('It replaces what was kept for c1.name: "Eve".');
+    expect((await typed(here, ["answer", "--defaults"])).code).toBe(0);
+    expect((await typed(here, ["answer"])).code).toBe(0);
+    const third = await typed(here, ["answer", "name", "Ada"]);
+    expect(third.code).toBe(2);
+    expect(third.stderr).toContain('c1.name is answered already, "Bob", which comes first.');
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob 7\n");
+    expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
+  });
+
+  it("is shown so where it is a decision", async () => {
+    const here = rig();
+    const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", DONE), "--config", gated])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
+    const told = `answered "approved", waits for: bosun resume ${session_id}`;
+    expect((await typed(here, ["status", session_id])).stdout).toContain(told);
+    expect((await typed(here, ["plan"])).stdout).toContain(told);
+    const second = await typed(here, ["plan", "--reject"]);
+    expect(second.code).toBe(2);
+    expect(second.stderr).toContain(`The plan of ${session_id} has your word already, "approved", which comes first.`);
+  });
+});
