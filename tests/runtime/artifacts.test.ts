@@ -300,7 +300,7 @@ describe("a plan that brings its tasks as a file", () => {
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
     const [failed] = logOf(rig, session.session_id, "turn_failed");
     expect(failed?.payload["message"]).toContain("67108864 bytes that a record takes");
-  });
+  }, 120_000);
 
   it("is held to the digest and size that were told with it", async () => {
     for (const told of [{ digest: `sha256:${"0".repeat(64)}` }, { size_bytes: 1 }]) {
