@@ -74,13 +74,13 @@ export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   }
   const { max_hold_s } = ledger.terms;
   if (standing || max_hold_s === undefined) return;
-  changes.push(put("timer", timerOf(ledger, role_id), { due_at: later(since, max_hold_s * 1000), passive: true }));
+  changes.push(put("timer", holdTimerOf(ledger, role_id), { due_at: later(since, max_hold_s * 1000), passive: true }));
 }
 
 /** Ends the hold of a role and of all that share its account. */
 export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
   for (const one of sharing(ledger, role_id)) if (ledger.holds.has(one)) changes.push({ drop: "hold", id: one });
-  const timer_id = timerOf(ledger, role_id);
+  const timer_id = holdTimerOf(ledger, role_id);
   if (ledger.timers.has(timer_id)) changes.push({ drop: "timer", id: timer_id });
 }
 
@@ -203,7 +203,7 @@ function sharing(ledger: Ledger, role_id: string): readonly [string, ...string[]
   return [first, ...others];
 }
 
-/** One timer for all that are held together. */
-function timerOf(ledger: Ledger, role_id: string): string {
+/** The id of the timer that ends a hold which lasts too long: one for all that are held together. No command sets it. */
+export function holdTimerOf(ledger: Ledger, role_id: string): string {
   return `${HOLD_TIMER}${sharing(ledger, role_id)[0]}`;
 }

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../lib/json.ts";
+import { type Cut, cutEntries, cutQuoted, LEVELS, sizeOf } from "./cut.ts";
 import type { Reference } from "./mode.ts";
 
 /** A recorded envelope as far as references need it. */
@@ -16,6 +17,8 @@ export interface Recorded {
 /** Where references lead: records by sequence, and files that hold a recorded value for programs that want a path. */
 export interface Lookup {
   record(sequence: number): Recorded;
+  /** No fewer than the record has bytes; cheap, and not exact. */
+  bytes(sequence: number): number;
   file(sequence: number, pointer: string): string;
 }
 
@@ -29,40 +32,117 @@ export function historyOf(sequences: readonly number[]): JsonObject {
   return { $history: sequences };
 }
 
+/** The value with whatever it quotes cut; with `commands`, what can be run stays whole. */
+export function cutTo(value: Json, { characters, items }: Omit<Cut, "commands">, commands = false): JsonObject {
+  return { $cut: [value, characters, items, commands] };
+}
+
+export function isCut(value: Json | undefined): boolean {
+  return typeof value === "object" && value !== null && "$cut" in value;
+}
+
+/** The value whole if it has at most so many bytes, else with whatever it quotes cut so far that it has. */
+export function fitting(value: JsonObject | readonly Json[], bytes: number): JsonObject {
+  return { $fit: [value, bytes] };
+}
+
+/** What is resolved is counted, and what is over the limit is not resolved any further. */
+interface Meter {
+  left: number;
+}
+
 /**
  * Puts the recorded texts in place of references: `$from` a value, `$history` entries of WIRE.md's `history[]`, `$file` a path,
- * `$first` the first that exists. What is missing in the record is left out of its object. The result of a
- * draft is therefore a function of the draft and the log: what was sent can be rebuilt byte for byte.
+ * `$first` the first that exists, `$cut` and `$fit` a value that may be too long. What is missing in the record is left out of its
+ * object. The result of a draft is therefore a function of the draft and the log: what was sent can be rebuilt byte for byte.
  */
-export function resolve(value: Json, lookup: Lookup): Json | undefined {
-  if (value === null || typeof value !== "object") return value;
-  if (Array.isArray(value)) return value.map((item: Json) => resolve(item, lookup) ?? null);
+export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
+  if (meter && meter.left < 0) return undefined;
+  if (value === null || typeof value !== "object") return counted(value, meter);
+  if (Array.isArray(value)) {
+    if (meter) meter.left -= 1 + value.length;
+    const entries = cut ? cutEntries(value as readonly Json[], cut) : (value as readonly Json[]);
+    return entries.map((item: Json) => resolve(item, lookup, cut, meter) ?? null);
+  }
   const object = value as JsonObject;
   if (Array.isArray(object.$from)) {
     const [sequence, pointer] = object.$from as [number, string];
-    return at(lookup.record(sequence).payload, pointer);
+    return quoted(at(lookup.record(sequence).payload, pointer), sequence, cut, meter);
   }
   if (Array.isArray(object.$history))
-    return (object.$history as number[]).map((sequence) => historyEntry(sequence, lookup.record(sequence)));
-  if (Array.isArray(object.$file)) return lookup.file(...(object.$file as [number, string]));
-  if (Array.isArray(object.$first)) return firstOf(object.$first as Json[], lookup);
+    return (object.$history as number[]).map((sequence) => {
+      const recorded = lookup.record(sequence);
+      const entry = counted(historyEntry(sequence, recorded), meter) as JsonObject;
+      return { ...entry, payload: quoted(recorded.payload, sequence, cut, meter) };
+    });
+  if (Array.isArray(object.$file)) return counted(lookup.file(...(object.$file as [number, string])), meter);
+  if (Array.isArray(object.$first)) return firstOf(object.$first as Json[], lookup, cut, meter);
+  if (Array.isArray(object.$cut)) {
+    const [inner, characters, items, commands] = object.$cut as [Json, number, number, boolean];
+    return resolve(inner, lookup, { characters, items, commands }, meter);
+  }
+  if (Array.isArray(object.$fit)) return fitted(...(object.$fit as [JsonObject, number]), lookup);
   const resolved: Record<string, Json | undefined> = {};
+  if (meter) meter.left -= 2;
   for (const key of Object.keys(object)) {
     const inner = object[key];
-    const found = inner === undefined ? undefined : resolve(inner, lookup);
-    if (found !== undefined) resolved[key] = found;
+    const found = inner === undefined ? undefined : resolve(inner, lookup, cut, meter);
+    if (found === undefined) continue;
+    if (meter) meter.left -= key.length + 4;
+    resolved[key] = found;
   }
   return resolved;
 }
 
-function firstOf(candidates: readonly Json[], lookup: Lookup): Json | undefined {
-  for (const candidate of candidates) {
-    const found = resolve(candidate, lookup);
+function counted(value: Json, meter: Meter | undefined): Json {
+  if (meter) meter.left -= sizeOf(value, meter.left);
+  return value;
+}
+
+function quoted(
+  value: Json | undefined,
+  sequence: number,
+  cut: Cut | undefined,
+  meter: Meter | undefined,
+): Json | undefined {
+  if (value === undefined) return undefined;
+  return counted(cut ? cutQuoted(value, cut, sequence) : value, meter);
+}
+
+/** The value with its references resolved if that has at most so many bytes as canonical JSON. */
+export function resolveWithin(value: Json, lookup: Lookup, bytes: number): Json | undefined {
+  const meter = { left: bytes };
+  const found = resolve(value, lookup, undefined, meter);
+  return meter.left < 0 ? undefined : found;
+}
+
+/** An object says in its `metadata` that it was cut. Should the last level not suffice, it is given all the same. */
+function fitted(value: JsonObject, bytes: number, lookup: Lookup): Json | undefined {
+  const whole = resolveWithin(value, lookup, bytes);
+  if (whole !== undefined) return whole;
+  let smallest: JsonObject = value;
+  for (const level of LEVELS) {
+    smallest = cutTo(Array.isArray(value) ? value : { ...value, metadata: { cut: { ...level } } }, level);
+    const found = resolveWithin(smallest, lookup, bytes);
+    if (found !== undefined) return found;
+  }
+  return resolve(smallest, lookup);
+}
+
+function firstOf(
+  choices: readonly Json[],
+  lookup: Lookup,
+  cut: Cut | undefined,
+  meter: Meter | undefined,
+): Json | undefined {
+  for (const choice of choices) {
+    const found = resolve(choice, lookup, cut, meter);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
+/** All but its payload. */
 function historyEntry(sequence: number, recorded: Recorded): Json {
   const subject = recorded.record.ticket_id;
   const effect = recorded.record.effects?.find((one) => subject === undefined || one.ticket_id === subject);
@@ -72,7 +152,6 @@ function historyEntry(sequence: number, recorded: Recorded): Json {
     event: effect?.event ?? recorded.payload_type,
     payload_type: recorded.payload_type,
     attempt: recorded.record.attempt ?? 0,
-    payload: recorded.payload,
   };
 }
 

@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import { canonicalJson } from "../lib/canonical.ts";
+import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 
 /** What stands as `previous` in a session's first record. */
@@ -21,7 +22,8 @@ export interface Link {
 
 /**
  * Gives a record its place in the chain and its final bytes. The hash covers the canonical record with `integrity` but without
- * the hash itself. Throws a TypeError for a payload that has no canonical JSON (NaN, a lone surrogate): validation comes first.
+ * the hash itself. Throws a TypeError for a payload that has no canonical JSON (NaN, a lone surrogate), and a RangeError for a record
+ * that no reader would take: validation and cutting come first.
  */
 export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   const { sequence, previous } = link;
@@ -29,6 +31,9 @@ export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   const digest = hashOf(OPENING + rest);
   const { payload_type } = record;
   const line = `${OPENING}"hash":"${digest}",${rest}\n`;
+  // No UTF-16 unit has more than three bytes, so the bytes of ordinary records need not be counted.
+  if (line.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(line) > MAX_RECORD_BYTES)
+    throw new RangeError(`Record ${sequence}, ${payload_type}, is larger than any reader takes`);
   const subject = record.record.ticket_id;
   return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
 }

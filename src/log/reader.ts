@@ -2,15 +2,13 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
+import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 
 /** The file in a log folder that people follow with `tail -f`. */
 export const EVENTS_FILE = "events.log";
 
 /** Where a record's bytes stand before they get their name; a crash may leave it, and nobody reads it. */
 export const PUBLISHING_FILE = ".publishing";
-
-// No record grows to this (an envelope has 8 MiB on the wire), so a larger file is not read into memory.
-const RECORD_LIMIT_BYTES = 64 * 1024 * 1024;
 
 const RECORD_NAME = /^(\d{6,15})-([a-z_]{1,40})\.json$/;
 
@@ -73,7 +71,8 @@ export function* readFolder(
 
 function readRecord(path: string): Buffer | null {
   try {
-    return statSync(path).size > RECORD_LIMIT_BYTES ? null : readFileSync(path);
+    // None is sealed that is larger, so a larger file is not read into memory.
+    return statSync(path).size > MAX_RECORD_BYTES ? null : readFileSync(path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     return null;

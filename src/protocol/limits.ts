@@ -6,6 +6,15 @@ import { quote, type Refusal, refusal } from "./refusal.ts";
 /** The most an envelope line may hold, in bytes without its line feed: 8 MiB. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
+/**
+ * The most a payload may have as canonical JSON, in bytes: 64 MiB. An agent's line has less, also with its numbers written out; what
+ * comes as a file is measured, and what the scheduler puts together is cut to it.
+ */
+export const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
+
+/** The most a record may have, in bytes: twice a payload, so that the effects on every ticket of the largest plan have room beside it. */
+export const MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES;
+
 /** How many objects and lists may stand in each other. Past some thousands, ordinary code that walks a value overflows its stack. */
 export const MAX_DEPTH = 64;
 

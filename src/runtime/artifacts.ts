@@ -13,13 +13,14 @@ import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
 import type { Answer } from "../kernel/agent.ts";
+import { sizeOf } from "../kernel/cut.ts";
 import type { AttachedField } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { MAX_DEPTH, parseLine } from "../protocol/limits.ts";
+import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
 import { attempt, attemptLong } from "../log/attempt.ts";
@@ -28,7 +29,7 @@ import type { SessionPaths } from "./paths.ts";
 import { type Opened, openReferenced, wrong } from "./referenced-file.ts";
 
 /** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
-const MAX_ATTACHED_BYTES = 64 * 1024 * 1024;
+const MAX_ATTACHED_BYTES = MAX_PAYLOAD_BYTES;
 
 /** The largest file that is kept, in bytes. */
 const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
@@ -117,7 +118,11 @@ export function inlineField(
   const field = Array.isArray(content) ? content : (content as JsonObject | null)?.[attached.field];
   const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });
   if (!checked.ok) return wrong(reference.uri, checked.error.message);
-  return ok(checked.value as unknown as JsonObject);
+  const payload = checked.value as unknown as JsonObject;
+  // Numbers may be longer in the record than they are in the file, and the answer has fields of its own.
+  if (sizeOf(payload, MAX_PAYLOAD_BYTES) > MAX_PAYLOAD_BYTES)
+    return wrong(reference.uri, `with it the answer has more than the ${MAX_PAYLOAD_BYTES} bytes that a record takes`);
+  return ok(payload);
 }
 
 type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;

@@ -1,7 +1,8 @@
 import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
-import { from } from "../kernel/references.ts";
+import { fitting, from } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
@@ -26,7 +27,7 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
   const { session_id, at, command, figures } = closing;
   const why = command.reason === undefined ? {} : { reason: command.reason };
   const report: JsonObject = {
-    ...closing.resolve(command.report),
+    ...closing.resolve(fitting(command.report, MAX_PAYLOAD_BYTES)),
     session_id,
     mode: closing.mode,
     outcome: command.outcome,

@@ -65,7 +65,7 @@ export class Journal {
     const sequence = this.#head.sequence + 1;
     const sealed = seal(record, { sequence, previous: this.#head.hash });
     this.#head = { sequence, hash: sealed.hash };
-    this.#parts.records.add(sequence, record);
+    this.#parts.records.add(sequence, record, sealed.line);
     this.#group.records.push(sealed);
     this.#group.told.push({ sequence, record });
     return sequence;

@@ -1,14 +1,24 @@
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { sizeOf } from "../kernel/cut.ts";
 import type { Lookup, Recorded } from "../kernel/references.ts";
 import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
+import type { Json } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
 const GENERATION = 4096;
+
+/** It is over sooner if its records have so many bytes. */
+const GENERATION_BYTES = 32 * 1024 * 1024;
+
+interface Kept {
+  readonly record: Recorded;
+  readonly bytes: number;
+}
 
 /** Records that no reference ever leads to. */
 const UNREFERENCED: ReadonlySet<string> = new Set(["turn_request", "timer_fired", "final_report"]);
@@ -16,8 +26,9 @@ const UNREFERENCED: ReadonlySet<string> = new Set(["turn_request", "timer_fired"
 /** Where references lead while a session runs: records by sequence, the latest used ones in memory. */
 export class SessionRecords implements Lookup {
   // Two generations and no deleting: keeping a map in the order of use costs more than what it saves.
-  #young = new Map<number, Recorded>();
-  #old = new Map<number, Recorded>();
+  #young = new Map<number, Kept>();
+  #youngBytes = 0;
+  #old = new Map<number, Kept>();
   readonly #read: (sequence: number) => Recorded;
   readonly #folder: string;
 
@@ -26,24 +37,38 @@ export class SessionRecords implements Lookup {
     this.#folder = folder;
   }
 
-  /** A new record, known before it is stored. */
-  add(sequence: number, record: UnsealedRecord): void {
-    if (!UNREFERENCED.has(record.payload_type)) this.#young.set(sequence, record);
+  /** A new record, known before it is stored; `line` is what will be. */
+  add(sequence: number, record: UnsealedRecord, line: string): void {
+    if (!UNREFERENCED.has(record.payload_type)) this.#keep(sequence, { record, bytes: Buffer.byteLength(line) });
   }
 
   /** Lets go of what has long not been used; only safe for records that are stored, so it is called after a commit. */
   trim(): void {
-    if (this.#young.size <= GENERATION) return;
+    if (this.#young.size <= GENERATION && this.#youngBytes <= GENERATION_BYTES) return;
     this.#old = this.#young;
     this.#young = new Map();
+    this.#youngBytes = 0;
   }
 
   record(sequence: number): Recorded {
+    return this.#find(sequence).record;
+  }
+
+  bytes(sequence: number): number {
+    return this.#find(sequence).bytes;
+  }
+
+  #find(sequence: number): Kept {
     const young = this.#young.get(sequence);
     if (young) return young;
-    const found = this.#old.get(sequence) ?? this.#read(sequence);
-    this.#young.set(sequence, found);
+    const found = this.#old.get(sequence) ?? measured(this.#read(sequence));
+    // A generation that is over stays until the next commit, and a report that quotes everything would make it grow meanwhile.
+    if (this.#youngBytes <= GENERATION_BYTES) this.#keep(sequence, found);
     return found;
+  }
+  #keep(sequence: number, kept: Kept): void {
+    this.#young.set(sequence, kept);
+    this.#youngBytes += kept.bytes;
   }
 
   /** Writes the value once, as a whole or not at all, and gives the path: for programs that want the plan as a file. */
@@ -57,4 +82,8 @@ export class SessionRecords implements Lookup {
     renameSync(`${path}.tmp`, path);
     return path;
   }
+}
+
+function measured(record: Recorded): Kept {
+  return { record, bytes: sizeOf(record as unknown as Json) };
 }

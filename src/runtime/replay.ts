@@ -1,9 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger } from "../kernel/ledger.ts";
 import type { Command, Fact, Mode, TurnStamp } from "../kernel/mode.ts";
-import { resolve } from "../kernel/references.ts";
+import { isCut, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
@@ -15,7 +16,7 @@ import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
 import { decidedRecord } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
-import { INTERRUPTED } from "./turn-request.ts";
+import { fittingRequest, INTERRUPTED } from "./turn-request.ts";
 
 /** What a log proves: that it is whole (the folder alone), and that its decisions follow from its facts. */
 export interface Proof extends Omit<Verification, "ok"> {
@@ -79,7 +80,7 @@ export function replayDecisions(
   if (!replay) return undefined;
   const problems: { sequence: number; what: string }[] = [];
   for (const sequence of sequences) {
-    const wrong = replay.take(sequence, JSON.parse(lineOf(sequence)) as LogRecord);
+    const wrong = replay.take(sequence, lineOf(sequence));
     if (wrong !== undefined) problems.push({ sequence, what: wrong });
     if (problems.length >= DECISIONS_TOLD) break;
   }
@@ -121,8 +122,9 @@ class Replay {
   }
 
   /** The next record; says what is wrong with it, if anything. */
-  take(sequence: number, record: LogRecord): string | undefined {
-    this.#records.add(sequence, record);
+  take(sequence: number, line: string): string | undefined {
+    const record = JSON.parse(line) as LogRecord;
+    this.#records.add(sequence, record, line);
     this.#records.trim();
     const wrong = record.record.kind === "decided" ? this.#compareDecided(record) : this.#decide(sequence, record);
     this.#head = { sequence, hash: record.integrity.hash };
@@ -171,14 +173,12 @@ class Replay {
     if (!fact.turn || !turn) return "this turn was never offered";
     // What remains is also the session's and the role's to say.
     const { remaining_turns: _, ...draft } = this.engine.mode.request(this.engine.state, fact.turn);
-    const { expects, message, context, discuss } = record.payload;
-    const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
-    const expected = {
-      ...draft,
-      context: turn.interrupted ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
-    };
-    const recorded = { expects, message, context, ...(discuss === undefined ? {} : { discuss }) };
-    return same(expected, recorded) ? undefined : "the rules ask something else in this turn than the log has";
+    const { discuss: __, ...given } = record.payload;
+    const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
+    const asked = { ...given, ...draft, context };
+    // Where nothing was cut nothing had to be, or it was written before there were cuts: it was sent as it stands.
+    const expected = isCut(given["context"]) ? fittingRequest(asked, this.#records) : asked;
+    return same(expected, record.payload) ? undefined : "the rules ask something else in this turn than the log has";
   }
 
   /** The report names the record before it, so it is made when that one is known. */

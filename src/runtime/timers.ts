@@ -1,4 +1,4 @@
-import { endsInTime, isHeld, isHeldAt } from "../kernel/holds.ts";
+import { endsInTime, holdTimerOf, isHeld, isHeldAt } from "../kernel/holds.ts";
 import type { Ledger, LedgerHold } from "../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
@@ -10,6 +10,8 @@ export class Timers {
   readonly #wake: () => void;
   /** Of each hold the end for which the session has been woken. */
   readonly #passed = new Map<string, Instant>();
+  /** Every timer that a command set has been looked at; what is set anew comes by `at`. */
+  #looked = false;
   #earliest = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
 
@@ -21,15 +23,21 @@ export class Timers {
 
   /** Makes sure to wake for everything in the ledger. */
   arm(): void {
-    for (const { due_at } of this.#ledger.timers.values()) this.at(due_at);
-    for (const [id, hold] of this.#ledger.holds) if (hold.until && this.#isAhead(id, hold)) this.at(hold.until);
+    // Asked whenever the session comes to rest, and there may be a timer for each ticket.
+    if (!this.#looked) for (const { due_at } of this.#ledger.timers.values()) this.at(due_at);
+    this.#looked = true;
+    for (const [id, hold] of this.#ledger.holds) {
+      if (hold.until && this.#isAhead(id, hold)) this.at(hold.until);
+      const last = this.#ledger.timers.get(holdTimerOf(this.#ledger, hold.role_id));
+      if (last) this.at(last.due_at);
+    }
   }
 
   /** Makes sure to wake at `due_at` or before. */
   at(due_at: Instant): void {
     const due = milliseconds(due_at);
     if (due >= this.#earliest) return;
-    this.stop();
+    this.#cancel?.();
     this.#earliest = due;
     this.#cancel = this.#clock.after(due - milliseconds(this.#clock.now()), () => {
       this.stop();
@@ -50,6 +58,7 @@ export class Timers {
   stop(): void {
     this.#cancel?.();
     this.#cancel = undefined;
+    this.#looked = false;
     this.#earliest = Number.POSITIVE_INFINITY;
   }
 

@@ -1,8 +1,13 @@
+import { sizeOf } from "../kernel/cut.ts";
+import { fittingDraft, type Quoting, withNote } from "../kernel/fitting.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { TurnDraft } from "../kernel/mode.ts";
+import type { Lookup } from "../kernel/references.ts";
 import { turnsLeft } from "../kernel/role-limits.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import { MAX_LINE_BYTES } from "../protocol/limits.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Admission } from "./dispatcher.ts";
 import { limitsOf, remainingOf } from "./limits.ts";
 import type { SessionPaths } from "./paths.ts";
@@ -12,11 +17,33 @@ export interface RequestParts {
   readonly paths: SessionPaths;
   readonly config: ResolvedConfiguration;
   readonly workspace: string;
+  readonly records: Lookup;
 }
 
 /** Told to whoever takes a turn under a higher run. */
 export const INTERRUPTED =
   "This turn was begun before and was interrupted, so its work may be half done: look before you repeat it.";
+
+/** Told to whoever is not given all of what the request quotes. */
+const CUT =
+  "What this request quotes is cut, since it would be longer than a line may be: long texts say so where they end, long lists have only their first entries, metadata is left out. The records of the log hold the whole.";
+
+/** Of a line, what the payload may have; the rest is for the envelope around it. */
+const REQUEST_BYTES = MAX_LINE_BYTES - 4096;
+
+/** What is wrong with a request that cannot be cut to a line: its message tells of commands, which nobody must be given in part. */
+export function longerThanALine(payload: PayloadByType["turn_request"]): Failure | undefined {
+  const bytes = sizeOf(payload);
+  if (bytes <= REQUEST_BYTES) return undefined;
+  const { payload_type } = payload.message;
+  return failure(
+    "output_limit",
+    `The ${payload_type} of this turn cannot be put in one line: it makes ${bytes} bytes.`,
+    {
+      hint: "Put long commands into files, and name these.",
+    },
+  );
+}
 
 /** How many turns may follow this one: the least that session, role and subject have left; undefined if nothing limits them. */
 function remainingTurns(
@@ -37,18 +64,17 @@ function remainingTurns(
 
 /** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
 export function requestPayload(
-  { paths, workspace, config, engine }: RequestParts,
+  { paths, workspace, config, engine, records }: RequestParts,
   draft: TurnDraft,
   { turn, role }: Admission,
 ): JsonObject {
   const remaining_turns = remainingTurns(engine.ledger, config, role.role_id, draft.remaining_turns);
-  const notes = Array.isArray(draft.context.notes) ? draft.context.notes : [];
-  return {
+  const payload = {
     turn_id: turn.turn_id,
     role_id: role.role_id,
     expects: draft.expects,
     message: draft.message,
-    context: turn.interrupted ? { ...draft.context, notes: [...notes, INTERRUPTED] } : draft.context,
+    context: turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context,
     limits: {
       timeout_s: role.timeout_s ?? config.timeout_s,
       idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
@@ -59,4 +85,10 @@ export function requestPayload(
     workspace,
     artifacts_dir: paths.work(turn.subject),
   };
+  return fittingRequest(payload, records);
+}
+
+/** The request with what it quotes cut, if it would be longer than a line may be. */
+export function fittingRequest<D extends Quoting>(payload: D, records: Lookup): D {
+  return fittingDraft(payload, records, REQUEST_BYTES, CUT);
 }

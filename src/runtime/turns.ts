@@ -1,7 +1,7 @@
 import type { Agent, TurnEvent, TurnRequest } from "../kernel/agent.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, Mode, TurnStamp } from "../kernel/mode.ts";
-import { resolve } from "../kernel/references.ts";
+import { isCut, resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok } from "../lib/result.ts";
@@ -18,6 +18,7 @@ import type { SessionPaths } from "./paths.ts";
 import type { Note } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import { aboutOf, type FactInput } from "./facts.ts";
+import { longerThanALine } from "./turn-request.ts";
 import { factOf } from "./turn-result.ts";
 import type { TroubleDoor } from "./trouble.ts";
 
@@ -115,6 +116,9 @@ export class Turns {
       slot,
       output_directory: paths.output,
     };
+    const tooLong = isCut(recorded["message"]) ? longerThanALine(payload) : undefined;
+    if (tooLong)
+      return void this.#door.submit(factOf({ failure: tooLong, refused: [] }, request, this.#parts.engine.mode));
     const result = await agentFor(role).turn(request, {
       signal,
       started: async (identity) => {

@@ -21,6 +21,7 @@ const report = {
 };
 const lookup: Lookup = {
   record: (sequence) => (sequence === 1 ? plan : report),
+  bytes: () => 1_000,
   file: (sequence, pointer) => `/files/${sequence}${pointer}.json`,
 };
 

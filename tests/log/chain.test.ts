@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { Json } from "../../src/lib/json.ts";
 import { expectedHash, GENESIS, seal } from "../../src/log/chain.ts";
+import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { chain, unsealed } from "../store/rig.ts";
 
@@ -51,6 +52,14 @@ describe("a sealed record", () => {
     const [first, second] = chain(2).map((each) => JSON.parse(each.line) as LogRecord);
     expect(first?.integrity.previous).toBe(`sha256:${"0".repeat(64)}`);
     expect(second?.integrity.previous).toBe(first?.integrity.hash);
+  });
+
+  test("is refused for a record that no reader takes", () => {
+    const link = { sequence: 1, previous: GENESIS };
+    const around = Buffer.byteLength(seal(unsealed(1, { payload: { text: "" } }), link).line);
+    const sealed = (bytes: number) => seal(unsealed(1, { payload: { text: "a".repeat(bytes - around) } }), link);
+    expect(sealed(MAX_RECORD_BYTES).line).toHaveLength(MAX_RECORD_BYTES);
+    expect(() => sealed(MAX_RECORD_BYTES + 1)).toThrow(RangeError);
   });
 
   test("is refused for a payload that has no canonical form", () => {

@@ -15,6 +15,7 @@ import { GENESIS, seal } from "../../src/log/chain.ts";
 import { listFolder, readFolder } from "../../src/log/reader.ts";
 import { PROBLEMS_TOLD, verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
+import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
 import { chain, cleanUp, closeLater, failureOf, temporaryDirectory, unsealed, value } from "../store/rig.ts";
@@ -216,7 +217,7 @@ test("one changed record is one problem, and not one at every record after it", 
 });
 
 test("a file too large to be a record is not read", () => {
-  truncateSync(path(4), 65 * 1024 * 1024);
+  truncateSync(path(4), MAX_RECORD_BYTES + 1);
   expect(value(verifyFolder(directory)).problems).toEqual([
     { sequence: 4, what: "The file cannot be read, or is larger than any record." },
   ]);

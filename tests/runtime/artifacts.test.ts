@@ -313,6 +313,18 @@ describe("a plan that brings its tasks as a file", () => {
     expect(recorded?.payload).not.toHaveProperty("tasks_ref");
   });
 
+  it("is refused where a record would be longer than any may be, with its numbers written out", async () => {
+    const rig = newRig();
+    const [first] = [task("a", [], { metadata: { numbers: 0 } })];
+    const agentFor = planned(
+      JSON.stringify([first]).replace('"numbers":0', `"numbers":[${"1e20,".repeat(3_100_000)}1]`),
+    );
+    const session = await begin(rig, { agentFor, config: { max_retries: 0 } });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
+    const [failed] = logOf(rig, session.session_id, "turn_failed");
+    expect(failed?.payload["message"]).toContain("67108864 bytes that a record takes");
+  }, 120_000);
+
   it("is held to the digest and size that were told with it", async () => {
     for (const told of [{ digest: `sha256:${"0".repeat(64)}` }, { size_bytes: 1 }]) {
       const rig = newRig();

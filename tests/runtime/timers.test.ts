@@ -61,6 +61,39 @@ function clockwork(): { ledger: Ledger; clock: StandingClock; timers: Timers; wo
 }
 
 describe("timers", () => {
+  it("are not all looked at again whenever the session rests, and none is missed", () => {
+    const { ledger, clock, timers, woken } = clockwork();
+    let looks = 0;
+    for (let n = 0; n < 100; n++) {
+      const due_at = instant(1_000 + n);
+      ledger.timers.set(`t${n}`, {
+        get due_at() {
+          looks += 1;
+          return due_at;
+        },
+      });
+    }
+    timers.arm();
+    expect(looks).toBe(100);
+    for (let rest = 0; rest < 50; rest++) timers.arm();
+    expect(looks).toBe(100);
+    ledger.timers.set("sooner", { due_at: instant(500) });
+    timers.at(instant(500));
+    timers.arm();
+    expect([looks, clock.armed]).toEqual([100, [500]]);
+    // What rang was the earliest, and the next one is looked for.
+    clock.moveTo(500);
+    expect([woken(), timers.due()]).toEqual([1, [{ timer_id: "sooner", due_at: instant(500) }]]);
+    ledger.timers.delete("sooner");
+    timers.arm();
+    expect(clock.armed).toEqual([1_000]);
+    // A timer that was cleared leaves its alarm, which wakes once for nothing.
+    ledger.timers.delete("t0");
+    clock.moveTo(1_000);
+    timers.arm();
+    expect([timers.due(), clock.armed]).toEqual([[], [1_001]]);
+  });
+
   it("wake for the earliest only, and tell what is due in its order, by id where two are due together", () => {
     const { ledger, clock, timers, woken } = clockwork();
     for (const [id, at] of [

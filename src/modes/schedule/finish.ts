@@ -1,6 +1,7 @@
 import type { Outcome } from "../../kernel/mode.ts";
-import { from } from "../../kernel/references.ts";
+import { fitting, from } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
+import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { Draft } from "./draft.ts";
 import { artifactsOf, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
@@ -65,7 +66,7 @@ function conclude(draft: Draft): void {
   draft.envelope({
     target: "user",
     payload_type: "approval_request",
-    payload: { subject: "result", ask_id, about: { tickets: ticketsForReport(draft) } },
+    payload: { subject: "result", ask_id, about: { tickets: fitting(ticketsForReport(draft), MAX_PAYLOAD_BYTES) } },
   });
   draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
 }

@@ -79,7 +79,7 @@ export class DebateRig {
       if (!found) throw new Error(`There is no record ${sequence}.`);
       return found;
     };
-    return resolve(value, { record, file: () => "" }) as JsonObject;
+    return resolve(value, { record, bytes: () => 0, file: () => "" }) as JsonObject;
   }
 
   /** Admits a role's offered turn, as the dispatcher does. */

@@ -1,4 +1,5 @@
 import { describe, expect, it, test } from "vitest";
+import { MAX_PAYLOAD_BYTES } from "../../../src/protocol/limits.ts";
 import { done, Scene } from "./rig.ts";
 import { APPROVED, asking, CHANGES, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
 
@@ -277,7 +278,11 @@ describe("accepting the result", () => {
       {
         target: "user",
         payload_type: "approval_request",
-        payload: { subject: "result", ask_id: "a1", about: { tickets: [{ ticket_id: "a" }, { ticket_id: "b" }] } },
+        payload: {
+          subject: "result",
+          ask_id: "a1",
+          about: { tickets: { $fit: [[{ ticket_id: "a" }, { ticket_id: "b" }], MAX_PAYLOAD_BYTES] } },
+        },
       },
     ]);
     expect(scene.person("approval", APPROVED).report.ended).toBe("failed tickets_failed");

@@ -67,6 +67,7 @@ export class Scene {
       if (!record) throw new Error(`record ${sequence} is referred to, but was never written`);
       return record;
     },
+    bytes: () => 0,
     file: (sequence, pointer) => `/files/${sequence}${pointer}`,
   };
 

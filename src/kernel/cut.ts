@@ -1,0 +1,96 @@
+import type { Json, JsonObject } from "../lib/json.ts";
+
+/** How much is given of every quoted value. */
+export interface Cut {
+  /** Of a text, in UTF-16 units. */
+  readonly characters: number;
+  /** Of a list, in entries. */
+  readonly items: number;
+  /** What can be run (`command`, `shell`) is given whole, and a list that has such entries with all of them: half a command must not be run. */
+  readonly commands: boolean;
+}
+
+/** Tried in this order. No text of 128 units is cut, so ids, digests, codes and times stay what they are. */
+export const LEVELS: readonly Omit<Cut, "commands">[] = [
+  { characters: 262_144, items: 1_000 },
+  { characters: 65_536, items: 1_000 },
+  { characters: 16_384, items: 1_000 },
+  { characters: 4_096, items: 1_000 },
+  { characters: 4_096, items: 250 },
+  { characters: 4_096, items: 60 },
+  { characters: 4_096, items: 15 },
+  { characters: 4_096, items: 4 },
+  { characters: 1_024, items: 4 },
+  { characters: 256, items: 1 },
+  { characters: 128, items: 0 },
+];
+
+/** At the last level also lists that nobody quoted are cut: to so many entries. */
+const LAST_ENTRIES = 10_000;
+
+/** The quoted value, of which the record holds the whole. `metadata`, which is of any shape, is left out. */
+export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
+  if (typeof value === "string") return cutText(value, cut.characters, sequence);
+  if (value === null || typeof value !== "object") return value;
+  if (Array.isArray(value)) {
+    const list = value as readonly Json[];
+    const kept = cut.commands && list.some(canBeRun) ? list : list.slice(0, Math.max(1, cut.items));
+    const entries = kept.map((entry) => cutQuoted(entry, cut, sequence));
+    const left = list.length - kept.length;
+    // Where texts may stand, one may say it; where only objects may, their number has to do.
+    return left > 0 && typeof list[0] === "string"
+      ? [...entries, `[cut: ${left} more entries in record ${sequence}]`]
+      : entries;
+  }
+  if (cut.commands && canBeRun(value)) return value;
+  const given: Record<string, Json> = {};
+  for (const [key, member] of Object.entries(value as JsonObject)) {
+    if (key !== "metadata" && member !== undefined) given[key] = cutQuoted(member, cut, sequence);
+  }
+  return given;
+}
+
+/** The entries of a list that stands in what is sent itself: quotes, or objects that hold quotes. */
+export function cutEntries(list: readonly Json[], cut: Cut): readonly Json[] {
+  if (list.every(isQuote)) return list.slice(0, cut.items);
+  return cut.items === 0 ? list.slice(0, LAST_ENTRIES) : list;
+}
+
+function isQuote(value: Json): boolean {
+  return typeof value === "object" && value !== null && "$from" in value;
+}
+
+function canBeRun(value: Json): boolean {
+  return typeof value === "object" && value !== null && ("command" in value || "shell" in value);
+}
+
+function cutText(text: string, characters: number, sequence: number): string {
+  if (text.length <= characters) return text;
+  const kept = text.slice(0, characters).replace(/[\uD800-\uDBFF]$/, "");
+  return `${kept} [cut: ${text.length - kept.length} more characters in record ${sequence}]`;
+}
+
+/** The bytes of a value's canonical JSON; what is more than `limit` is not counted to its end. */
+export function sizeOf(value: Json | undefined, limit = Number.POSITIVE_INFINITY): number {
+  if (typeof value === "string") return textSize(value);
+  if (typeof value !== "object" || value === null) return value === undefined ? 0 : JSON.stringify(value).length;
+  let size = 2;
+  if (Array.isArray(value)) {
+    for (const entry of value as readonly Json[]) {
+      size += 1 + sizeOf(entry, limit - size);
+      if (size > limit) break;
+    }
+    return size;
+  }
+  for (const key of Object.keys(value)) {
+    const member = (value as JsonObject)[key];
+    if (member === undefined) continue;
+    size += 2 + textSize(key) + sizeOf(member, limit - size);
+    if (size > limit) break;
+  }
+  return size;
+}
+
+function textSize(text: string): number {
+  return Buffer.byteLength(JSON.stringify(text));
+}

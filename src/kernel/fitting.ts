@@ -1,0 +1,66 @@
+import type { Json, JsonObject } from "../lib/json.ts";
+import { LEVELS, sizeOf } from "./cut.ts";
+import { cutTo, type Lookup, resolveWithin } from "./references.ts";
+
+/** What is put to somebody, and what they need to know for it. */
+export interface Quoting {
+  readonly message: Json;
+  readonly context: JsonObject;
+}
+
+/** So far the context is cut before the message is. */
+const CONTEXT_FIRST = LEVELS.filter(({ characters }) => characters >= 4_096);
+const CONTEXT_LAST = LEVELS.filter(({ characters }) => characters < 4_096);
+
+/** No path is longer; none is made only to be measured. */
+const LONGEST_PATH = "/".repeat(4_096);
+
+/**
+ * A draft that resolves to at most so many bytes: itself, mostly, and else with its context cut, then its message, of which what can
+ * be run stays whole. `note` is told with what is cut. Should the last level not suffice, it is given all the same.
+ */
+export function fittingDraft<D extends Quoting>(draft: D, lookup: Lookup, bytes: number, note: string): D {
+  if (atMost(draft as unknown as Json, lookup) <= bytes) return draft;
+  const measured: Lookup = {
+    record: (sequence) => lookup.record(sequence),
+    bytes: (sequence) => lookup.bytes(sequence),
+    file: () => LONGEST_PATH,
+  };
+  let last = draft;
+  for (last of candidates(draft, note)) {
+    if (resolveWithin(last as unknown as Json, measured, bytes) !== undefined) break;
+  }
+  return last;
+}
+
+/** A context with one more note. */
+export function withNote(context: JsonObject, note: string): JsonObject {
+  const notes = Array.isArray(context.notes) ? (context.notes as readonly Json[]) : [];
+  return { ...context, notes: [...notes, note] };
+}
+
+function* candidates<D extends Quoting>(draft: D, note: string): IterableIterator<D> {
+  yield draft;
+  const context = withNote(draft.context, note);
+  let next = draft;
+  for (const level of CONTEXT_FIRST) yield (next = { ...next, context: cutTo(context, level) });
+  for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level, true) });
+  for (const level of CONTEXT_LAST) yield (next = { ...next, context: cutTo(context, level) });
+}
+
+/** No fewer bytes than the draft resolves to, mostly from the sizes of the records alone. */
+function atMost(value: Json | undefined, lookup: Lookup): number {
+  if (value === null || typeof value !== "object") return sizeOf(value);
+  if (Array.isArray(value)) return sum(value as readonly Json[], (entry) => 1 + atMost(entry, lookup));
+  const object = value as JsonObject;
+  if (Array.isArray(object.$from)) return lookup.bytes(object.$from[0] as number);
+  if (Array.isArray(object.$history)) return sum(object.$history as number[], (sequence) => lookup.bytes(sequence));
+  if (Array.isArray(object.$file)) return LONGEST_PATH.length;
+  return sum(Object.keys(object), (key) => key.length + 4 + atMost(object[key], lookup));
+}
+
+function sum<T>(list: readonly T[], sizeOfOne: (one: T) => number): number {
+  let bytes = 4;
+  for (const one of list) bytes += sizeOfOne(one);
+  return bytes;
+}

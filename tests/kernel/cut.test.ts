@@ -1,0 +1,128 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type Cut, cutQuoted, LEVELS, sizeOf } from "../../src/kernel/cut.ts";
+import { fittingDraft } from "../../src/kernel/fitting.ts";
+import { cutTo, fitting, from, historyOf, type Lookup, resolve } from "../../src/kernel/references.ts";
+import { canonicalJson } from "../../src/lib/canonical.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+
+const cut = (characters: number, items: number, commands = false): Cut => ({ characters, items, commands });
+
+function lookupOf(payloads: Readonly<Record<number, JsonObject>>): Lookup {
+  const payloadOf = (sequence: number) => payloads[sequence] ?? {};
+  return {
+    record: (sequence) => ({
+      payload_type: "report",
+      payload: payloadOf(sequence),
+      record: { received_at: "2026-01-01T00:00:00Z" },
+    }),
+    bytes: (sequence) => canonicalJson(payloadOf(sequence)).length * 3 + 100,
+    file: (sequence) => `/files/${sequence}`,
+  };
+}
+
+const bytesOf = (value: unknown) => Buffer.byteLength(canonicalJson(value));
+
+describe("a quoted value", () => {
+  it("keeps the beginning of a long text, and says how much was left out and where it stands", () => {
+    expect(cutQuoted({ summary: "abcdefgh", status: "done" }, cut(5, 9), 7)).toEqual({
+      summary: "abcde [cut: 3 more characters in record 7]",
+      status: "done",
+    });
+  });
+
+  it("is never cut inside of a surrogate pair", () => {
+    expect(cutQuoted("ab\u{1F600}cd", cut(3, 9), 7)).toBe("ab [cut: 4 more characters in record 7]");
+    expect(cutQuoted("ab\u{1F600}cd", cut(4, 9), 7)).toBe("ab\u{1F600} [cut: 2 more characters in record 7]");
+  });
+
+  it("keeps the first entries of a long list, and says so where texts may stand", () => {
+    expect(cutQuoted(["a", "b", "c"], cut(5, 1), 7)).toEqual(["a", "[cut: 2 more entries in record 7]"]);
+    expect(cutQuoted([{ n: 1 }, { n: 2 }], cut(5, 1), 7)).toEqual([{ n: 1 }]);
+    expect(cutQuoted(["a"], cut(5, 0), 7)).toEqual(["a"]);
+  });
+
+  it("loses its metadata, which may have any shape", () => {
+    expect(cutQuoted({ text: "a", metadata: { a: { b: 1 } } }, cut(5, 1), 7)).toEqual({ text: "a" });
+  });
+
+  it("keeps whole what can be run, where that is asked for", () => {
+    const steps = [{ text: "longer", shell: "echo longer" }, { command: ["a", "b", "c"] }];
+    const value = { summary: "longer", steps };
+    expect(cutQuoted(value, cut(3, 1, true), 7)).toEqual({
+      summary: "lon [cut: 3 more characters in record 7]",
+      steps,
+    });
+    expect(cutQuoted(value, cut(3, 1), 7)).not.toMatchObject({ steps });
+  });
+});
+
+const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => JSON.stringify(value).isWellFormed());
+
+it("the size of a value is that of its canonical JSON, or one more for each list and object in it", () => {
+  fc.assert(
+    fc.property(json, (value) => {
+      const exact = bytesOf(value);
+      const nested = JSON.stringify(value).split(/[[{]/).length;
+      const size = sizeOf(value);
+      expect(size).toBeGreaterThanOrEqual(exact);
+      expect(size).toBeLessThanOrEqual(exact + nested);
+    }),
+  );
+});
+
+const long = (outputs: number, length: number): JsonObject => ({ outputs: Array(outputs).fill("x".repeat(length)) });
+
+describe("what has to fit", () => {
+  it("is what it was as long as it does", () => {
+    const lookup = lookupOf({ 1: long(10, 1_000) });
+    const draft = { outputs: { ...from(1, "/outputs") } };
+    const whole = resolve(draft, lookup) as JsonObject;
+    expect(resolve(fitting(draft, bytesOf(whole) + 20), lookup)).toEqual(whole);
+    expect(resolve(fitting(draft, bytesOf(whole) - 1), lookup)).not.toEqual(whole);
+  });
+
+  it("has at most the bytes it may have, whatever is quoted, and says that it was cut", () => {
+    const sizes = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 3_000 }));
+    fc.assert(
+      fc.property(
+        fc.array(sizes, { minLength: 1, maxLength: 20 }),
+        fc.integer({ min: 16_000, max: 60_000 }),
+        (all, bytes) => {
+          const lookup = lookupOf(
+            Object.fromEntries(all.map(([outputs, length], index) => [index, long(outputs, length)])),
+          );
+          const tickets = all.map((_, index) => ({ outputs: { ...from(index, "/outputs") } }));
+          const report = resolve(fitting({ tickets }, bytes), lookup) as JsonObject;
+          expect(bytesOf(report)).toBeLessThanOrEqual(bytes);
+          expect("metadata" in report).toBe(bytesOf(resolve({ tickets }, lookup)) > bytes);
+          expect(report["tickets"]).toHaveLength(all.length);
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("is a draft again where it is a request: its context is cut first, and what can be run not at all", () => {
+    const steps = [{ shell: `echo ${"y".repeat(20_000)}` }, { text: "z".repeat(20_000) }];
+    const lookup = lookupOf({ 1: long(40, 10_000), 2: { summary: "w".repeat(20_000), steps } });
+    const draft = {
+      message: { payload_type: "instruction", payload: { ...from(2) } },
+      context: { history: historyOf([1, 2]), notes: ["told"], plan_file: { $file: [2, ""] } } as JsonObject,
+    };
+    const fit = (bytes: number) => fittingDraft(draft, lookup, bytes, "It is cut.");
+    const sent = (bytes: number) => resolve(fit(bytes), lookup) as unknown as typeof draft;
+    expect(fit(2_000_000)).toBe(draft);
+    expect(fit(560_000)).toEqual(draft);
+    expect(fit(200_000).message).toBe(draft.message);
+    expect(sent(200_000).context["notes"]).toEqual(["told", "It is cut."]);
+    expect(bytesOf(sent(200_000))).toBeLessThanOrEqual(200_000);
+    expect(bytesOf(sent(60_000))).toBeLessThanOrEqual(60_000);
+    expect(sent(60_000).message).toMatchObject({ payload: { steps: [steps[0], {}] } });
+    // Smaller than its commands it cannot be, and they stay whole.
+    expect(fit(1_000).context).toEqual(
+      cutTo({ ...draft.context, notes: ["told", "It is cut."] }, LEVELS.at(-1) ?? cut(0, 0)),
+    );
+    expect(sent(1_000).message).toMatchObject({ payload: { steps: [steps[0], {}] } });
+  });
+});
