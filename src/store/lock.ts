@@ -23,6 +23,9 @@ export interface Lock {
   release(): void;
 }
 
+/** The locks of this process: a connection that nobody can reach any more is closed, and its lock would be gone with it. */
+const held = new Set<Lock>();
+
 /**
  * The file that a session's owner locks. It holds nothing. Nobody but this file may open it in the owner's process: the system
  * drops a process's locks on a file when that process closes the file by whatever handle.
@@ -40,10 +43,20 @@ export function takeLock(path: string): Result<Lock | null, Failure> {
     makeDirectory(dirname(path));
     for (let waits = 0; waits < WAITS && !isLocked(path); waits++) {
       const lock = begin(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
-      if (lock !== null) return ok(lock);
+      if (lock !== null) return ok(kept(lock));
     }
     return ok(null);
   });
+}
+
+function kept(lock: Lock): Lock {
+  held.add(lock);
+  return {
+    release: () => {
+      held.delete(lock);
+      lock.release();
+    },
+  };
 }
 
 /**
