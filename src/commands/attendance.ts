@@ -25,7 +25,9 @@ export function attend(home: string, session_id: string): Result<() => void, Fai
 export function isAttended(home: string, session_id: string): boolean {
   const folder = viewersOf(home, session_id);
   // A file that went while it was looked at belonged to a viewer that has left.
-  const found = guarded(folder, () => ok(readdirSync(folder).some((name) => holds(join(folder, name)))));
+  const found = guarded(folder, () =>
+    ok(readdirSync(folder).some((name) => name.endsWith(".lock") && holds(join(folder, name)))),
+  );
   return found.ok && found.value;
 }
 
@@ -33,7 +35,10 @@ export function isAttended(home: string, session_id: string): boolean {
 function holds(path: string): boolean {
   const locked = guarded(path, () => {
     const held = isLocked(path);
-    if (!held && isGone(Number.parseInt(basename(path), 10))) rmSync(path, { force: true });
+    if (!held && isGone(Number.parseInt(basename(path), 10))) {
+      // A lock that its holder's death ended leaves the journal that was to undo it.
+      for (const left of [`${path}-journal`, path]) rmSync(left, { force: true });
+    }
     return ok(held);
   });
   return locked.ok && locked.value;
