@@ -59,8 +59,8 @@ describe("a session that is not named", () => {
       [["attach"], closed],
     ] as const) {
       const looked = await typed(here, words);
-      expect(looked.stdout, words.join(" ")).toContain(told);
-      expect(looked.stdout, words.join(" ")).not.toContain(open);
+      expect(`${words.join(" ")}\n${looked.stdout}`).toContain(told);
+      expect(looked.stdout).not.toContain(open);
     }
   });
 
