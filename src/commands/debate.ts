@@ -20,6 +20,7 @@ import { actorHere } from "./program.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { openHome } from "./home.ts";
+import { nothingToUse } from "./run-input.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { placeOf, unreachable } from "./surroundings.ts";
 
@@ -135,6 +136,8 @@ async function prepare(
   });
   if (!settings.ok) return settings;
   const config = settings.value.values;
+  const spent = nothingToUse(config);
+  if (spent) return err(spent);
   if (!isDirectory(config.workspace)) return err(noWorkspace(config.workspace));
   const roles = seated.value.roles.map((role) => completeRole(role, config));
   for (const role of roles) {

@@ -15,6 +15,7 @@ import type { Output } from "../ui/terminal.ts";
 import { chooseAnySession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { readHome } from "./home.ts";
+import { ticketValue } from "./schedule-state.ts";
 
 interface LogOptions {
   readonly follow?: boolean;
@@ -45,14 +46,20 @@ async function log(
     if (!target.ok) return target;
     const { out } = context.terminal;
     const turns = new Set<string>();
-    let shown = show(out, store, target.value, 0, turns);
-    if (follow) shown = await followOn(out, store, target.value, shown, turns);
+    const tickets = new Set<string>();
+    let shown = show(out, store, target.value, 0, turns, tickets);
+    if (follow) shown = await followOn(out, store, target.value, shown, turns, tickets);
     const { row, ticket_id } = target.value;
     if (ticket_id !== undefined) showOutput(out, home, row, turns);
     else out.line(out.style("dim", `record  ${safeLine(sessionPaths(home, row.session_id).log)} (${shown} records)`));
-    out.line(
-      `next    bosun ${ticket_id === undefined ? `log ${row.session_id} TICKET` : `replay ${row.session_id} --ticket ${ticket_id}`}`,
-    );
+    const toLookAt =
+      [...tickets].find((id) => ticketValue(store, row.session_id, id)?.status === "error") ?? [...tickets][0];
+    const { session_id } = row;
+    if (ticket_id !== undefined) out.line(`next    bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
+    else
+      out.line(
+        `next    bosun ${toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`}`,
+      );
     return ok(EXIT_DONE);
   } finally {
     store.close();
@@ -60,12 +67,20 @@ async function log(
 }
 
 /** Shows the records after `from`; gives the last one's sequence. */
-function show(out: Output, store: StoreReader, { row, ticket_id }: Target, from: number, turns: Set<string>): number {
+function show(
+  out: Output,
+  store: StoreReader,
+  { row, ticket_id }: Target,
+  from: number,
+  turns: Set<string>,
+  tickets: Set<string>,
+): number {
   let last = from;
   for (const line of store.records(row.session_id, from + 1)) {
     last += 1;
     const record = JSON.parse(line) as LogRecord;
     const about = record.record.ticket_id;
+    if (about !== undefined) tickets.add(about);
     if (about === ticket_id && record.record.turn_id !== undefined) turns.add(record.record.turn_id);
     for (const told of recordLines(record)) {
       if (ticket_id !== undefined && told.ticket !== ticket_id) continue;
@@ -85,6 +100,7 @@ async function followOn(
   target: Target,
   from: number,
   turns: Set<string>,
+  tickets: Set<string>,
 ): Promise<number> {
   let shown = from;
   let version: number | undefined;
@@ -92,7 +108,7 @@ async function followOn(
     // Asked before the records, so that what its last owner wrote is still shown.
     const held = store.holder(target.row.session_id) !== undefined;
     const now = store.version();
-    if (now !== version) shown = show(out, store, target, shown, turns);
+    if (now !== version) shown = show(out, store, target, shown, turns, tickets);
     version = now;
     if (!held) return shown;
     await delay(LOOK_EVERY_MS);

@@ -1,6 +1,7 @@
 import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { EXIT_DONE, EXIT_LIMIT } from "../runtime/exit.ts";
+import type { SessionEnd } from "../runtime/bus.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf } from "../runtime/exit.ts";
 import { commandFor, type Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 
@@ -16,10 +17,16 @@ export interface Left {
 /** How many answers are spelled out before the rest is left to `bosun inbox`. */
 const ANSWERS_SHOWN = 5;
 
+/** Why a ticket is in error of which the person knows, since they said so. */
+const GIVEN_UP: ReadonlySet<string> = new Set(["cancelled", "plan_rejected"]);
+
 /** The commands to type next, the most useful first. */
 export function nextSteps(session_id: string, { exit_code, waiting, figures, holds, report }: Left): string[] {
   if (report) {
-    const failed = ((report.tickets ?? []) as JsonObject[]).filter((ticket) => ticket.status === "error");
+    // What a person gave up is no failure that anybody would look into.
+    const failed = ((report.tickets ?? []) as JsonObject[]).filter(
+      (ticket) => ticket.status === "error" && !GIVEN_UP.has(wordsOf(ticket.reason)),
+    );
     const again = failed
       .slice(0, ANSWERS_SHOWN)
       .map((ticket) => wordsOf(ticket.ticket_id))
@@ -36,6 +43,26 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
     .map((hold) => `${resume} --release ${hold.role_id}`);
   return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume])];
+}
+
+/** The same for a session that is only looked at: `held` while somebody runs it. What it asks is shown beside it. */
+export function nextFor(
+  session_id: string,
+  held: boolean,
+  { figures, holds, report }: Omit<Left, "exit_code" | "waiting">,
+): string[] {
+  const { closed, stopped, paused } = figures;
+  if (held) return [paused === true ? `bosun resume ${session_id}` : `bosun log ${session_id} --follow`];
+  const end: SessionEnd | undefined = closed
+    ? { kind: "closed", ...closed }
+    : stopped && { kind: "stopped", ...stopped };
+  return nextSteps(session_id, {
+    exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end),
+    waiting: [],
+    figures,
+    holds,
+    report,
+  });
 }
 
 /** The commands that answer what a session asks. */

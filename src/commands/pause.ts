@@ -1,10 +1,12 @@
 import type { Command } from "commander";
-import { err, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
 import { chooseSession } from "./choose.ts";
 import { whyClosed } from "./closed.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
+import { isPaused, tellWhatHolds } from "./took.ts";
 import { openExistingHome } from "./home.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
@@ -26,7 +28,15 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     if (!row.ok) return row;
     const closed = whyClosed(row.value);
     if (closed) return err(closed);
-    return await putToOwner(context, store, row.value, { payload_type: "user_command", payload: { command: "pause" } });
+    const { session_id } = row.value;
+    const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
+    if (isPaused(store, session_id)) {
+      context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
+      return ok(EXIT_DONE);
+    }
+    const word = { payload_type: "user_command", payload: { command: "pause" } } as const;
+    const put = await putToOwner(context, store, row.value, word);
+    return tellWhatHolds(context, store, session_id, put, () => `No new turns begin. ${on}`);
   } finally {
     store.close();
   }

@@ -1,15 +1,17 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { loadCrew } from "../config/crews.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { safeJson } from "../ui/display.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
-import { waitingOf } from "./asks.ts";
+import { recordAt, waitingOf } from "./asks.ts";
 import { chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
@@ -177,8 +179,18 @@ async function exportPlan(
     const why = code === "EEXIST" ? "is there already" : `cannot be written (${code})`;
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
-  out.line(`Wrote ${file}. Run it again: bosun run --plan ${file}`);
+  const others = await otherRoles(store, row.session_id);
+  out.line(`Wrote ${file}. Run it again: bosun run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
+  if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
+}
+
+/** Those who take part and are not of the embedded crew, which a plan alone would be run with. */
+async function otherRoles(reader: StoreReader, session_id: string): Promise<string[]> {
+  const opened = recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  const embedded = await loadCrew("embedded", []);
+  const own = new Set(embedded.ok ? embedded.value.map(({ role_id }) => role_id) : []);
+  return (opened?.roles ?? []).map(({ role_id }) => role_id).filter((role_id) => !own.has(role_id));
 }
 
 function noPlan({ session_id, state }: SessionRow): Failure {

@@ -6,6 +6,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { resumeSession } from "../runtime/open.ts";
 import type { SessionRow } from "../store/store.ts";
+import { safeLine } from "../ui/display.ts";
 import { recordAt } from "./asks.ts";
 import { chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
@@ -22,6 +23,7 @@ import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
 import { tellingUnused } from "./unused.ts";
+import { tellWhatHolds } from "./took.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
@@ -170,13 +172,19 @@ async function tellOwner(
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
   if (options.release !== undefined) {
-    return putToOwner(context, store, row, {
-      payload_type: "user_command",
-      payload: { command: "release", role_id: options.release },
-    });
+    const payload = { command: "release", role_id: options.release };
+    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
+    return tellWhatHolds(
+      context,
+      store,
+      session_id,
+      put,
+      () => `The role ${safeLine(payload.role_id)} takes turns again.`,
+    );
   }
   if (row.state === "paused") {
-    return putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "resume" } });
+    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "resume" } });
+    return tellWhatHolds(context, store, session_id, put, () => "It was paused, and new turns begin again.");
   }
   const owner = store.holder(session_id);
   return err(

@@ -75,7 +75,7 @@ export async function readRunInput(
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const complete = roles.value.map((role) => completeRole(role, config));
-  const wrong = notYet(config) ?? cannotStart(complete, config.workspace, context);
+  const wrong = notYet(config) ?? nothingToUse(config) ?? cannotStart(complete, config.workspace, context);
   if (wrong) return err(wrong);
   const sandboxed = await withSandboxes(complete, context.environment.PATH);
   if (!sandboxed.ok) return sandboxed;
@@ -200,6 +200,17 @@ function settingFlags(options: RunInputOptions): SettingFlag[] {
     ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
   ];
   return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
+}
+
+/** A limit under which no turn could ever begin. */
+export function nothingToUse({ budget }: ResolvedConfiguration): Failure | undefined {
+  for (const kind of ["turns", "tokens", "usd"] as const) {
+    if (budget[kind] !== 0) continue;
+    return failure("usage", `A budget of 0 ${kind} lets no turn begin.`, {
+      hint: `Raise --budget-${kind}, or budget.${kind} in the settings; to see only the plan, use --plan-only.`,
+    });
+  }
+  return undefined;
 }
 
 /** What can be asked for and is not there yet: refused rather than not done. */

@@ -13,6 +13,8 @@ import type { Output } from "../ui/terminal.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
+import { nextFor } from "./next.ts";
+import { finalReport } from "./tickets.ts";
 import { type StoredView, readSession } from "./stored.ts";
 import { readHome } from "./home.ts";
 
@@ -131,7 +133,10 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   out.line(
     `${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`,
   );
-  out.line(`next    ${nextFor(row, owner !== undefined)}`);
+  const report = finalReport(store, session_id, row.last_sequence);
+  const next = nextFor(session_id, owner !== undefined, { figures: usage, holds: ledger.holds.values(), report });
+  for (const [index, command] of next.entries())
+    out.line(`${index === 0 ? "next    " : "        "}${safeLine(command)}`);
 }
 
 /** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */
@@ -161,11 +166,6 @@ function standing({ state, outcome }: SessionRow, held: boolean): string {
   if (outcome !== null && state === "closed") return outcome;
   const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
   return held || idle ? state : `interrupted (${state})`;
-}
-
-function nextFor({ session_id, state }: SessionRow, held: boolean): string {
-  if (state === "closed") return `bosun replay ${session_id} --verify`;
-  return held ? `bosun log ${session_id} --follow` : `bosun resume ${session_id}`;
 }
 
 function listSessions(store: StoreReader, out: Output, { json }: StatusOptions): Result<number, Failure> {

@@ -5,6 +5,7 @@ import { chooseTarget } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { whyClosed } from "./closed.ts";
 import { putToOwner } from "./put.ts";
+import { tellWhatHolds } from "./took.ts";
 import { openExistingHome } from "./home.ts";
 
 /** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
@@ -34,7 +35,10 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
     const closed = whyClosed(row, ticket_id);
     if (closed) return err(closed);
     const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
-    return await putToOwner(context, store, row, { payload_type: "user_command", payload });
+    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
+    const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
+    const when = "with every turn that begins from now on; turns that run already do not see it";
+    return tellWhatHolds(context, store, row.session_id, put, () => `${who} will read it ${when}.`);
   } finally {
     store.close();
   }

@@ -1,0 +1,105 @@
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed } from "./in-process.ts";
+import { rig, tinyPlan } from "./rig.ts";
+import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
+
+const TWO = tinyPlan([
+  { task_id: "good", shell: "true" },
+  { task_id: "bad", shell: "exit 1" },
+]);
+const GOOD = tinyPlan([{ task_id: "good", shell: "true" }]);
+const ONCE = JSON.stringify({ max_retries: 0, max_escalations: 0 });
+
+/** What a command ends with from `next` on. */
+function nextIn(stdout: string): string[] {
+  const lines = stdout.trimEnd().split("\n");
+  return lines.slice(lines.findLastIndex((line) => line.startsWith("next    "))).map((line) => line.slice(8));
+}
+
+describe("the commands that come next", () => {
+  it("are those of the run when a failed session is looked at", async () => {
+    const here = rig();
+    const run = await typed(here, [
+      "run",
+      "--plan",
+      here.write("plan.json", TWO),
+      "--config",
+      here.write("c.json", ONCE),
+    ]);
+    expect(run.code).toBe(1);
+    const session_id = await onlySession(here);
+    const next = [`bosun log ${session_id} bad`, `bosun retry ${session_id} bad`, `bosun replay ${session_id}`];
+    expect(nextIn(run.stdout)).toEqual(next);
+    expect(nextIn((await typed(here, ["status", session_id])).stdout)).toEqual(next);
+    expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun log ${session_id} bad`]);
+  });
+
+  it("raise the budget that stopped it, and no budget of nothing is taken", async () => {
+    const here = rig();
+    const run = (...args: string[]) => typed(here, ["run", "--plan", here.write("plan.json", TWO), ...args]);
+    expect((await run("--budget-turns", "1")).code).toBe(5);
+    const session_id = await onlySession(here);
+    const status = await typed(here, ["status", session_id]);
+    expect(nextIn(status.stdout)).toEqual([`bosun resume ${session_id} --budget-turns 2`]);
+    for (const kind of ["turns", "tokens", "usd"]) {
+      const refused = await run(`--budget-${kind}`, "0");
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`A budget of 0 ${kind} lets no turn begin.`);
+    }
+    expect(await onlySession(here)).toBe(session_id);
+  });
+
+  it("are none about a ticket for a session that has none, nor about one that the person gave up", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun status ${session_id}`]);
+    const other = rig();
+    const gated = other.write("c.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await typed(other, ["run", "--plan", other.write("plan.json", TWO), "--config", gated])).code).toBe(4);
+    const cancelled = await typed(other, ["cancel"]);
+    expect(nextIn(cancelled.stdout)).toEqual([`bosun replay ${await onlySession(other)}`]);
+    const third = rig();
+    const rejected = third.write("c.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await typed(third, ["run", "--plan", third.write("plan.json", TWO), "--config", rejected])).code).toBe(4);
+    expect((await typed(third, ["plan", "--reject"])).code).toBe(0);
+    expect(nextIn((await typed(third, ["resume"])).stdout)).toEqual([`bosun replay ${await onlySession(third)}`]);
+  });
+
+  it("name the roles that a plan needs which is written out, where it is not the embedded crew's", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--plan-only"])).code).toBe(4);
+    const file = join(here.workspace, "out.json");
+    expect((await typed(here, ["plan", "--export", file])).stdout).toBe(
+      `Wrote ${file}. Run it again: bosun run --plan ${file}\n`,
+    );
+    const other = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = other.write("roles.json", JSON.stringify({ roles: [boss] }));
+    expect((await typed(other, ["run", "--plan", other.write("plan.json", GOOD), "--roles", roles])).code).toBe(0);
+    const again = join(other.workspace, "out.json");
+    expect((await typed(other, ["plan", "--export", again])).stdout).toBe(
+      `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of its roles: boss.\n`,
+    );
+  });
+});
+
+describe("a word to a session at work", () => {
+  it("is followed by what holds now", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
+    const { session_id } = await taskRuns(here);
+    const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
+    expect((await typed(here, ["tell", "Hurry."])).stdout).toContain(
+      "All its agents will read it with every turn that begins from now on",
+    );
+    expect((await typed(here, ["pause"])).stdout).toContain(`No new turns begin. ${on}`);
+    expect((await typed(here, ["pause"])).stdout).toBe(`${session_id} was paused already: no new turns begin. ${on}\n`);
+    expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun resume ${session_id}`]);
+    expect((await typed(here, ["resume"])).stdout).toContain("It was paused, and new turns begin again.");
+    expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun log ${session_id} --follow`]);
+    letGo(here);
+    expect((await running.done).code).toBe(0);
+  });
+});
