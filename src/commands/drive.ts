@@ -2,6 +2,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { exitCodeOf } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
 import type { Session } from "../runtime/session.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { jsonReporter } from "../ui/json.ts";
@@ -52,6 +53,7 @@ export async function driveSession<S>(
     version: place.version,
     requirement: row.value.requirement ?? undefined,
     workspace: row.value.workspace,
+    output: sessionPaths(place.home, session_id).output,
     resumed,
     kill_grace_s: manner.kill_grace_s,
     now: () => ({

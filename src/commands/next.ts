@@ -35,7 +35,9 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     .filter(({ limit: own }) => (isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined))
     .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
     .map((hold) => `${resume} --release ${hold.role_id}`);
-  return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume])];
+  // Why the manager failed is in what it printed.
+  const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
+  return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume]), ...why];
 }
 
 /** The commands that answer what a session asks. */

@@ -5,6 +5,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
 import type { Store, StoreReader } from "../store/store.ts";
 import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
@@ -71,16 +72,18 @@ export class Viewer {
    * Shows what the session is about and, unless nobody runs it, what Ctrl-C does here. Records before the first that is shown are
    * only counted.
    */
-  begin(opening: Omit<Opening, "session_id" | "version" | "now">, ctrl_c?: "stops" | "detaches"): void {
-    const { session_id, first, reporter } = this.#parts;
+  begin(opening: Omit<Opening, "session_id" | "version" | "output" | "now">, ctrl_c?: "stops" | "detaches"): void {
+    const { home, session_id, first, reporter } = this.#parts;
     for (const record of this.#records(first - 1)) {
       this.#count(record);
+      reporter.earlier?.(record);
       this.#since = record.record.received_at;
     }
     reporter.begin({
       ...opening,
       session_id,
       version: programVersion(),
+      output: sessionPaths(home, session_id).output,
       ...(ctrl_c === undefined ? {} : { elsewhere: { ctrl_c, skipped: opening.resumed ? 0 : this.#last } }),
       now: () => this.#standing(),
     });

@@ -1,8 +1,9 @@
 import { formatDuration } from "../lib/durations.ts";
-import { recordLines } from "./record-lines.ts";
+import { BRIEF } from "./record-lines.ts";
 import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
+import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { localTime } from "./time.ts";
 import { showWaiting } from "./waiting.ts";
@@ -18,6 +19,7 @@ const TICKET_WIDTH = 16;
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
+  const teller = new Teller();
 
   const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
     const name = safeLine(ticket ?? "-");
@@ -28,6 +30,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
   };
 
   return {
+    earlier: (record) => void teller.tell(record, BRIEF),
     begin(begun) {
       opening = begun;
       const { session_id, requirement, resumed } = begun;
@@ -46,7 +49,8 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       if (event.kind === "record") {
         const { record } = event;
         const at = new Date(record.record.received_at);
-        for (const told of recordLines(record)) line(at, told.ticket, told.text, told.style);
+        const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
+        for (const told of teller.tell(record, telling)) line(at, told.ticket, told.text, told.style);
       } else if (event.kind === "stopping" && event.reason === "signal") {
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
         const asked =

@@ -1,10 +1,13 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
 export interface Reporter {
+  /** A record from before what is shown, which later ones may be about. Comes before the beginning. */
+  earlier?(record: UnsealedRecord): void;
   /** The session is about to run. */
   begin(opening: Opening): void;
   event(event: SessionEvent): void;
@@ -20,6 +23,8 @@ export interface Opening {
   readonly version: string;
   readonly requirement: string | undefined;
   readonly workspace: string;
+  /** The folder with what agents print. */
+  readonly output: string;
   /** Whether this command takes up a session that was there before. */
   readonly resumed: boolean;
   /** Seconds the agents get to end when the session is stopped. */

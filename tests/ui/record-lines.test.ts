@@ -79,7 +79,7 @@ describe("a record, told to a person", () => {
         { disposition: "refused" },
         "scheduler",
       ),
-      ['-: REFUSED a message of scheduler "The line is not JSON."'],
+      ['-: REFUSED a message "The line is not JSON."'],
     ],
     [
       "a late answer as late",
