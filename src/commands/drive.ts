@@ -18,6 +18,7 @@ import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
+import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
 /**
@@ -61,6 +62,7 @@ export async function driveSession<S>(
       counts: session.view().counts,
       turns: session.ledger.figures.turns,
       waiting: session.ledger.asks.size,
+      ...underWay(session.ledger.turns.values(), session.ledger.checks.values(), session.ledger.holds.values()),
     }),
   });
   session.bus.subscribe((event) => reporter.event(event));

@@ -32,7 +32,7 @@ export async function showClosed<S>(
     output: sessionPaths(place.home, session.session_id).output,
     resumed: true,
     kill_grace_s: 0,
-    now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0 }),
+    now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] }),
   });
   session.bus.subscribe((event) => reporter.event(event));
   const over = await session.run({ waitForPeople: false });

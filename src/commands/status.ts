@@ -3,17 +3,20 @@ import { formatDuration } from "../lib/durations.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { milliseconds } from "../protocol/timestamp.ts";
+import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { ticketTable } from "../ui/ending.ts";
 import { tableLines } from "../ui/table.ts";
+import { localMoment } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
+import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { type StoredView, readSession } from "./stored.ts";
 import { readHome } from "./home.ts";
+import { runningTurns, withSince } from "./under-way.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -112,6 +115,12 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
   if (tickets.length > 0) for (const line of ["", ...ticketTable(tickets, out)]) out.line(line);
+  const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
+  if (running.length > 0) {
+    const words = runningWords(withSince(store, session_id, row.last_sequence, running), Date.now());
+    out.line();
+    out.line(`Running: ${safeLine(words)}`);
+  }
   if (waiting.length > 0) {
     out.line();
     out.line("Waits for a person:");
@@ -137,13 +146,13 @@ function holdTold({ role_id, reason, until, limit }: LedgerHold): { text: string
   const role = safeLine(role_id);
   switch (limit?.limit) {
     case undefined: {
-      const end = until === undefined ? "" : `, until ${until}`;
+      const end = until === undefined ? "" : `, until ${here(until)}`;
       return { text: `The role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
     }
     case "turns_per_minute": {
       if (until === undefined || milliseconds(until) <= Date.now()) return undefined;
       return {
-        text: `The role ${role} keeps to its ${limit?.max} turns a minute: the next at ${until}`,
+        text: `The role ${role} keeps to its ${limit?.max} turns a minute: the next at ${here(until)}`,
         byItself: true,
       };
     }
@@ -152,6 +161,11 @@ function holdTold({ role_id, reason, until, limit }: LedgerHold): { text: string
       return { text: `The role ${role} has used its budget of ${limit?.max} ${unit}`, byItself: false };
     }
   }
+}
+
+/** An instant in the time of day here, as `bosun log` shows it. */
+function here(until: Instant): string {
+  return localMoment(new Date(milliseconds(until)), new Date(Date.now()));
 }
 
 /** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */

@@ -6,6 +6,7 @@ import type { Opening, Reporter, Standing } from "./reporter.ts";
 import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { localTime } from "./time.ts";
+import { runningWords } from "./under-way.ts";
 import { showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
 
@@ -29,6 +30,13 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
     heartbeat?.refresh();
   };
 
+  const standing = () => {
+    const now = opening?.now();
+    if (now === undefined) return "";
+    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? teller.turn(turn.turn_id)?.since }));
+    return standingWords({ ...now, running }, new Date().getTime());
+  };
+
   return {
     earlier: (record) => void teller.tell(record, BRIEF),
     begin(begun) {
@@ -40,9 +48,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
         out.line(out.style("dim", `${counted(skipped, "earlier record")}: bosun log ${session_id}`));
-        line(new Date(), undefined, standing(begun.now()));
+        line(new Date(), undefined, standing());
       }
-      heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing(begun.now())}`), HEARTBEAT_MS);
+      heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing()}`), HEARTBEAT_MS);
       heartbeat.unref();
     },
     event(event) {
@@ -78,7 +86,15 @@ function whereLines({ session_id, workspace, elsewhere }: Opening): string[] {
   return [where, `Ctrl-C ${ctrl_c}: bosun attach ${session_id}`];
 }
 
-function standing({ state, counts, turns, waiting }: Standing): string {
-  const states = Object.entries(counts).map(([status, count]) => `${status}=${count}`);
-  return [`state=${state}`, ...states, `turns=${turns}`, `waiting=${waiting}`].join(" ");
+/** Whether it is stuck, in one line: who works on what for how long, what is checked, who is held, and how many are where. */
+function standingWords({ state, counts, turns, waiting, running, checking, held }: Standing, now: number): string {
+  const states = Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${status}`] : []));
+  return [
+    `${state}: ${runningWords(running, now) || "no agent"}`,
+    ...(checking.length > 0 ? [`checking ${checking.join(", ")}`] : []),
+    ...(held.length > 0 ? [`held: ${held.join(", ")}`] : []),
+    ...(states.length > 0 ? [states.join(", ")] : []),
+    counted(turns, "turn"),
+    ...(waiting > 0 ? [`${counted(waiting, "answer")} awaited`] : []),
+  ].join("; ");
 }

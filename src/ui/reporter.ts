@@ -2,6 +2,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
+import type { RunningTurn } from "./under-way.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
@@ -35,12 +36,17 @@ export interface Opening {
   readonly now: () => Standing;
 }
 
-/** How far a session is, in figures. */
+/** How far a session is, and who works on what. */
 export interface Standing {
   readonly state: string;
   readonly counts: Readonly<Record<string, number>>;
   readonly turns: number;
   readonly waiting: number;
+  readonly running: readonly RunningTurn[];
+  /** The tickets whose checks run. */
+  readonly checking: readonly string[];
+  /** The roles that are held by more than their rate. */
+  readonly held: readonly string[];
 }
 
 /** How a command that ran a session leaves it. */

@@ -1,4 +1,5 @@
 import type { UnsealedRecord } from "../protocol/record.ts";
+import { HoldLines } from "./hold-lines.ts";
 import { type RecordLine, recordLines, type Telling } from "./record-lines.ts";
 
 /** A turn that somebody took. */
@@ -12,9 +13,10 @@ export interface TakenTurn {
 /** Of how many turns it is remembered who took them; what is told later than that goes without the name. */
 const REMEMBERED = 10_000;
 
-/** Tells a session's records in their order, with what earlier ones say about later ones: whose turn it was. */
+/** Tells a session's records in their order, with what earlier ones say about later ones: whose turn it was, and who is held. */
 export class Teller {
   readonly #turns = new Map<string, TakenTurn>();
+  readonly #holds = new HoldLines();
 
   /** Who took a turn, and when, if it was lately. */
   turn(turn_id: string): TakenTurn | undefined {
@@ -26,7 +28,8 @@ export class Teller {
     const { turn_id } = record.record;
     if (record.payload_type === "turn_request" && turn_id !== undefined) this.#taken(turn_id, record);
     const role_id = turn_id === undefined ? undefined : this.#turns.get(turn_id)?.role_id;
-    return recordLines(record, { ...telling, role_id });
+    const lines = recordLines(record, { ...telling, role_id });
+    return record.record.disposition === "applied" ? [...lines, ...this.#holds.tell(record, role_id)] : lines;
   }
 
   #taken(turn_id: string, { target, record }: UnsealedRecord): void {

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed } from "./in-process.ts";
-import { type Rig, rig, tinyPlan } from "./rig.ts";
+import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
 /** Settings under which failing is quick. */
 function quick(here: Rig): string[] {
@@ -112,5 +113,74 @@ describe("what agents printed", () => {
     expect(stdout).not.toContain("row 30\n");
     expect(stdout).toContain("red text");
     expect(stdout).not.toContain("\u001b[31m");
+  });
+});
+
+describe("a role that is held", () => {
+  const HOLD = `
+import os
+if not os.path.exists("limited"):
+    open("limited", "w").close()
+    import datetime
+    retry_at = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=SECONDS)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    say("error", {"code": "rate_limited", "message": "Too many requests.", "resolution_hint": "Wait.", "details": {"retry_at": retry_at}})
+else:
+    say("report", {"status": "completed", "summary": "Done."})
+`;
+
+  it("is told when that begins, until when and what ends it at once, and when it works again", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "2"))]);
+    expect(ran.code).toBe(0);
+    const session_id = await onlySession(here);
+    const story = [
+      `HELD worker until \\d\\d:\\d\\d:\\d\\d \\(rate_limited\\); at once: bosun resume ${session_id} --release worker`,
+      "NOT HELD any more: worker",
+      "in_progress -> awaiting_review",
+    ];
+    expect(ran.stdout).toMatch(new RegExp(story.join("[^]*")));
+    expect((await typed(here, ["log", session_id, "build"])).stdout).toMatch(new RegExp(story.join("[^]*")));
+  });
+
+  it("is told until when in the same time of day by the run and by the status", async () => {
+    const here = rig();
+    const settings = ["--config", here.write("config.json", JSON.stringify({ max_hold_s: 60 }))];
+    const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "120")), ...settings]);
+    expect(ran.code).toBe(5);
+    const [, until = "nothing"] = /HELD worker until ([\d:. -]+) \(rate_limited\)/.exec(ran.stdout) ?? [];
+    const { stdout } = await typed(here, ["status", await onlySession(here)]);
+    expect(stdout).toContain(`The role worker is held: rate_limited, until ${until}`);
+  });
+
+  it("keeps to its own rate with one word about it, not with one for each turn", async () => {
+    const here = rig();
+    const roles = JSON.stringify({
+      roles: [{ role_id: "shell", type: "worker", rate_limit: { turns_per_minute: 2 } }],
+    });
+    const tasks = ["a", "b", "c"].map((task_id) => ({ task_id, shell: "true" }));
+    const plan = here.write("plan.json", tinyPlan(tasks));
+    const running = here.start([
+      "run",
+      "--plan",
+      plan,
+      "--crew",
+      "embedded",
+      "--roles",
+      here.write("roles.json", roles),
+    ]);
+    await until("the word about it", () => /HELD shell until \d\d:\d\d:\d\d: it keeps to its 2/.test(running.stdout()));
+    await typed(here, ["stop"]);
+    expect((await running.done).stdout.match(/HELD shell/g)).toHaveLength(1);
+  });
+});
+
+describe("whether it is stuck", () => {
+  it("can be seen in the status: who works on what, and for how long", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))]);
+    await taskRuns(here);
+    expect((await typed(here, ["status"])).stdout).toMatch(/^Running: wait \(shell, \d+m?s\)$/m);
+    letGo(here);
+    expect((await running.done).code).toBe(0);
   });
 });
