@@ -59,7 +59,7 @@ async function log(
     showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
     if (ticket_id === undefined) out.line(out.style("dim", `record  ${safeLine(paths.log)} (${shown} records)`));
     out.line(
-      `next    bosun ${ticket_id === undefined ? `log ${row.session_id} TICKET` : `replay ${row.session_id} --ticket ${ticket_id}`}`,
+      `next    bosun ${ticket_id === undefined ? `log ${row.session_id} ${row.mode === "debate" ? "DEBATER" : "TICKET"}` : `replay ${row.session_id} --ticket ${ticket_id}`}`,
     );
     return ok(EXIT_DONE);
   } finally {

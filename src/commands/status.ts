@@ -13,6 +13,7 @@ import { localMoment } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
 import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
+import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { type StoredView, readSession } from "./stored.ts";
 import { readHome } from "./home.ts";
@@ -114,7 +115,7 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
-  if (tickets.length > 0) for (const line of ["", ...ticketTable(tickets, out)]) out.line(line);
+  if (tickets.length > 0) for (const line of ["", ...ticketTable(row.mode, tickets, out)]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   if (running.length > 0) {
     const words = runningWords(withSince(store, session_id, row.last_sequence, running), Date.now());
@@ -135,9 +136,14 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   }
   const usage = ledger.figures;
   out.line();
-  out.line(
-    `${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`,
-  );
+  const { turns, input_tokens, output_tokens, recoveries } = usage;
+  const figures = [
+    counted(turns, "turn"),
+    // Agents that never tell their tokens have not used none.
+    ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
+    ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
+  ];
+  out.line(figures.join(", "));
   out.line(`next    ${nextFor(row, owner !== undefined)}`);
 }
 

@@ -36,7 +36,7 @@ export function printedLines(record: UnsealedRecord, { last_lines, output, room 
 }
 
 /** The last lines of a text that hold anything, each made safe and cut to `room` columns. */
-export function lastLines(text: string, most: number, room: number): string[] {
+function lastLines(text: string, most: number, room: number): string[] {
   const lines = safeText(text)
     .split("\n")
     .filter((line) => line.trim() !== "");

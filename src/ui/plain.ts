@@ -13,8 +13,11 @@ import { counted } from "./words.ts";
 /** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
 const HEARTBEAT_MS = 30_000;
 
-/** Width of the column of ticket ids; longer ones are cut. */
+/** Width of the column of ticket ids; longer ones are cut where there is a terminal. */
 const TICKET_WIDTH = 16;
+
+/** In fewer columns the session's id, which is in the first line, would take the room of what happened. */
+const NARROW = 60;
 
 /** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
@@ -24,9 +27,14 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
 
   const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
     const name = safeLine(ticket ?? "-");
-    const column = (name.length > TICKET_WIDTH ? `${name.slice(0, TICKET_WIDTH - 1)}…` : name).padEnd(TICKET_WIDTH);
+    const column = (
+      name.length > TICKET_WIDTH && out.width !== Number.POSITIVE_INFINITY
+        ? `${name.slice(0, TICKET_WIDTH - 1)}…`
+        : name
+    ).padEnd(TICKET_WIDTH);
     const shown = style ? out.style(style, safeLine(text)) : safeLine(text);
-    out.line(`${localTime(at)} ${opening?.session_id ?? "-"} ${column} ${shown}`);
+    const session = out.width < NARROW ? "" : `${opening?.session_id ?? "-"} `;
+    out.line(`${localTime(at)} ${session}${column} ${shown}`);
     heartbeat?.refresh();
   };
 

@@ -145,10 +145,10 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
     case "session_closed":
       return closed(payload);
     case "opinion":
-      return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text)}` };
+      return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text, room)}` };
     case "verdict":
       return {
-        text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text)}`,
+        text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text, room)}`,
         style: "bold",
       };
     default:

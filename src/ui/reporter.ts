@@ -52,6 +52,9 @@ export interface Standing {
 /** How a command that ran a session leaves it. */
 export interface Ending {
   readonly session_id: string;
+  readonly mode: string;
+  /** No role costs money as far as anyone can tell, so there is nothing to say about it. */
+  readonly free: boolean;
   readonly exit_code: number;
   readonly state: string;
   /** Why it stopped, or why it ended as it did; for people. */

@@ -1,5 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import { plainReporter } from "../../src/ui/plain.ts";
+import type { Ending, Opening } from "../../src/ui/reporter.ts";
 import { onlySession, typed } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
@@ -183,4 +186,52 @@ describe("whether it is stuck", () => {
     letGo(here);
     expect((await running.done).code).toBe(0);
   });
+});
+
+describe("a table in a pipe", () => {
+  it("is not cut, so that no output's name is lost", async () => {
+    const here = rig();
+    const task_id = `long-${"name-".repeat(8)}end`;
+    const shell = `for n in one two three four five six; do echo x > "$BOSUN_ARTIFACTS_DIR/the-output-number-$n.txt"; done`;
+    const ran = await here.run(["run", "--plan", here.write("plan.json", tinyPlan([{ task_id, shell }]))]);
+    expect(ran.stdout).toMatch(
+      new RegExp(`^${task_id} +done .*the-output-number-one\\.txt.*the-output-number-two\\.txt$`, "m"),
+    );
+    expect(ran.stdout).toContain("1 of 1 steps run, 6 artifacts kept");
+  });
+});
+
+describe("a narrow terminal", () => {
+  it("gives the room of the session's id to what happened", () => {
+    for (const [width, line] of [
+      [40, /^\S+ - +STOPPED limit/],
+      [80, /^\S+ s-1 - +STOPPED limit/],
+    ] as const) {
+      const lines: string[] = [];
+      const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width };
+      const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
+      reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o" } as Opening);
+      reporter.event({ kind: "record", sequence: 1, record: STOPPED });
+      reporter.end({
+        session_id: "s-1",
+        tickets: [],
+        usage: {},
+        waiting: [],
+        log: "/l",
+        next: [],
+      } as unknown as Ending);
+      expect(lines.find((text) => text.includes("STOPPED"))).toMatch(line);
+    }
+  });
+
+  const STOPPED: UnsealedRecord = {
+    session_id: "s-1",
+    timestamp: "2026-01-02T03:04:05Z",
+    source: "scheduler",
+    target: "session",
+    payload_type: "session_stopped",
+    version: "1.0",
+    payload: { reason: "limit" },
+    record: { kind: "fact", received_at: "2026-01-02T03:04:05Z", disposition: "applied" },
+  };
 });
