@@ -158,7 +158,7 @@ function holdTold({ role_id, reason, until, limit }: LedgerHold): { text: string
     case "turns_per_minute": {
       if (until === undefined || milliseconds(until) <= Date.now()) return undefined;
       return {
-        text: `The role ${role} keeps to its ${limit?.max} turns a minute: the next at ${here(until)}`,
+        text: `The role ${role} keeps to its ${counted(limit.max, "turn")} a minute: the next at ${here(until)}`,
         byItself: true,
       };
     }

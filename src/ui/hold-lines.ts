@@ -7,7 +7,7 @@ import type { Role } from "../protocol/roles.ts";
 import { parseInstant, milliseconds } from "../protocol/timestamp.ts";
 import type { RecordLine } from "./record-lines.ts";
 import { localMoment } from "./time.ts";
-import { wordsOf } from "./words.ts";
+import { counted, wordsOf } from "./words.ts";
 
 /** A role that keeps to its rate for less than this is not held as far as people are concerned, in ms. */
 const NOTICEABLE_MS = 5_000;
@@ -86,7 +86,7 @@ export class HoldLines {
     if (given.length < most || until - at < NOTICEABLE_MS) return [];
     this.#given.set(first, undefined);
     const end = localMoment(new Date(until), new Date(at));
-    const pace = `it keeps to its ${turns_per_minute} turns a minute, from now on without a word`;
+    const pace = `it keeps to its ${counted(turns_per_minute, "turn")} a minute, from now on without a word`;
     return [{ ticket: record.ticket_id, text: `HELD ${this.#name(role_id)} until ${end}: ${pace}`, style: "dim" }];
   }
 
