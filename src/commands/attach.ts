@@ -85,6 +85,7 @@ async function show(
   try {
     const { requirement, workspace } = row;
     const opening = { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0 };
+    await viewer.findUnderWay();
     viewer.begin(opening, live ? "detaches" : undefined);
     await viewer.watch(isGone, enough.signal);
     if (enough.signal.aborted) {

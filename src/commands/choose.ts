@@ -105,7 +105,9 @@ function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lea
 }
 
 function hasTicket(reader: StoreReader, row: SessionRow, ticket_id: string): boolean {
-  return ticketValue(reader, row.session_id, ticket_id) !== undefined;
+  // What a debate has in their place goes by the name of its role.
+  const debater = () => reader.value(row.session_id, "debater", ticket_id);
+  return (ticketValue(reader, row.session_id, ticket_id) ?? debater()) !== undefined;
 }
 
 function ticketIds(reader: StoreReader, session_id: string): string[] {

@@ -1,6 +1,7 @@
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { exitCodeOf } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
 import type { Session } from "../runtime/session.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { jsonReporter } from "../ui/json.ts";
@@ -16,6 +17,7 @@ import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
+import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
 /**
@@ -54,6 +56,7 @@ export async function driveSession<S>(
     version: place.version,
     requirement: row.value.requirement ?? undefined,
     workspace: row.value.workspace,
+    output: sessionPaths(place.home, session_id).output,
     resumed,
     kill_grace_s: manner.kill_grace_s,
     now: () => ({
@@ -61,6 +64,7 @@ export async function driveSession<S>(
       counts: session.view().counts,
       turns: session.ledger.figures.turns,
       waiting: session.ledger.asks.size,
+      ...underWay(session.ledger.turns.values(), session.ledger.checks.values(), session.ledger.holds.values()),
     }),
   });
   session.bus.subscribe((event) => reporter.event(event));

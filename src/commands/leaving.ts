@@ -1,9 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { costsMoney } from "../config/role-defaults.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { Role } from "../protocol/roles.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { usageOf } from "../runtime/closing.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -11,6 +13,7 @@ import type { SessionInSight } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
+import { recordAt } from "./asks.ts";
 import { nextSteps } from "./next.ts";
 import { readSession } from "./stored.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
@@ -18,6 +21,8 @@ import { finalReport, ticketLines } from "./tickets.ts";
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
 export interface LastStand {
   readonly session_id: string;
+  readonly mode: string;
+  readonly free: boolean;
   readonly state: string;
   readonly tickets: readonly TicketLine[];
   readonly ledger: Ledger;
@@ -39,7 +44,10 @@ export function lastStandOf(store: StoreReader, session: SessionInSight): LastSt
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
   const textOf = (title: Json) => session.resolve({ title }).title ?? "";
-  return { session_id, state: view.state, tickets: ticketLines(view, textOf, report), ledger, report };
+  const row = store.session(session_id);
+  const mode = row.ok ? row.value.mode : "";
+  const tickets = ticketLines(view, textOf, report);
+  return { session_id, mode, free: isFree(store, session_id), state: view.state, tickets, ledger, report };
 }
 
 /** The same for whoever has only the store: any other process, and this one when memory holds what was never committed. Failures as `readSession`. */
@@ -54,19 +62,23 @@ export async function storedStand(
   if (!stored.ok) return stored;
   const { view, ledger, tickets, waiting } = stored.value;
   const report = finalReport(store, session_id, row.value.last_sequence);
-  return ok({ session_id, state: view.state, tickets, ledger, report, waiting: ledger.figures.closed ? [] : waiting });
+  const { mode } = row.value;
+  const left = { session_id, mode, free: isFree(store, session_id), state: view.state, tickets, ledger, report };
+  return ok({ ...left, waiting: ledger.figures.closed ? [] : waiting });
 }
 
 /** What the last lines tell, from how the session was left. */
 export function endingOf(
   home: string,
-  { session_id, state, tickets, ledger, report }: LastStand,
+  { session_id, mode, free, state, tickets, ledger, report }: LastStand,
   { end, exit_code, waiting, elapsed_ms }: End,
 ): Ending {
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
     session_id,
+    mode,
+    free,
     exit_code,
     state,
     message: messageOf(end, waiting),
@@ -83,9 +95,26 @@ export function endingOf(
   };
 }
 
+/** Whether none of the session's roles costs money, as far as anyone can tell. */
+function isFree(store: StoreReader, session_id: string): boolean {
+  const roles = (recordAt(store, session_id, 1)?.payload.roles ?? []) as unknown as Role[];
+  return !roles.some(costsMoney);
+}
+
+/** Why a session closed otherwise than well, in words; the code of a failure stands for itself. */
+const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
+  tickets_failed: "Not every ticket could be done.",
+  result_rejected: "The result was not accepted.",
+  plan_rejected: "The plan was not approved.",
+  cancelled: "It was cancelled.",
+  no_progress: "Nothing was left that could go on.",
+  no_debaters_left: "No debater was left.",
+  invalid_input: "What it was given could not stand; its log says why.",
+};
+
 function messageOf(end: Result<SessionEnd, Failure>, waiting: readonly Waiting[]): string | undefined {
   if (!end.ok) return end.error.hint;
-  if (end.value.kind === "closed") return end.value.reason;
+  if (end.value.kind === "closed") return CLOSED_BECAUSE[end.value.reason ?? ""] ?? end.value.reason;
   // What is asked is listed by itself; of a hold only the message tells.
   return end.value.reason === "waiting" && waiting.length > 0 ? undefined : end.value.message;
 }

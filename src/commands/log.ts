@@ -1,5 +1,3 @@
-import { existsSync, readdirSync } from "node:fs";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { ok, type Result } from "../lib/result.ts";
@@ -7,14 +5,16 @@ import type { Failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
+import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { recordLines } from "../ui/record-lines.ts";
+import { WHOLE } from "../ui/record-lines.ts";
+import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
 import { chooseAnySession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { readHome } from "./home.ts";
+import { type PrintingTurn, showPrinted } from "./printed.ts";
 import { ticketValue } from "./schedule-state.ts";
 
 interface LogOptions {
@@ -24,7 +24,7 @@ interface LogOptions {
 /** How often a followed session is looked at, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
-/** `bosun log`: what happened, and where each agent's own words are kept. */
+/** `bosun log`: what happened, and of a ticket what its agents printed. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest)")
@@ -45,15 +45,24 @@ async function log(
     const target = chooseTarget(store, words, chooseAnySession);
     if (!target.ok) return target;
     const { out } = context.terminal;
-    const turns = new Set<string>();
-    const tickets = new Set<string>();
-    let shown = show(out, store, target.value, 0, turns, tickets);
-    if (follow) shown = await followOn(out, store, target.value, shown, turns, tickets);
     const { row, ticket_id } = target.value;
-    if (ticket_id !== undefined) showOutput(out, home, row, turns);
-    else out.line(out.style("dim", `record  ${safeLine(sessionPaths(home, row.session_id).log)} (${shown} records)`));
+    const paths = sessionPaths(home, row.session_id);
+    const story: Story = {
+      out,
+      store,
+      target: target.value,
+      output: paths.output,
+      teller: new Teller(),
+      turns: new Map(),
+      tickets: new Set(),
+    };
+    let shown = show(story, 0);
+    if (follow) shown = await followOn(story, shown);
+    showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
+    if (ticket_id === undefined) out.line(out.style("dim", `record  ${safeLine(paths.log)} (${shown} records)`));
     const toLookAt =
-      [...tickets].find((id) => ticketValue(store, row.session_id, id)?.status === "error") ?? [...tickets][0];
+      [...story.tickets].find((id) => ticketValue(store, row.session_id, id)?.status === "error") ??
+      [...story.tickets][0];
     const { session_id } = row;
     if (ticket_id !== undefined) out.line(`next    bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
     else
@@ -66,60 +75,51 @@ async function log(
   }
 }
 
+/** A session's story as it is being told. */
+interface Story {
+  readonly out: Output;
+  readonly store: StoreReader;
+  readonly target: Target;
+  /** The folder with what agents print. */
+  readonly output: string;
+  readonly teller: Teller;
+  /** The turns about the ticket or, where none is named, about none: the manager's. */
+  readonly turns: Map<string, PrintingTurn>;
+  /** Those that it has told of. */
+  readonly tickets: Set<string>;
+}
+
 /** Shows the records after `from`; gives the last one's sequence. */
-function show(
-  out: Output,
-  store: StoreReader,
-  { row, ticket_id }: Target,
-  from: number,
-  turns: Set<string>,
-  tickets: Set<string>,
-): number {
+function show({ out, store, target: { row, ticket_id }, output, teller, turns, tickets }: Story, from: number): number {
   let last = from;
   for (const line of store.records(row.session_id, from + 1)) {
     last += 1;
     const record = JSON.parse(line) as LogRecord;
-    const about = record.record.ticket_id;
+    const { ticket_id: about, turn_id, attempt, received_at } = record.record;
     if (about !== undefined) tickets.add(about);
-    if (about === ticket_id && record.record.turn_id !== undefined) turns.add(record.record.turn_id);
-    for (const told of recordLines(record)) {
+    if (record.payload_type === "turn_request" && about === ticket_id && turn_id !== undefined)
+      turns.set(turn_id, { turn_id, role_id: record.target, attempt });
+    for (const told of teller.tell(record, { ...WHOLE, output })) {
       if (ticket_id !== undefined && told.ticket !== ticket_id) continue;
       const text = safeLine(told.text);
       const name = safeLine(told.ticket ?? "-").padEnd(16);
-      out.line(
-        `${localTime(new Date(record.record.received_at))} ${name} ${told.style ? out.style(told.style, text) : text}`,
-      );
+      out.line(`${localTime(new Date(received_at))} ${name} ${told.style ? out.style(told.style, text) : text}`);
     }
   }
   return last;
 }
 
-async function followOn(
-  out: Output,
-  store: StoreReader,
-  target: Target,
-  from: number,
-  turns: Set<string>,
-  tickets: Set<string>,
-): Promise<number> {
+async function followOn(story: Story, from: number): Promise<number> {
+  const { store, target } = story;
   let shown = from;
   let version: number | undefined;
   for (;;) {
     // Asked before the records, so that what its last owner wrote is still shown.
     const held = store.holder(target.row.session_id) !== undefined;
     const now = store.version();
-    if (now !== version) shown = show(out, store, target, shown, turns, tickets);
+    if (now !== version) shown = show(story, shown);
     version = now;
     if (!held) return shown;
     await delay(LOOK_EVERY_MS);
   }
-}
-
-/** The raw output of the ticket's turns, for who wants to know what an agent really printed. */
-function showOutput(out: Output, home: string, row: SessionRow, turns: ReadonlySet<string>): void {
-  const folder = sessionPaths(home, row.session_id).output;
-  const files = existsSync(folder) ? readdirSync(folder) : [];
-  const own = files.filter((file) => turns.has(file.replace(/\.\d+\.(stdout|stderr)\.log$/, ""))).sort();
-  if (own.length > 0) out.line("What its agents printed:");
-  for (const file of own) out.line(`  ${safeLine(join(folder, file))}`);
 }

@@ -42,7 +42,9 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     .filter(({ limit: own }) => (isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined))
     .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
     .map((hold) => `${resume} --release ${hold.role_id}`);
-  return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume])];
+  // Why the manager failed is in what it printed.
+  const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
+  return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume]), ...why];
 }
 
 /** The same for a session that is only looked at: `held` while somebody runs it. What it asks is shown beside it. */
@@ -57,7 +59,7 @@ export function nextFor(
     ? { kind: "closed", ...closed }
     : stopped && { kind: "stopped", ...stopped };
   return nextSteps(session_id, {
-    exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end),
+    exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
     waiting: [],
     figures,
     holds,

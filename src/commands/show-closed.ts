@@ -2,6 +2,7 @@ import type { Session } from "../runtime/session.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./command.ts";
 import { reporterFor } from "./drive.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
@@ -28,9 +29,10 @@ export async function showClosed<S>(
     version: place.version,
     requirement: row.ok ? (row.value.requirement ?? undefined) : undefined,
     workspace: row.ok ? row.value.workspace : "",
+    output: sessionPaths(place.home, session.session_id).output,
     resumed: true,
     kill_grace_s: 0,
-    now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0 }),
+    now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] }),
   });
   session.bus.subscribe((event) => reporter.event(event));
   const over = await session.run({ waitForPeople: false });

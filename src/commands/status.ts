@@ -3,20 +3,24 @@ import { formatDuration } from "../lib/durations.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { milliseconds } from "../protocol/timestamp.ts";
+import { type Instant, milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { ticketTable } from "../ui/ending.ts";
 import { tableLines } from "../ui/table.ts";
+import { localMoment } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
+import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
+import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { nextFor } from "./next.ts";
 import { finalReport } from "./tickets.ts";
 import { type StoredView, readSession } from "./stored.ts";
 import { readHome } from "./home.ts";
+import { runningTurns, withSince } from "./under-way.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -115,7 +119,13 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
-  if (tickets.length > 0) for (const line of ["", ...ticketTable(tickets, out)]) out.line(line);
+  if (tickets.length > 0) for (const line of ["", ...ticketTable(row.mode, tickets, out)]) out.line(line);
+  const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
+  if (running.length > 0) {
+    const words = runningWords(withSince(store, session_id, row.last_sequence, running), Date.now());
+    out.line();
+    out.line(`Running: ${safeLine(words)}`);
+  }
   if (waiting.length > 0) {
     out.line();
     out.line("Waits for a person:");
@@ -130,9 +140,14 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   }
   const usage = ledger.figures;
   out.line();
-  out.line(
-    `${usage.turns} turns, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, ${usage.recoveries} recoveries`,
-  );
+  const { turns, input_tokens, output_tokens, recoveries } = usage;
+  const figures = [
+    counted(turns, "turn"),
+    // Agents that never tell their tokens have not used none.
+    ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
+    ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
+  ];
+  out.line(figures.join(", "));
   const report = finalReport(store, session_id, row.last_sequence);
   const next = nextFor(session_id, owner !== undefined, { figures: usage, holds: ledger.holds.values(), report });
   for (const [index, command] of next.entries())
@@ -144,13 +159,13 @@ function holdTold({ role_id, reason, until, limit }: LedgerHold): { text: string
   const role = safeLine(role_id);
   switch (limit?.limit) {
     case undefined: {
-      const end = until === undefined ? "" : `, until ${until}`;
+      const end = until === undefined ? "" : `, until ${here(until)}`;
       return { text: `The role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
     }
     case "turns_per_minute": {
       if (until === undefined || milliseconds(until) <= Date.now()) return undefined;
       return {
-        text: `The role ${role} keeps to its ${limit?.max} turns a minute: the next at ${until}`,
+        text: `The role ${role} keeps to its ${counted(limit.max, "turn")} a minute: the next at ${here(until)}`,
         byItself: true,
       };
     }
@@ -159,6 +174,11 @@ function holdTold({ role_id, reason, until, limit }: LedgerHold): { text: string
       return { text: `The role ${role} has used its budget of ${limit?.max} ${unit}`, byItself: false };
     }
   }
+}
+
+/** An instant in the time of day here, as `bosun log` shows it. */
+function here(until: Instant): string {
+  return localMoment(new Date(milliseconds(until)), new Date(Date.now()));
 }
 
 /** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */

@@ -1,12 +1,13 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { LedgerAsk, LedgerFigures, LedgerTurn } from "../kernel/ledger.ts";
+import type { LedgerAsk, LedgerChecks, LedgerFigures, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
+import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
-import type { Store, StoreReader } from "../store/store.ts";
+import type { Store, StoredSession, StoreReader } from "../store/store.ts";
 import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
@@ -15,6 +16,7 @@ import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { putWord } from "./put.ts";
 import { lastWords } from "./scheduler-log.ts";
+import { underWay, withSince } from "./under-way.ts";
 import type { Word } from "./word.ts";
 
 /** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */
@@ -54,6 +56,8 @@ export class Viewer {
   readonly #troubles = new Set<string>();
   #last = 0;
   #version: number | undefined;
+  /** Who works on what, at the latest look. */
+  #underWay: ReturnType<typeof underWay> = underWay([], [], []);
   #trouble: { readonly error: unknown } | undefined;
 
   constructor(parts: ViewerParts) {
@@ -67,20 +71,32 @@ export class Viewer {
     if (inbox) this.#asking = new Asking({ context, home, session_id, store, openAsk, say, left, broken });
   }
 
+  /** Looks who works on what, for the first line about a session that has long been at work. */
+  async findUnderWay(): Promise<void> {
+    const { store, session_id } = this.#parts;
+    const stored = await store.load(session_id);
+    if (!stored.ok) return;
+    const found = underWayIn(stored.value);
+    const { last_sequence } = stored.value.session;
+    this.#underWay = { ...found, running: withSince(store, session_id, last_sequence, found.running) };
+  }
+
   /**
    * Shows what the session is about and, unless nobody runs it, what Ctrl-C does here. Records before the first that is shown are
    * only counted.
    */
-  begin(opening: Omit<Opening, "session_id" | "version" | "now">, ctrl_c?: "stops" | "detaches"): void {
-    const { session_id, first, reporter } = this.#parts;
+  begin(opening: Omit<Opening, "session_id" | "version" | "output" | "now">, ctrl_c?: "stops" | "detaches"): void {
+    const { home, session_id, first, reporter } = this.#parts;
     for (const record of this.#records(first - 1)) {
-      this.#count(record);
+      count(record, this.#statuses);
+      reporter.earlier?.(record);
       this.#since = record.record.received_at;
     }
     reporter.begin({
       ...opening,
       session_id,
       version: programVersion(),
+      output: sessionPaths(home, session_id).output,
       ...(ctrl_c === undefined ? {} : { elsewhere: { ctrl_c, skipped: opening.resumed ? 0 : this.#last } }),
       now: () => this.#standing(),
     });
@@ -129,12 +145,13 @@ export class Viewer {
     if (version === this.#version) return;
     this.#version = version;
     for (const record of this.#records()) {
-      this.#count(record);
+      count(record, this.#statuses);
       const { integrity: _, ...told } = record;
       reporter.event({ kind: "record", sequence: this.#last, record: told });
     }
     const stored = await store.load(session_id);
     for (const { value } of stored.ok ? stored.value.rows(TOLD) : []) this.#warn(value as unknown as Told);
+    if (stored.ok) this.#underWay = underWayIn(stored.value);
     const asks = stored.ok ? [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk) : [];
     const open = new Set(asks.map(({ ask_id }) => ask_id));
     for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
@@ -183,19 +200,27 @@ export class Viewer {
     }
   }
 
-  #count({ record }: LogRecord): void {
-    for (const { ticket_id, to } of record.effects ?? []) this.#statuses.set(ticket_id, to);
-  }
-
   #standing(): Standing {
     const { store, session_id } = this.#parts;
     const row = store.session(session_id);
     const figures = store.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
     const counts: Record<string, number> = {};
-    for (const status of this.#statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
+    const statuses = new Map(this.#statuses);
+    // What is not shown yet has happened all the same.
+    for (const line of store.records(session_id, this.#last + 1)) count(JSON.parse(line) as LogRecord, statuses);
+    for (const status of statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
     const state = row.ok ? row.value.state : "";
-    return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.size };
+    return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.size, ...this.#underWay };
   }
+}
+
+function underWayIn(stored: StoredSession): Pick<Standing, "running" | "checking" | "held"> {
+  const rows = <T>(collection: string) => [...stored.rows(collection)].map(({ value }) => value as unknown as T);
+  return underWay(rows<LedgerTurn>("turn"), rows<LedgerChecks>("check"), rows<LedgerHold>("hold"));
+}
+
+function count({ record }: LogRecord, statuses: Map<string, string>): void {
+  for (const { ticket_id, to } of record.effects ?? []) statuses.set(ticket_id, to);
 }
 
 function endIn({ closed, stopped }: LedgerFigures, otherwise: () => Failure): Result<SessionEnd, Failure> {

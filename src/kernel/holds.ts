@@ -4,7 +4,7 @@ import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, Step } from "./mode.ts";
 
 /** Failures that are the trouble of a role, or of the account it works under, and not of the turn that met them. */
-const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
+export const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
 
 /** Timers that begin so are the engine's own; a mode is not told of them. */
 const HOLD_TIMER = "hold:";

@@ -105,7 +105,7 @@ function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): Read
 }
 
 /** In any `window_ms` at most so many turns: a whole number of them a minute, or one in as many minutes as it takes. */
-function windowOf(turns_per_minute: number): { readonly most: number; readonly window_ms: number } {
+export function windowOf(turns_per_minute: number): { readonly most: number; readonly window_ms: number } {
   return { most: Math.max(1, Math.floor(turns_per_minute)), window_ms: MINUTE_MS / Math.min(1, turns_per_minute) };
 }
 

@@ -7,6 +7,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import { debateParts } from "./debate-result.ts";
 import { attempt } from "./attempt.ts";
 
 type Report = PayloadByType["final_report"];
@@ -36,9 +37,7 @@ function reportMarkdown(report: Report): string {
     `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
     "",
     `- from ${report.started_at} to ${report.finished_at}, recoveries: ${report.recoveries}`,
-    `- turns: ${report.usage.turns}, tokens in ${report.usage.input_tokens}, out ${report.usage.output_tokens}, cost ${
-      report.usage.cost_usd === null ? "unknown" : `$${report.usage.cost_usd}`
-    }`,
+    `- ${usageWords(report.usage)}`,
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
   if (report.tickets?.length)
@@ -49,11 +48,33 @@ function reportMarkdown(report: Report): string {
       ...report.tickets.map(ticketRow),
     );
   for (const ticket of report.tickets ?? []) lines.push(...ticketSection(ticket));
-  if (report.result !== undefined)
-    lines.push("", "## Result", "", "```json", JSON.stringify(report.result, null, 2), "```");
+  if (report.result !== undefined) lines.push(...resultSections(report.mode, report.result as JsonObject));
   if (report.next_steps?.length)
     lines.push("", "## Next", "", ...report.next_steps.map((step) => `- ${oneLine(step)}`));
   return `${lines.join("\n")}\n`;
+}
+
+/** Only what somebody told: agents that tell neither tokens nor money are most likely no models. */
+function usageWords({ turns, input_tokens, output_tokens, cost_usd }: Report["usage"]): string {
+  const isTold = input_tokens + output_tokens > 0;
+  const cost = cost_usd === null ? "cost unknown" : `cost $${cost_usd}`;
+  return [
+    `turns: ${turns}`,
+    ...(isTold ? [`tokens in ${input_tokens}, out ${output_tokens}`] : []),
+    ...(isTold || (cost_usd ?? 0) > 0 ? [cost] : []),
+  ].join(", ");
+}
+
+function resultSections(mode: string, result: JsonObject): string[] {
+  if (mode !== "debate") return ["", "## Result", "", "```json", JSON.stringify(result, null, 2), "```"];
+  // What an agent said is quoted, so that no line of it can pass for one of the report's own.
+  return debateParts(result).flatMap(({ title, text, points }) => [
+    "",
+    `## ${oneLine(title)}`,
+    "",
+    ...text.split("\n").map((line) => `> ${line}`.trimEnd()),
+    ...(points.length > 0 ? ["", ...points.map((point) => `- ${oneLine(point)}`)] : []),
+  ]);
 }
 
 type ReportedTicket = NonNullable<Report["tickets"]>[number];

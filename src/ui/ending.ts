@@ -1,8 +1,9 @@
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { debateParts } from "../log/debate-result.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
-import { tableLines } from "./table.ts";
+import { type Column, tableLines } from "./table.ts";
 import type { Output, Style } from "./terminal.ts";
 import { sentenceFor } from "./waiting.ts";
 import { counted } from "./words.ts";
@@ -13,14 +14,19 @@ const MOST_TICKETS = 40;
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
 export function endingLines(output: Output, ending: Ending): string[] {
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(worthTelling(ending.tickets), output));
+  if (ending.tickets.length > 0) lines.push(...ticketTable(ending.mode, worthTelling(ending.tickets), output));
   const untold = ending.tickets.length - MOST_TICKETS;
   if (untold > 0)
-    lines.push(output.style("dim", `and ${counted(untold, "more ticket")}: bosun status ${ending.session_id}`));
+    lines.push(
+      output.style(
+        "dim",
+        `and ${counted(untold, ending.mode === "debate" ? "more debater" : "more ticket")}: bosun status ${ending.session_id}`,
+      ),
+    );
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
-  if (ending.result) lines.push(...safeText(JSON.stringify(ending.result, null, 2)).split("\n"));
+  if (ending.result) lines.push(...resultLines(ending.mode, ending.result, output));
   if (ending.waiting.length > 0) {
     lines.push("", "A person is needed:");
     for (const one of ending.waiting) lines.push(`  ${output.style("yellow", "?")} ${sentenceFor(one)}`);
@@ -42,7 +48,41 @@ function worthTelling(tickets: readonly TicketLine[]): readonly TicketLine[] {
 }
 
 /** Tickets as a table: what is in trouble comes first in the eye by its colour, the order is the plan's. */
-export function ticketTable(tickets: readonly TicketLine[], output: Output): string[] {
+export function ticketTable(mode: string, tickets: readonly TicketLine[], output: Output): string[] {
+  const { columns, rows } = mode === "debate" ? debaterCells(tickets) : ticketCells(tickets);
+  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
+  return [
+    output.style("dim", heading),
+    ...lines.map((line, index) => {
+      const style = STATUS_STYLE[tickets[index]?.status ?? ""];
+      return style ? output.style(style, line) : line;
+    }),
+  ];
+}
+
+interface Cells {
+  readonly columns: readonly Column[];
+  readonly rows: readonly (readonly string[])[];
+}
+
+function debaterCells(debaters: readonly TicketLine[]): Cells {
+  const columns = [
+    { heading: "DEBATER", widest: 24 },
+    { heading: "STATE", widest: 36 },
+    { heading: "TRY" },
+    { heading: "POSITION" },
+  ];
+  const rows = debaters.map((debater) => [
+    debater.ticket_id,
+    debater.status + reasonOf(debater),
+    String(debater.attempt),
+    // Until it has said anything it is titled by its own name.
+    debater.title === debater.ticket_id ? "-" : debater.title,
+  ]);
+  return { columns, rows };
+}
+
+function ticketCells(tickets: readonly TicketLine[]): Cells {
   const rows = tickets.map((ticket) => [
     ticket.ticket_id,
     ticket.status + reasonOf(ticket),
@@ -57,14 +97,20 @@ export function ticketTable(tickets: readonly TicketLine[], output: Output): str
     { heading: "TRY" },
     { heading: "WHAT" },
   ];
-  const [heading = "", ...lines] = tableLines(columns, rows, output.width);
-  return [
-    output.style("dim", heading),
-    ...lines.map((line, index) => {
-      const style = STATUS_STYLE[tickets[index]?.status ?? ""];
-      return style ? output.style(style, line) : line;
-    }),
-  ];
+  return { columns, rows };
+}
+
+/** What a mode without tickets came to, in its own words. */
+function resultLines(mode: string, result: JsonObject, output: Output): string[] {
+  if (mode !== "debate") return safeText(JSON.stringify(result, null, 2)).split("\n");
+  return debateParts(result).flatMap(({ title, text, points }) => [
+    "",
+    output.style("bold", safeLine(title)),
+    ...safeText(text)
+      .split("\n")
+      .map((line) => `  ${line}`),
+    ...points.map((point) => `  - ${safeLine(point)}`),
+  ]);
 }
 
 const STATUS_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
@@ -75,12 +121,13 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
 }
 
 /** How it was left, in one line. */
-export function headline({ session_id, state, outcome, failure, tickets, usage, elapsed_ms }: Ending): string {
+export function headline(ending: Ending): string {
+  const { session_id, mode, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
-    ...(tickets.length > 0 ? [`${done} of ${counted(tickets.length, "ticket")} done`] : []),
-    `${numberOf(usage, "turns")} turns`,
-    costOf(usage),
+    ...(tickets.length > 0 && mode !== "debate" ? [`${done} of ${counted(tickets.length, "ticket")} done`] : []),
+    counted(numberOf(usage, "turns"), "turn"),
+    ...costOf(ending),
     ...(elapsed_ms === undefined ? [] : [formatDuration(elapsed_ms)]),
   ];
   return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}: ${figures.join(", ")}`;
@@ -96,7 +143,8 @@ function numberOf(usage: JsonObject, key: string): number {
   return typeof value === "number" ? value : 0;
 }
 
-function costOf(usage: JsonObject): string {
+function costOf({ usage, free }: Ending): string[] {
   const cost = usage.cost_usd;
-  return typeof cost === "number" ? `$${cost.toFixed(2)}` : "cost unknown";
+  if (typeof cost === "number") return free && cost === 0 ? [] : [`$${cost.toFixed(2)}`];
+  return free ? [] : ["cost unknown"];
 }

@@ -1,33 +1,52 @@
 import { formatDuration } from "../lib/durations.ts";
-import { recordLines } from "./record-lines.ts";
+import { BRIEF } from "./record-lines.ts";
 import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
+import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { localTime } from "./time.ts";
+import { runningWords } from "./under-way.ts";
 import { showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
 
 /** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
 const HEARTBEAT_MS = 30_000;
 
-/** Width of the column of ticket ids; longer ones are cut. */
+/** Width of the column of ticket ids; longer ones are cut where there is a terminal. */
 const TICKET_WIDTH = 16;
+
+/** In fewer columns the session's id, which is in the first line, would take the room of what happened. */
+const NARROW = 60;
 
 /** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
+  const teller = new Teller();
 
   const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
     const name = safeLine(ticket ?? "-");
-    const column = (name.length > TICKET_WIDTH ? `${name.slice(0, TICKET_WIDTH - 1)}…` : name).padEnd(TICKET_WIDTH);
+    const column = (
+      name.length > TICKET_WIDTH && out.width !== Number.POSITIVE_INFINITY
+        ? `${name.slice(0, TICKET_WIDTH - 1)}…`
+        : name
+    ).padEnd(TICKET_WIDTH);
     const shown = style ? out.style(style, safeLine(text)) : safeLine(text);
-    out.line(`${localTime(at)} ${opening?.session_id ?? "-"} ${column} ${shown}`);
+    const session = out.width < NARROW ? "" : `${opening?.session_id ?? "-"} `;
+    out.line(`${localTime(at)} ${session}${column} ${shown}`);
     heartbeat?.refresh();
   };
 
+  const standing = () => {
+    const now = opening?.now();
+    if (now === undefined) return "";
+    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? teller.turn(turn.turn_id)?.since }));
+    return standingWords({ ...now, running }, new Date().getTime());
+  };
+
   return {
+    earlier: (record) => void teller.tell(record, BRIEF),
     begin(begun) {
       opening = begun;
       const { session_id, requirement, resumed } = begun;
@@ -37,16 +56,17 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
         out.line(out.style("dim", `${counted(skipped, "earlier record")}: bosun log ${session_id}`));
-        line(new Date(), undefined, standing(begun.now()));
+        line(new Date(), undefined, standing());
       }
-      heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing(begun.now())}`), HEARTBEAT_MS);
+      heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing()}`), HEARTBEAT_MS);
       heartbeat.unref();
     },
     event(event) {
       if (event.kind === "record") {
         const { record } = event;
         const at = new Date(record.record.received_at);
-        for (const told of recordLines(record)) line(at, told.ticket, told.text, told.style);
+        const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
+        for (const told of teller.tell(record, telling)) line(at, told.ticket, told.text, told.style);
       } else if (event.kind === "stopping" && event.reason === "signal") {
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
         const asked =
@@ -74,7 +94,15 @@ function whereLines({ session_id, workspace, elsewhere }: Opening): string[] {
   return [where, `Ctrl-C ${ctrl_c}: bosun attach ${session_id}`];
 }
 
-function standing({ state, counts, turns, waiting }: Standing): string {
-  const states = Object.entries(counts).map(([status, count]) => `${status}=${count}`);
-  return [`state=${state}`, ...states, `turns=${turns}`, `waiting=${waiting}`].join(" ");
+/** Whether it is stuck, in one line: who works on what for how long, what is checked, who is held, and how many are where. */
+function standingWords({ state, counts, turns, waiting, running, checking, held }: Standing, now: number): string {
+  const states = Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${status}`] : []));
+  return [
+    `${state}: ${runningWords(running, now) || "no agent"}`,
+    ...(checking.length > 0 ? [`checking ${checking.join(", ")}`] : []),
+    ...(held.length > 0 ? [`held: ${held.join(", ")}`] : []),
+    ...(states.length > 0 ? [states.join(", ")] : []),
+    counted(turns, "turn"),
+    ...(waiting > 0 ? [`${counted(waiting, "answer")} awaited`] : []),
+  ].join("; ");
 }

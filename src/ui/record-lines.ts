@@ -1,9 +1,9 @@
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
-import { clipped } from "./display.ts";
+import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
+import { checkLines, failedChecks, printedLines } from "./failure-lines.ts";
 import type { Style } from "./terminal.ts";
-import { allWords, counted, wordsOf } from "./words.ts";
+import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
 /** One line of a record for people: the ticket it is about, what happened, and how it should catch the eye. */
 export interface RecordLine {
@@ -12,22 +12,48 @@ export interface RecordLine {
   readonly style?: Style;
 }
 
-const QUOTE_WIDTH = 100;
+/** How much is told, and what is known besides the record itself. */
+export interface Telling {
+  /** How many columns the words of an error, a refusal or a failure get; what agents say otherwise gets fewer. */
+  readonly room: number;
+  /** How many of the last lines that a failed agent or check printed are shown. */
+  readonly last_lines: number;
+  /** The folder with what agents printed, if it is to be named. */
+  readonly output?: string;
+  /** The role that took the record's turn, if it is known. */
+  readonly role_id?: string | undefined;
+}
+
+/** For somebody who watches. */
+export const BRIEF: Telling = { room: 400, last_lines: 2 };
+
+/** For somebody who looks for a reason: nothing is cut. */
+export const WHOLE: Telling = { room: Number.POSITIVE_INFINITY, last_lines: 10 };
 
 /**
  * What a record means to somebody who follows a session: a line for every transition, and for what else they would want to
- * know. Requests, progress and what merely repeats a transition give none. Questions are told by the reporter, with the answer's command.
+ * know, with the last words of what failed. Requests, progress and what merely repeats a transition give none. Questions are told by
+ * the reporter, with the answer's command.
  */
-export function recordLines(record: UnsealedRecord): RecordLine[] {
+export function recordLines(record: UnsealedRecord, telling: Telling = BRIEF): RecordLine[] {
   const { disposition, ticket_id } = record.record;
-  if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record) }];
+  if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record, telling) }];
   // A plan makes all its tickets at once, and is one line of its own.
   const effects = (record.record.effects ?? []).filter((effect) => effect.from !== null);
-  if (effects.length === 0) {
-    const told = eventOf(record);
-    return told ? [{ ticket: ticket_id, ...told }] : [];
-  }
-  const why = details(record);
+  const told = effects.length === 0 || OWN_LINE.has(record.payload_type) ? eventOf(record, telling) : undefined;
+  return [
+    ...(told ? [{ ticket: ticket_id, ...told }] : []),
+    ...transitions(record, effects, telling),
+    ...printedLines(record, telling).map((text): RecordLine => ({ ticket: ticket_id, text, style: "dim" })),
+  ];
+}
+
+/** What is said with these is more than why a subject moved. */
+const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict"]);
+
+function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], telling: Telling): RecordLine[] {
+  const { ticket_id } = record.record;
+  const why = OWN_LINE.has(record.payload_type) ? "" : details(record, telling);
   return effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
@@ -42,21 +68,32 @@ export function recordLines(record: UnsealedRecord): RecordLine[] {
 
 const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
 
-function setAside({ source, payload_type, payload, record }: UnsealedRecord): Omit<RecordLine, "ticket"> {
-  const why = typeof payload.message === "string" ? ` ${quoted(payload.message)}` : "";
+/** The scheduler writes the refusal; whose message it was is known from the turn. */
+function setAside(
+  { source, payload_type, payload, record }: UnsealedRecord,
+  { room, role_id }: Telling,
+): Omit<RecordLine, "ticket"> {
   const what = payload_type === "error" ? "a message" : payload_type;
-  return { text: `${record.disposition.toUpperCase()} ${what} of ${source}${why}`, style: "dim" };
+  const whose = source === "scheduler" ? role_id : source;
+  const of = whose === undefined ? "" : ` of ${whose}`;
+  return { text: `${record.disposition.toUpperCase()} ${what}${of}${said(payload.message, room)}`, style: "dim" };
 }
 
-function details({ source, payload_type, payload, record }: UnsealedRecord): string {
+function details({ source, payload_type, payload, record }: UnsealedRecord, { room }: Telling): string {
   const parts: string[] = [];
   if (payload_type === "report" || payload_type === "turn_failed") {
     if (record.attempt !== undefined) parts.push(`attempt=${record.attempt}`);
   }
   if (source !== "scheduler" && source !== "user") parts.push(`by=${source}`);
-  const said = summaryOf(payload_type, payload);
-  if (said !== "") parts.push(quoted(said));
-  return parts.length === 0 ? "" : `  ${parts.join(" ")}`;
+  if (payload_type === "turn_failed" || payload_type === "error") {
+    parts.push(`${said(payload.message, room)}${said(payload.resolution_hint, room)}`.trim());
+  } else {
+    const words = summaryOf(payload_type, payload);
+    const isTrouble = payload_type === "check_result" || payload.status === "error" || payload.status === "blocked";
+    if (words !== "") parts.push(quoted(words, isTrouble ? room : undefined));
+  }
+  const told = parts.filter((part) => part !== "");
+  return told.length === 0 ? "" : `  ${told.join(" ")}`;
 }
 
 function summaryOf(payload_type: string, payload: JsonObject): string {
@@ -66,11 +103,10 @@ function summaryOf(payload_type: string, payload: JsonObject): string {
     const changes = allWords(payload.requested_changes);
     return changes.length > 0 ? changes.join("; ") : wordsOf(payload.notes);
   }
-  const said = payload.summary ?? payload.message ?? payload.notes;
-  return wordsOf(said);
+  return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }
 
-function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined {
+function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<RecordLine, "ticket"> | undefined {
   const { payload_type, payload, source, target } = record;
   switch (payload_type) {
     case "turn_request":
@@ -87,47 +123,37 @@ function eventOf(record: UnsealedRecord): Omit<RecordLine, "ticket"> | undefined
     case "clarification_response":
       return { text: `ANSWERED by ${who(record)} ${quoted(answersOf(payload))}` };
     case "turn_failed":
-      return { text: `FAILED ${target === "session" ? "" : `${target} `}${codeOf(payload)}`, style: "yellow" };
+      return { text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${codeOf(payload, room)}`, style: "yellow" };
     case "error":
-      return { text: `ERROR ${source} ${codeOf(payload)}`, style: "yellow" };
+      return { text: `ERROR ${source} ${codeOf(payload, room)}`, style: "yellow" };
     case "check_result":
-      return checks(payload);
+      return checkLines(payload, room);
     case "artifact_ref":
       return { text: `artifact ${wordsOf(payload.label)}${sizeOf(payload.size_bytes)}`, style: "dim" };
     case "user_command":
-      return { text: `${wordsOf(payload.command).toUpperCase()} by ${who(record)}${said(payload.text)}` };
+      return {
+        text: `${[wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim()} by ${who(record)}${said(payload.text)}`,
+      };
     case "session_recovered":
       return { text: `RESUMED ${counted(lengthOf(payload.turns), "turn")} to repeat` };
     case "time_shifted":
       return { text: shifted(payload), style: "dim" };
     case "session_reopened":
-      return { text: `REOPENED${said(payload.reason)}` };
+      return { text: `REOPENED${said(payload.reason, room)}` };
     case "session_stopped":
-      return { text: `STOPPED ${wordsOf(payload.reason)}${said(payload.message)}`, style: "yellow" };
+      return { text: `STOPPED ${wordsOf(payload.reason)}${said(payload.message, room)}`, style: "yellow" };
     case "session_closed":
       return closed(payload);
     case "opinion":
-      return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text)}` };
+      return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text, room)}` };
     case "verdict":
       return {
-        text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text)}`,
+        text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text, room)}`,
         style: "bold",
       };
     default:
       return undefined;
   }
-}
-
-function checks(payload: JsonObject): Omit<RecordLine, "ticket"> {
-  const failed = failedChecks(payload);
-  const all = lengthOf(payload.results);
-  if (failed.length === 0) return { text: `checks: ${all} passed`, style: "dim" };
-  return { text: `checks: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "))}`, style: "yellow" };
-}
-
-function failedChecks({ results }: JsonObject): string[] {
-  const all = (Array.isArray(results) ? results : []) as JsonObject[];
-  return all.filter((result) => result.passed !== true).map((result) => wordsOf(result.criterion));
 }
 
 function closed(payload: JsonObject): Omit<RecordLine, "ticket"> {
@@ -141,8 +167,8 @@ function shifted({ cause, shift_ms }: JsonObject): string {
   return `the wall clock was set ${Number(shift_ms) < 0 ? "back" : "forward"} by ${by}`;
 }
 
-function codeOf(payload: JsonObject): string {
-  return `${wordsOf(payload.code)}${said(payload.message)}${said(payload.resolution_hint)}`;
+function codeOf(payload: JsonObject, room: number): string {
+  return `${wordsOf(payload.code)}${said(payload.message, room)}${said(payload.resolution_hint, room)}`;
 }
 
 function answersOf(payload: JsonObject): string {
@@ -160,13 +186,4 @@ function sizeOf(bytes: unknown): string {
 
 function lengthOf(value: unknown): number {
   return Array.isArray(value) ? value.length : 0;
-}
-
-function said(value: JsonObject[string]): string {
-  const words = wordsOf(value);
-  return words === "" ? "" : ` ${quoted(words)}`;
-}
-
-function quoted(text: string): string {
-  return `"${clipped(text, QUOTE_WIDTH)}"`;
 }

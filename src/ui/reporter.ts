@@ -1,10 +1,14 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
+import type { RunningTurn } from "./under-way.ts";
 import type { Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
 export interface Reporter {
+  /** A record from before what is shown, which later ones may be about. Comes before the beginning. */
+  earlier?(record: UnsealedRecord): void;
   /** The session is about to run. */
   begin(opening: Opening): void;
   event(event: SessionEvent): void;
@@ -20,6 +24,8 @@ export interface Opening {
   readonly version: string;
   readonly requirement: string | undefined;
   readonly workspace: string;
+  /** The folder with what agents print. */
+  readonly output: string;
   /** Whether this command takes up a session that was there before. */
   readonly resumed: boolean;
   /** Seconds the agents get to end when the session is stopped. */
@@ -30,17 +36,25 @@ export interface Opening {
   readonly now: () => Standing;
 }
 
-/** How far a session is, in figures. */
+/** How far a session is, and who works on what. */
 export interface Standing {
   readonly state: string;
   readonly counts: Readonly<Record<string, number>>;
   readonly turns: number;
   readonly waiting: number;
+  readonly running: readonly RunningTurn[];
+  /** The tickets whose checks run. */
+  readonly checking: readonly string[];
+  /** The roles that are held by more than their rate. */
+  readonly held: readonly string[];
 }
 
 /** How a command that ran a session leaves it. */
 export interface Ending {
   readonly session_id: string;
+  readonly mode: string;
+  /** No role costs money as far as anyone can tell, so there is nothing to say about it. */
+  readonly free: boolean;
   readonly exit_code: number;
   readonly state: string;
   /** Why it stopped, or why it ended as it did; for people. */

@@ -7,12 +7,14 @@ export interface Column {
 }
 
 /**
- * A table as lines, each column as wide as it must be; the last one gets what is left of `width` columns. Every cell is made safe.
+ * A table as lines, each column as wide as it must be; the last one gets what is left of `width` columns. Without an
+ * end to the width nothing is cut. Every cell is made safe.
  */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
   const cells = [columns.map((column) => column.heading), ...rows.map((row) => row.map(safeLine))];
-  const widths = columns.map(({ widest = Number.POSITIVE_INFINITY }, index) =>
-    Math.min(widest, Math.max(...cells.map((row) => widthOf(row[index] ?? "")))),
+  const endless = Number.POSITIVE_INFINITY;
+  const widths = columns.map(({ widest = endless }, index) =>
+    Math.min(width === endless ? endless : widest, Math.max(...cells.map((row) => widthOf(row[index] ?? "")))),
   );
   const before = widths.slice(0, -1).reduce((sum, wide) => sum + wide + 2, 0);
   const last = columns.length - 1;

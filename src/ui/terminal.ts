@@ -22,11 +22,9 @@ export interface Output {
   hold(): () => void;
   /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
   style(style: Style, text: string): string;
-  /** The terminal's columns; 100 where there is none. */
+  /** The terminal's columns; without end where there is none, since what is read later or by a program is not to be cut. */
   readonly width: number;
 }
-
-const WIDTH_WITHOUT_TERMINAL = 100;
 
 /** The terminal of this process. */
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
@@ -66,7 +64,7 @@ function outputOn(stream: NodeJS.WriteStream): Output {
     },
     style: (style, text) => styleText(style, text, { stream }),
     get width() {
-      return stream.columns ?? WIDTH_WITHOUT_TERMINAL;
+      return stream.columns ?? Number.POSITIVE_INFINITY;
     },
   };
 }

@@ -1,4 +1,8 @@
 import type { Json, JsonObject } from "../lib/json.ts";
+import { clipped } from "./display.ts";
+
+/** The columns that what somebody said gets where it is only mentioned. */
+const QUOTE_WIDTH = 100;
 
 /** The words of a text on the wire, where a plain string may stand for the object that has only that text. */
 export function wordsOf(value: Json | undefined): string {
@@ -17,4 +21,15 @@ export function allWords(value: Json | undefined): string[] {
 /** `1 ticket`, `3 tickets`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/** Words of foreign origin on one line, in quotation marks, cut to `width` columns. */
+export function quoted(text: string, width: number = QUOTE_WIDTH): string {
+  return `"${clipped(text, width)}"`;
+}
+
+/** The same for the text of a payload, with a blank before it; nothing if there is none. */
+export function said(value: Json | undefined, width?: number): string {
+  const words = wordsOf(value);
+  return words === "" ? "" : ` ${quoted(words, width)}`;
 }

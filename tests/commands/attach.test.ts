@@ -117,7 +117,7 @@ describe("bosun attach", () => {
     const viewer = here.start(["attach"]);
     await shows(viewer, "pending -> in_progress");
     expect(viewer.stdout()).toMatch(new RegExp(`^\\d+ earlier records: bosun log ${session_id}$`, "m"));
-    expect(viewer.stdout()).toMatch(/ state=running .*in_progress=0|state=running .*pending=\d+/);
+    expect(viewer.stdout()).toMatch(/ running: wait \(shell, \d+m?s\); 12 done, 1 in_progress; \d+ turns/);
     expect(viewer.stdout()).not.toContain("PLAN 13 tasks");
     letGo(here);
     expect((await viewer.done).code).toBe(0);

@@ -52,6 +52,18 @@ describe("bosun debate", () => {
     const ended = await debate(...SEATS, "--rounds", "5", "--until", "stable", "--session", "d-example");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(CONCLUSION);
+    // What each said as well as where it stands, then the verdict in words, and nothing about tickets.
+    expect(ended.stdout).toMatch(/ go +OPINION of go "Go: one static/);
+    expect(ended.stdout).toMatch(/ go +answering -> answered$/m);
+    expect(ended.stdout).toMatch(/^DEBATER +STATE +TRY +POSITION$/m);
+    expect(ended.stdout).toMatch(/^d-example is done: \d+ turns, \d+m?s$/m);
+    expect(ended.stdout).toMatch(new RegExp(`^Verdict of judge\n {2}${CONCLUSION.slice(0, 60)}`, "m"));
+    expect(ended.stdout).not.toMatch(/ticket|"debaters"/i);
+    const markdown = readFileSync(join(home, "sessions", "d-example", "final_report.md"), "utf8");
+    expect(markdown).toContain(`## Verdict of judge\n\n> ${CONCLUSION}`);
+    expect(markdown).toMatch(/^## architect\n\n> /m);
+    const told = await bosun("log", "d-example", "go");
+    expect(told.stdout).toMatch(/ go +OPINION of go "Go: one static/);
     const report = JSON.parse(readFileSync(join(home, "sessions", "d-example", "final_report.json"), "utf8"));
     expect(report).toMatchObject({
       mode: "debate",

@@ -22,7 +22,16 @@ function ending(count: number, failed: readonly number[] = []): string[] {
     attempt: 1,
     outputs: [],
   }));
-  const figures = { exit_code: 0, state: "closed", usage: { turns: 1 }, waiting: [], next: [], log: "/log" };
+  const figures = {
+    exit_code: 0,
+    state: "closed",
+    usage: { turns: 1, cost_usd: null },
+    mode: "schedule",
+    free: true,
+    waiting: [],
+    next: [],
+    log: "/log",
+  };
   return endingLines(OUTPUT, { session_id: "s-1", tickets, ...figures } as unknown as Ending);
 }
 
@@ -33,6 +42,10 @@ describe("the end of a session", () => {
     const lines = ending(40);
     expect(rows(lines)).toHaveLength(40);
     expect(lines.join("\n")).not.toContain("more ticket");
+  });
+
+  it("counts one turn as one, and says nothing about cost where nobody costs anything", () => {
+    expect(ending(1)).toContain("s-1 is closed: 1 of 1 ticket done, 1 turn");
   });
 
   it("of more tells those first that are not done, in the plan's order, and where the others are", () => {

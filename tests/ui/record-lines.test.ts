@@ -79,7 +79,7 @@ describe("a record, told to a person", () => {
         { disposition: "refused" },
         "scheduler",
       ),
-      ['-: REFUSED a message of scheduler "The line is not JSON."'],
+      ['-: REFUSED a message "The line is not JSON."'],
     ],
     [
       "a late answer as late",
@@ -132,7 +132,39 @@ describe("a record, told to a person", () => {
   });
 });
 
+describe("failed checks", () => {
+  const gone = { command: ["nosuch", "x"], text: "it runs" };
+  const results = [
+    { criterion: gone, passed: false, exit_code: 127, output: "check: 1: exec: nosuch: not found" },
+    { criterion: { text: "it is there", command: ["sh", "-c", "x"] }, passed: false, exit_code: 1, output: "a\nb\nc" },
+    { criterion: { text: "it ends", command: ["sleep", "9"] }, passed: false, exit_code: null, timed_out: true },
+    {
+      criterion: { text: "it calls", command: ["sh", "-c", "y"] },
+      passed: false,
+      exit_code: 127,
+      output: "sh: 1: y: not found",
+    },
+    { criterion: "well", passed: true, exit_code: 0, output: "not shown" },
+  ];
+
+  it("are told with why they do not hold, and the last that they printed", () => {
+    expect(recordLines(record("check_result", { results }, {}, "scheduler")).map(({ text }) => text)).toEqual([
+      'checks: 4 of 5 FAILED "it runs: not found: nosuch; it is there: exit code 1; it ends: not finished in time; it calls: exit code 127"',
+      "| check: 1: exec: nosuch: not found",
+      "| b",
+      "| c",
+      "| sh: 1: y: not found",
+    ]);
+  });
+});
+
 describe("a table", () => {
+  it("is not cut where there is no terminal", () => {
+    const columns = [{ heading: "ID", widest: 6 }, { heading: "WHAT" }];
+    const lines = tableLines(columns, [["a-long-name", "x".repeat(500)]], Number.POSITIVE_INFINITY);
+    expect(lines[1]).toBe(`a-long-name  ${"x".repeat(500)}`);
+  });
+
   it("keeps its columns true with wide characters, and cuts the last to the width", () => {
     const lines = tableLines(
       [{ heading: "ID", widest: 6 }, { heading: "WHAT" }],

@@ -84,7 +84,7 @@ export class Work {
       payload_type: "report",
       payload: {
         status: problems.length === 0 ? "completed" : "error",
-        summary: problems[0] ?? `${done} of ${steps} steps run, ${artifacts.length} files made`,
+        summary: problems[0] ?? `${done} of ${steps} steps run${keptWords(artifacts.length)}`,
         outputs: artifacts.map((artifact) => ({ label: artifact["label"], uri: artifact["uri"] })),
         evidence: this.#evidence,
         issues: [...problems, ...issues],
@@ -106,6 +106,11 @@ export class Work {
   #progress(summary: string): void {
     say(this.#turn, { payload_type: "report", payload: { status: "progress", summary } });
   }
+}
+
+/** Files of the workspace are nobody's to count: only those put into the artifacts directory are kept. */
+function keptWords(artifacts: number): string {
+  return artifacts === 0 ? "" : `, ${artifacts} ${artifacts === 1 ? "artifact" : "artifacts"} kept`;
 }
 
 function commandOf(step: Json): { argv: readonly string[]; line: string } {

@@ -1,0 +1,43 @@
+import type { UnsealedRecord } from "../protocol/record.ts";
+import { HoldLines } from "./hold-lines.ts";
+import { type RecordLine, recordLines, type Telling } from "./record-lines.ts";
+
+/** A turn that somebody took. */
+export interface TakenTurn {
+  readonly role_id: string;
+  readonly ticket: string | undefined;
+  /** When it was given, in milliseconds since 1970. */
+  readonly since: number;
+}
+
+/** Of how many turns it is remembered who took them; what is told later than that goes without the name. */
+const REMEMBERED = 10_000;
+
+/** Tells a session's records in their order, with what earlier ones say about later ones: whose turn it was, and who is held. */
+export class Teller {
+  readonly #turns = new Map<string, TakenTurn>();
+  readonly #holds = new HoldLines();
+
+  /** Who took a turn, and when, if it was lately. */
+  turn(turn_id: string): TakenTurn | undefined {
+    return this.#turns.get(turn_id);
+  }
+
+  /** The lines of a record; also called, for what it remembers, with those that nobody is shown. */
+  tell(record: UnsealedRecord, telling: Telling): RecordLine[] {
+    const { turn_id } = record.record;
+    if (record.payload_type === "turn_request" && turn_id !== undefined) this.#taken(turn_id, record);
+    const role_id = turn_id === undefined ? undefined : this.#turns.get(turn_id)?.role_id;
+    const lines = recordLines(record, { ...telling, role_id });
+    return record.record.disposition === "applied" ? [...lines, ...this.#holds.tell(record, role_id)] : lines;
+  }
+
+  #taken(turn_id: string, { target, record }: UnsealedRecord): void {
+    // A turn that is given again counts from then on, and is the latest.
+    this.#turns.delete(turn_id);
+    this.#turns.set(turn_id, { role_id: target, ticket: record.ticket_id, since: Date.parse(record.received_at) });
+    if (this.#turns.size <= REMEMBERED) return;
+    const [oldest] = this.#turns.keys();
+    if (oldest !== undefined) this.#turns.delete(oldest);
+  }
+}

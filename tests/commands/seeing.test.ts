@@ -1,0 +1,237 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import { plainReporter } from "../../src/ui/plain.ts";
+import type { Ending, Opening } from "../../src/ui/reporter.ts";
+import { onlySession, typed } from "./in-process.ts";
+import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
+
+/** Settings under which failing is quick. */
+function quick(here: Rig): string[] {
+  const settings = { max_retries: 0, max_escalations: 0, retry_backoff_ms: 1 };
+  return ["--config", here.write("config.json", JSON.stringify(settings))];
+}
+
+/** A manager that plans one task and instructs it, and reviews what comes. */
+const MANAGER = `
+import json, sys
+request = json.loads(sys.stdin.readline())
+payload = request["payload"]
+answer = {"session_id": request["session_id"], "source": payload["role_id"], "target": "scheduler", "version": "1.0"}
+expects = payload["expects"]
+if "plan" in expects:
+    answer |= {"payload_type": "plan", "payload": {"summary": "One.", "tasks": [{"task_id": "build", "description": "Build it"}]}}
+elif "instruction" in expects:
+    answer |= {"payload_type": "instruction", "payload": {"summary": "Build it", "steps": ["build"], "ticket_id": "build"}}
+else:
+    answer |= {"payload_type": "review", "payload": {"decision": "approved", "notes": "Fine."}}
+print(json.dumps(answer))
+`;
+
+/** What a worker begins with. */
+const WORKER = `
+import json, sys
+request = json.loads(sys.stdin.readline())
+payload = request["payload"]
+answer = {"session_id": request["session_id"], "source": payload["role_id"], "target": "scheduler", "version": "1.0"}
+def say(payload_type, payload):
+    print(json.dumps(answer | {"payload_type": payload_type, "payload": payload}), flush=True)
+`;
+
+function crew(here: Rig, worker: string): string[] {
+  const manager = here.write("manager.py", MANAGER);
+  return ["--manager", `python3 ${manager}`, "--worker", `python3 ${here.write("worker.py", WORKER + worker)}`];
+}
+
+describe("why an agent failed", () => {
+  it("is told in its own last words, with the file that has all of them", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "x", "--manager", "python3 nosuch.py", "--no-input", ...quick(here)]);
+    expect(ran.code).toBe(4);
+    expect(ran.stdout).toContain("FAILED manager agent_failed");
+    expect(ran.stdout).toMatch(/\| .*can't open file .*nosuch\.py/);
+    const [, file = ""] = /stderr: (\S+\.stderr\.log)/.exec(ran.stdout) ?? [];
+    expect(readFileSync(file, "utf8")).toContain("can't open file");
+    expect(ran.stdout).toMatch(/^next .*\n.*bosun log s-/m);
+    const told = await typed(here, ["log"]);
+    expect(told.stdout).toMatch(/\| .*can't open file .*nosuch\.py/);
+    expect(told.stdout).toMatch(/^What agents printed:\n {2}manager, attempt 1, stderr: \S+\.stderr\.log$/m);
+  });
+
+  it("is two lines while it runs and ten in the log, and the file has them all", async () => {
+    const here = rig();
+    const script = "import sys\nfor n in range(1, 31): print('line', n, file=sys.stderr)\nsys.exit(3)\n";
+    const manager = ["--manager", `python3 ${here.write("m.py", script)}`, "--no-input"];
+    const ran = await here.run(["run", "x", ...manager, ...quick(here)]);
+    const lines = (text: string) => [...new Set(text.match(/line \d+$/gm))];
+    expect(lines(ran.stdout)).toEqual(["line 29", "line 30"]);
+    const told = (await typed(here, ["log"])).stdout;
+    expect(lines(told)).toEqual(Array.from({ length: 10 }, (_, index) => `line ${index + 21}`));
+  });
+
+  it("stands beside the ticket that it moved, and in full in the log", async () => {
+    const here = rig();
+    const reason = `${"because ".repeat(100)}of the end`;
+    const ran = await here.run([
+      "run",
+      "x",
+      ...crew(here, `say("report", {"status": "error", "summary": "${reason}"})`),
+      ...quick(here),
+    ]);
+    expect(ran.code).toBe(1);
+    const longest = Math.max(...[...ran.stdout.matchAll(/"because[^"]*/g)].map(([quote]) => quote.length));
+    expect(longest).toBeGreaterThan(350);
+    expect(longest).toBeLessThan(450);
+    expect((await typed(here, ["log"])).stdout).toContain("of the end");
+  });
+
+  it("names the role whose line was refused", async () => {
+    const here = rig();
+    const worker = `print('{"payload_type": oops')\nsay("report", {"status": "completed", "summary": "Done."})`;
+    const ran = await here.run(["run", "x", ...crew(here, worker)]);
+    expect(ran.code).toBe(0);
+    expect(ran.stdout).toMatch(/build +REFUSED a message of worker "/);
+    expect((await typed(here, ["log", "build"])).stdout).toMatch(/build +REFUSED a message of worker "/);
+  });
+});
+
+describe("what agents printed", () => {
+  it("is printed by the log of their ticket, by attempt and role, the newest last, and never more than its end", async () => {
+    const here = rig();
+    const words =
+      "for n in $(seq 1 60); do echo row $n; done; printf 'red \\033[31mtext\\n'; test -e again || { touch again; exit 1; }";
+    const plan = tinyPlan([{ task_id: "talk", shell: words }]);
+    const config = here.write("config.json", JSON.stringify({ retry_backoff_ms: 1 }));
+    const ran = await here.run(["run", "--plan", here.write("plan.json", plan), "--config", config]);
+    expect(ran.code).toBe(0);
+    const session_id = await onlySession(here);
+    const { stdout } = await typed(here, ["log", session_id, "talk"]);
+    const headings = stdout.match(/^ {2}shell, attempt \d+, stdout: .+$/gm) ?? [];
+    expect(headings.map((line) => line.split(":")[0])).toEqual([
+      "  shell, attempt 1, stdout",
+      "  shell, attempt 2, stdout",
+    ]);
+    expect(stdout).toContain("row 60");
+    expect(stdout).not.toContain("row 30\n");
+    expect(stdout).toContain("red text");
+    expect(stdout).not.toContain("\u001b[31m");
+  });
+});
+
+describe("a role that is held", () => {
+  const HOLD = `
+import os
+if not os.path.exists("limited"):
+    open("limited", "w").close()
+    import datetime
+    retry_at = (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=SECONDS)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    say("error", {"code": "rate_limited", "message": "Too many requests.", "resolution_hint": "Wait.", "details": {"retry_at": retry_at}})
+else:
+    say("report", {"status": "completed", "summary": "Done."})
+`;
+
+  it("is told when that begins, until when and what ends it at once, and when it works again", async () => {
+    const here = rig();
+    const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "2"))]);
+    expect(ran.code).toBe(0);
+    const session_id = await onlySession(here);
+    const story = [
+      `HELD worker until \\d\\d:\\d\\d:\\d\\d \\(rate_limited\\); at once: bosun resume ${session_id} --release worker`,
+      "NOT HELD any more: worker",
+      "in_progress -> awaiting_review",
+    ];
+    expect(ran.stdout).toMatch(new RegExp(story.join("[^]*")));
+    expect((await typed(here, ["log", session_id, "build"])).stdout).toMatch(new RegExp(story.join("[^]*")));
+  });
+
+  it("is told until when in the same time of day by the run and by the status", async () => {
+    const here = rig();
+    const settings = ["--config", here.write("config.json", JSON.stringify({ max_hold_s: 60 }))];
+    const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "120")), ...settings]);
+    expect(ran.code).toBe(5);
+    const [, until = "nothing"] = /HELD worker until ([\d:. -]+) \(rate_limited\)/.exec(ran.stdout) ?? [];
+    const { stdout } = await typed(here, ["status", await onlySession(here)]);
+    expect(stdout).toContain(`The role worker is held: rate_limited, until ${until}`);
+  });
+
+  it("keeps to its own rate with one word about it, not with one for each turn", async () => {
+    const here = rig();
+    const roles = JSON.stringify({
+      roles: [{ role_id: "shell", type: "worker", rate_limit: { turns_per_minute: 2 } }],
+    });
+    const tasks = ["a", "b", "c"].map((task_id) => ({ task_id, shell: "true" }));
+    const plan = here.write("plan.json", tinyPlan(tasks));
+    const running = here.start([
+      "run",
+      "--plan",
+      plan,
+      "--crew",
+      "embedded",
+      "--roles",
+      here.write("roles.json", roles),
+    ]);
+    await until("the word about it", () => /HELD shell until \d\d:\d\d:\d\d: it keeps to its 2/.test(running.stdout()));
+    await typed(here, ["stop"]);
+    expect((await running.done).stdout.match(/HELD shell/g)).toHaveLength(1);
+  });
+});
+
+describe("whether it is stuck", () => {
+  it("can be seen in the status: who works on what, and for how long", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))]);
+    await taskRuns(here);
+    expect((await typed(here, ["status"])).stdout).toMatch(/^Running: wait \(shell, \d+m?s\)$/m);
+    letGo(here);
+    expect((await running.done).code).toBe(0);
+  });
+});
+
+describe("a table in a pipe", () => {
+  it("is not cut, so that no output's name is lost", async () => {
+    const here = rig();
+    const task_id = `long-${"name-".repeat(8)}end`;
+    const shell = `for n in one two three four five six; do echo x > "$BOSUN_ARTIFACTS_DIR/the-output-number-$n.txt"; done`;
+    const ran = await here.run(["run", "--plan", here.write("plan.json", tinyPlan([{ task_id, shell }]))]);
+    expect(ran.stdout).toMatch(
+      new RegExp(`^${task_id} +done .*the-output-number-one\\.txt.*the-output-number-two\\.txt$`, "m"),
+    );
+    expect(ran.stdout).toContain("1 of 1 steps run, 6 artifacts kept");
+  });
+});
+
+describe("a narrow terminal", () => {
+  it("gives the room of the session's id to what happened", () => {
+    for (const [width, line] of [
+      [40, /^\S+ - +STOPPED limit/],
+      [80, /^\S+ s-1 - +STOPPED limit/],
+    ] as const) {
+      const lines: string[] = [];
+      const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width };
+      const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
+      reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o" } as Opening);
+      reporter.event({ kind: "record", sequence: 1, record: STOPPED });
+      reporter.end({
+        session_id: "s-1",
+        tickets: [],
+        usage: {},
+        waiting: [],
+        log: "/l",
+        next: [],
+      } as unknown as Ending);
+      expect(lines.find((text) => text.includes("STOPPED"))).toMatch(line);
+    }
+  });
+
+  const STOPPED: UnsealedRecord = {
+    session_id: "s-1",
+    timestamp: "2026-01-02T03:04:05Z",
+    source: "scheduler",
+    target: "session",
+    payload_type: "session_stopped",
+    version: "1.0",
+    payload: { reason: "limit" },
+    record: { kind: "fact", received_at: "2026-01-02T03:04:05Z", disposition: "applied" },
+  };
+});

@@ -1,0 +1,112 @@
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
+import { plainReporter } from "../../src/ui/plain.ts";
+import { BRIEF } from "../../src/ui/record-lines.ts";
+import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
+import { Teller } from "../../src/ui/teller.ts";
+
+const AT = "2026-01-02T03:04:05Z";
+
+function record(payload_type: string, payload: JsonObject, meta: Partial<RecordMeta> = {}, target = "session") {
+  const base = { session_id: "s-1", timestamp: AT, source: "scheduler", version: "1.0" } as const;
+  const told = { kind: "fact", received_at: AT, disposition: "applied", ...meta } as const;
+  return { ...base, target, payload_type, payload, record: told } satisfies UnsealedRecord;
+}
+
+const given = (turn_id: string, role_id: string, ticket_id: string, received_at = AT) =>
+  record("turn_request", { role_id }, { turn_id, ticket_id, received_at }, role_id);
+const failed = (turn_id: string, code: string, details: JsonObject = {}) =>
+  record("turn_failed", { turn_id, code, message: "No.", details }, { turn_id });
+const opened = record("session_opened", {
+  roles: [
+    { role_id: "a", type: "worker", account: "acme" },
+    { role_id: "b", type: "worker", account: "acme" },
+    { role_id: "c", type: "worker" },
+  ],
+});
+
+/** What is told of holds, by the records of a session in their order. */
+function holds(records: readonly UnsealedRecord[]): string[] {
+  const teller = new Teller();
+  const lines = records.flatMap((one) => teller.tell(one, BRIEF).map(({ text }) => text));
+  return lines.filter((text) => text.includes("HELD"));
+}
+
+describe("a hold, told from the records", () => {
+  it("that only a person ends is told with what helps, once, and ends for all of the account", () => {
+    const story = [opened, given("t1", "a", "x"), given("t2", "b", "y"), failed("t1", "authentication")];
+    expect(holds([...story, failed("t2", "authentication"), given("t2", "b", "y"), given("t1", "a", "x")])).toEqual([
+      "HELD a and all of account acme (authentication): log in with its program, then: bosun resume s-1 --release a",
+      "NOT HELD any more: b and all of account acme",
+    ]);
+  });
+
+  it("can only become longer, and one that is over already is none", () => {
+    const until = (time: string) => ({ retry_at: `2026-01-02T${time}Z` });
+    const told = holds([
+      opened,
+      given("t1", "c", "x"),
+      failed("t1", "rate_limited", until("03:04:00")),
+      failed("t1", "rate_limited", until("03:10:00")),
+      failed("t1", "rate_limited", until("03:05:00")),
+      failed("t1", "rate_limited", until("03:20:00")),
+      failed("t1", "agent_failed"),
+    ]);
+    expect(told.map((line) => line.replace(/until \S*:(\d\d):00 /, "until $1 "))).toEqual([
+      "HELD c until 10 (rate_limited); at once: bosun resume s-1 --release c",
+      "HELD c until 20 (rate_limited); at once: bosun resume s-1 --release c",
+    ]);
+  });
+
+  it("by a role's own rate is told once, and only if it is long", () => {
+    const paced = (turns_per_minute: number) => [
+      record("session_opened", { roles: [{ role_id: "c", type: "worker", rate_limit: { turns_per_minute } }] }),
+      ...Array.from({ length: 6 }, (_, minute) => given(`t${minute}`, "c", "x", `2026-01-02T03:0${minute}:05Z`)),
+    ];
+    const told = holds(paced(1));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toMatch(/^HELD c until \S+: it keeps to its 1 turn a minute, from now on without a word$/);
+    // Every sixth turn ends a minute's worth; by then the minute is over.
+    expect(holds(paced(6))).toEqual([]);
+  });
+
+  it("that a person ended is told by their own word", () => {
+    const release = record("user_command", { command: "release", role_id: "c" });
+    const told = holds([opened, given("t1", "c", "x"), failed("t1", "trust"), release, given("t1", "c", "x")]);
+    expect(told).toHaveLength(1);
+  });
+});
+
+describe("a session that says nothing for half a minute", () => {
+  afterEach(() => void vi.useRealTimers());
+
+  it("shows who works on what for how long, who is held, and how many wait", () => {
+    vi.useFakeTimers({ now: Date.parse("2026-01-02T03:08:05Z") });
+    const lines: string[] = [];
+    const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width: 200 };
+    const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
+    const now: Standing = {
+      state: "running",
+      counts: { pending: 3, in_progress: 2, done: 0 },
+      turns: 1,
+      waiting: 0,
+      running: [
+        { turn_id: "t1", role_id: "hand", subject: "build" },
+        { turn_id: "t2", role_id: "hand", subject: "docs" },
+        { turn_id: "t3", role_id: "manager" },
+      ],
+      checking: ["page"],
+      held: ["other (rate_limited)"],
+    };
+    // Given before anything was shown, and later.
+    reporter.earlier?.(given("t1", "hand", "build"));
+    reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => now } as unknown as Opening);
+    reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs", "2026-01-02T03:08:00Z") });
+    vi.advanceTimersByTime(30_000);
+    expect(lines.at(-1)).toContain(
+      "HEARTBEAT running: build (hand, 4m30s), docs (hand, 35s), manager; checking page; held: other (rate_limited); 3 pending, 2 in_progress; 1 turn",
+    );
+    reporter.end({ session_id: "s-1", tickets: [], usage: {}, waiting: [], log: "/l", next: [] } as unknown as Ending);
+  });
+});
