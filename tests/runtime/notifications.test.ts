@@ -96,7 +96,7 @@ describe("a notification", () => {
       {
         ...base,
         event: "stopped",
-        message: expect.stringContaining(`${session_id} is waiting: 1 turns`) as string,
+        message: expect.stringContaining(`${session_id} is waiting: 1 turn\n`) as string,
         reason: "waiting",
         questions: [question],
         next: [answer, `bosun resume ${session_id}`],
