@@ -68,7 +68,7 @@ const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "lib/crash-point.ts": ["process.env"],
   "runtime/checks.ts": ["process.env"],
   "runtime/clock.ts": ["Date.now"],
-  "runtime/open.ts": ["process.env"],
+  "runtime/resume.ts": ["process.env"],
   "ui/plain.ts": ["new Date()"],
 };
 

@@ -11,7 +11,7 @@ import { debateMode } from "../modes/debate/mode.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import { createSession } from "../runtime/open.ts";
+import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import { collect, type CommandContext, type Run } from "./command.ts";
 import { driveSession } from "./drive.ts";

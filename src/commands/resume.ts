@@ -4,7 +4,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
-import { resumeSession } from "../runtime/open.ts";
+import { resumeSession } from "../runtime/resume.ts";
 import type { SessionRow } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordAt } from "./asks.ts";

@@ -14,7 +14,7 @@ import { scheduleMode } from "../modes/schedule/mode.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import type { NewSessionInput } from "../runtime/open.ts";
+import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./command.ts";
 import { isPlaybook } from "./playbook.ts";
 import { missingProgram } from "./reach.ts";

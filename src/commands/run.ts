@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { scheduleMode } from "../modes/schedule/mode.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import { createSession } from "../runtime/open.ts";
+import { createSession } from "../runtime/create.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { CommandContext, Run } from "./command.ts";

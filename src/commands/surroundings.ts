@@ -9,7 +9,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { systemClock } from "../runtime/clock.ts";
-import type { Surroundings } from "../runtime/open.ts";
+import type { Surroundings } from "../runtime/assemble.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { databasePath } from "../store/database.ts";
 import type { Store } from "../store/store.ts";

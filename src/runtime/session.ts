@@ -28,7 +28,7 @@ import { TimeWatch } from "./time-watch.ts";
 import type { TroubleDoor } from "./trouble.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
-/** Everything a session works with; put together by `open.ts`. */
+/** Everything a session works with; put together by `assemble.ts`. */
 export interface SessionParts<S> extends UnderWayParts, NotificationsParts {
   readonly engine: Engine<S>;
   readonly head: Head;

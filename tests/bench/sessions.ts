@@ -9,7 +9,7 @@ import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createSession } from "../../src/runtime/open.ts";
+import { createSession } from "../../src/runtime/create.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 
 export const SESSION = "bench";

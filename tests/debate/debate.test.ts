@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Surroundings } from "../../src/runtime/open.ts";
+import type { Surroundings } from "../../src/runtime/assemble.ts";
 import { Cleanup, isLiving, scratchDirectory } from "../agents/cleanup.ts";
 import { begin, openHome, proofOf, recordsOf, reportOf, value } from "./home.ts";
 import { DEBATERS, rolesAt, type Speaker, Stage } from "./stage.ts";

@@ -13,7 +13,9 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/pr
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { createSession, resumeSession, type Surroundings } from "../../src/runtime/open.ts";
+import { type Surroundings } from "../../src/runtime/assemble.ts";
+import { createSession } from "../../src/runtime/create.ts";
+import { resumeSession } from "../../src/runtime/resume.ts";
 import { type Proof, verifySession } from "../../src/runtime/replay.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";

@@ -26,7 +26,7 @@ import type { Role } from "../../src/protocol/roles.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { SessionEnd } from "../../src/runtime/bus.ts";
 import * as exits from "../../src/runtime/exit.ts";
-import { createSession } from "../../src/runtime/open.ts";
+import { createSession } from "../../src/runtime/create.ts";
 import { verifySession } from "../../src/runtime/replay.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";

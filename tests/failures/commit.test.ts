@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { failure } from "../../src/protocol/failure.ts";
-import { resumeSession } from "../../src/runtime/open.ts";
+import { resumeSession } from "../../src/runtime/resume.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
 import { crew, criterion, task } from "../runtime/crew.ts";
 import { begin, cleanUp, failureOf, living, logOf, newRig, run, surroundings, value } from "../runtime/rig.ts";

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
-import { resumeSession } from "../../src/runtime/open.ts";
+import { resumeSession } from "../../src/runtime/resume.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, criterion, task } from "./crew.ts";
 import {

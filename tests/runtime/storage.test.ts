@@ -6,7 +6,7 @@ import { type Failure, failure } from "../../src/protocol/failure.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
-import { resumeSession } from "../../src/runtime/open.ts";
+import { resumeSession } from "../../src/runtime/resume.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { crew, criterion, task } from "./crew.ts";
 import {

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import type { LedgerFigures } from "../../src/kernel/ledger.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import type { NewSessionInput } from "../../src/runtime/open.ts";
+import type { NewSessionInput } from "../../src/runtime/create.ts";
 import type { AgentOf } from "./agents.ts";
 import type { Crew } from "./crew.ts";
 import type { Misfortunes } from "./scenario.ts";

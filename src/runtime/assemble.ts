@@ -1,0 +1,114 @@
+import os from "node:os";
+import type { Launcher } from "../agents/launcher.ts";
+import type { Agent } from "../kernel/agent.ts";
+import { type Ledger } from "../kernel/ledger.ts";
+import type { Mode } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { LogFolder } from "../log/writer.ts";
+import { type Failure } from "../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Role } from "../protocol/roles.ts";
+import { keptRecord } from "../store/kept-record.ts";
+import { embeddedQueue } from "../store/queue.ts";
+import { catchStorage } from "../store/storage-error.ts";
+import type { Store } from "../store/store.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import type { Clock } from "./clock.ts";
+import { Dispatcher } from "./dispatcher.ts";
+import type { Held } from "./inbox.ts";
+import type { Head } from "./journal.ts";
+import { sessionPaths } from "./paths.ts";
+import { SessionRecords } from "./records.ts";
+import { type NotifyTerms, type Told } from "./notifications.ts";
+import { Session } from "./session.ts";
+import { SteadyClock } from "./steady-clock.ts";
+
+/** What every session of this process works with. */
+export interface Surroundings {
+  readonly home: string;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly launcher: Launcher;
+  readonly version: string;
+  readonly agentFor: (role: Role, config: ResolvedConfiguration) => Agent;
+  /** False where nobody wants a file for each record: measurements. */
+  readonly files: boolean;
+  /** How people are told of what happens; absent where nobody is: measurements. */
+  readonly notify?: NotifyTerms;
+}
+
+/** Does the work with the session held; whoever fails holds it no longer. */
+export async function holding<T>(
+  { store, clock }: Surroundings,
+  session_id: string,
+  work: (lease: Held) => Promise<Result<T, Failure>>,
+): Promise<Result<T, Failure>> {
+  // Looked at first: what is put while the lease is being taken is already for this scheduler.
+  const put_before = await catchStorage(async () => ok(store.inbox.pending(session_id).at(-1)?.id ?? 0));
+  if (!put_before.ok) return put_before;
+  const lease = await store.acquire(session_id, { pid: process.pid, host: os.hostname(), started_at: clock.now() });
+  if (!lease.ok) return lease;
+  const done = await catchStorage(() => work({ ...lease.value, put_before: put_before.value }));
+  if (!done.ok) await store.release(lease.value);
+  return done;
+}
+
+/** What a session is at the moment in which this process has it: new, or as it was left. */
+export interface Assembled<S> {
+  readonly session_id: string;
+  readonly state: S;
+  readonly ledger: Ledger;
+  readonly head: Head;
+  /** Every record up to this one is a file already. */
+  readonly published: number;
+  readonly config: ResolvedConfiguration;
+  readonly roles: readonly Role[];
+  readonly workspace: string;
+  readonly opened_at: string;
+  /** The time of the last record, if there is one. */
+  readonly last_at?: Instant;
+  readonly told: ReadonlyMap<string, Told>;
+}
+
+/** Puts a session together with its log folder, which is made whole first. `storage`, `storage_full`, `conflict`. */
+export function assemble<S>(
+  around: Surroundings,
+  mode: Mode<S>,
+  lease: Held,
+  made: Assembled<S>,
+): Result<Session<S>, Failure> {
+  const { store, launcher } = around;
+  const { session_id, config, roles } = made;
+  const paths = sessionPaths(around.home, session_id);
+  const log = around.files ? LogFolder.open(paths.log) : undefined;
+  if (log && !log.ok) return log;
+  const caughtUp = log?.value.catchUp(made.published + 1, (from) => store.sealed(session_id, from));
+  if (caughtUp && !caughtUp.ok) {
+    log?.value.close();
+    return caughtUp;
+  }
+  crashPoint("caught_up");
+  const capacity = { worker: config.max_workers, participant: config.max_workers, manager: Number.POSITIVE_INFINITY };
+  return ok(
+    new Session<S>({
+      session_id,
+      engine: { mode, state: made.state, ledger: made.ledger },
+      head: made.head,
+      store,
+      lease,
+      records: new SessionRecords((sequence) => keptRecord(store, session_id, sequence), paths.folder),
+      log: log?.value,
+      clock: new SteadyClock(around.clock, made.last_at),
+      launcher,
+      paths,
+      config,
+      workspace: made.workspace,
+      opened_at: made.opened_at,
+      agentFor: (role) => around.agentFor(role, config),
+      notify: around.notify,
+      told: made.told,
+      makeDispatcher: (isHeld) => new Dispatcher(roles, capacity, embeddedQueue(), isHeld),
+    }),
+  );
+}

@@ -1,0 +1,117 @@
+import { emptyLedger } from "../kernel/ledger.ts";
+import type { Mode } from "../kernel/mode.ts";
+import { crashPoint } from "../lib/crash-point.ts";
+import type { JsonObject } from "../lib/json.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { GENESIS } from "../log/chain.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
+import { refusalOfUnfit, unfitIn } from "../protocol/limits.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Actor } from "../protocol/record.ts";
+import type { Role } from "../protocol/roles.ts";
+import type { Store } from "../store/store.ts";
+import type { Held } from "./inbox.ts";
+import { type FactInput, personRefused } from "./facts.ts";
+import { withoutSecrets } from "./secrets.ts";
+import type { Session } from "./session.ts";
+import { assemble, holding, type Surroundings } from "./assemble.ts";
+
+/** How a session is begun; all of it is in its first record. */
+export interface NewSessionInput {
+  readonly session_id: string;
+  readonly requirement?: string;
+  readonly input?: JsonObject;
+  readonly config: ResolvedConfiguration;
+  readonly roles: readonly Role[];
+  readonly workspace: string;
+  readonly started_by: Actor;
+  /** What is put to the session at once: the requirement, a plan of the person's own. */
+  readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
+  /** Puts in place what the session needs beside its record. It is not begun if that fails. */
+  readonly prepare?: () => Result<void, Failure>;
+}
+
+/** Begins a session. `busy` if the id is taken, `usage` for facts that cannot stand. Nothing is left of one that could not be begun. */
+export async function createSession<S>(
+  around: Surroundings,
+  mode: Mode<S>,
+  input: NewSessionInput,
+): Promise<Result<Session<S>, Failure>> {
+  const { store, clock } = around;
+  const { session_id, requirement, workspace } = input;
+  for (const fact of input.facts) {
+    const refused = personRefused({ ...fact, source: "user" }, mode.rights);
+    if (refused) return err(failure("usage", refused.message, { details: refused.details ?? {} }));
+  }
+  const { config, roles, started_by } = input;
+  const unfit = unfitIn({ session_id, requirement, workspace, config, roles, started_by, input: input.input });
+  if (unfit) {
+    const { message, pointer } = refusalOfUnfit("session_opened", "usage", unfit);
+    return err(failure("usage", `The session cannot be begun: ${message}`, { details: { pointer } }));
+  }
+  const created = await store.create({
+    session_id,
+    mode: mode.name,
+    workspace,
+    created_at: clock.now(),
+    ...(requirement === undefined ? {} : { requirement }),
+  });
+  if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
+  crashPoint("session_created");
+  return holding(around, session_id, async (lease) => {
+    const prepared = input.prepare?.() ?? ok(undefined);
+    return prepared.ok ? begin(around, mode, input, lease) : prepared;
+  });
+}
+
+function begin<S>(
+  around: Surroundings,
+  mode: Mode<S>,
+  input: NewSessionInput,
+  lease: Held,
+): Result<Session<S>, Failure> {
+  const { session_id, requirement, workspace } = input;
+  const opened_at = around.clock.now();
+  const opened = assemble(around, mode, lease, {
+    session_id,
+    state: mode.empty(),
+    ledger: emptyLedger(),
+    head: { sequence: 0, hash: GENESIS },
+    published: 0,
+    config: input.config,
+    roles: input.roles,
+    workspace,
+    opened_at,
+    told: new Map(),
+  });
+  if (!opened.ok) return opened;
+  const session = opened.value;
+  session.submit({
+    at: opened_at,
+    source: "scheduler",
+    payload_type: "session_opened",
+    payload: {
+      mode: mode.name,
+      rules: mode.rules,
+      version: around.version,
+      config: input.config,
+      roles: input.roles.map(withoutSecrets),
+      schemas: { digest: SCHEMAS_DIGEST },
+      workspace,
+      started_by: { ...input.started_by },
+      ...(requirement === undefined ? {} : { requirement }),
+      ...(input.input ? { input: input.input } : {}),
+    },
+  });
+  for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });
+  return opened;
+}
+
+/** A scheduler that died before its first commit leaves a name and nothing under it: whoever comes with the same may have it. */
+function wasNeverBegun(store: Store, mode: string, { session_id, workspace }: NewSessionInput): boolean {
+  const found = store.session(session_id);
+  if (!found.ok) return false;
+  const { value: row } = found;
+  return row.session_id === session_id && row.last_sequence === 0 && row.mode === mode && row.workspace === workspace;
+}
