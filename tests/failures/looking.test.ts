@@ -63,6 +63,8 @@ describe("a command that puts something to a session, when a call to its storage
           const { kind = "", what = "" } = done.calls[at - 1] ?? {};
           // After its commit it is only looked what the session's owner makes of it.
           const committed = done.calls.slice(0, at - 1).filter((call) => call.what === "COMMIT").length;
+          // That the home was named is a courtesy.
+          if (what.includes("/.local/state/bosun")) return faultsOfEnd(done, [0]);
           const found = [...faultsOfEnd(done, [committed > 0 ? 0 : 3]), ...faultsOfMessage(scene, done)];
           const reader = value(openReader(scene.home));
           const rows = reader.inbox.pending(scene.session_id).length;

@@ -49,22 +49,23 @@ export class Driver {
     for (const scheduler of this.#all) scheduler.die();
   }
 
-  /** After every event something bad may happen. */
-  misfortune(): void {
+  /** After every event something bad may happen; tells whether it did. */
+  misfortune(): boolean {
     const { chance, scenario, isCalm } = this.#world;
     const { current } = this;
-    if (isCalm || this.isOver || !chance.chance(scenario.misfortunes.rate)) return;
+    if (isCalm || this.isOver || !chance.chance(scenario.misfortunes.rate)) return false;
     const kinds = Object.entries(this.#left).filter(([, left]) => left > 0);
-    if (kinds.length === 0) return;
+    if (kinds.length === 0) return false;
     const [kind] = chance.pick(kinds) as [Misfortune, number];
     if (kind === "clockJumps") this.#jump();
     else if (kind === "killedAgents") this.#killAgent();
-    else if (current?.isRunning !== true) return;
+    else if (current?.isRunning !== true) return false;
     else if (kind === "crashes") this.#crash(current);
     else if (kind === "failedCommits") current.fault = chance.pick<CommitFault>(["fails", "fails but stands"]);
     else if (kind === "takeOvers") this.#takeOver(current);
     else if (kind === "stops") current.session?.stop("signal", "a person pressed Ctrl-C");
     this.#left[kind] -= 1;
+    return true;
   }
 
   #mayDie(): boolean {

@@ -73,7 +73,8 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     if (!step(world, events)) break;
     events += 1;
     await everythingTakenIn();
-    driver.misfortune();
+    // What comes of it by itself, without another event: a session that is told to stop waits for nobody if nobody works.
+    if (driver.misfortune()) await everythingTakenIn();
   }
   // Schedulers that were taken over may have something to say yet; then whoever is left is ended.
   for (let late = 0; !world.violation && late < LATE_EVENTS && world.time.step(); late++) await everythingTakenIn();
