@@ -5,7 +5,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { resumeSession } from "../runtime/resume.ts";
-import type { SessionRow } from "../store/store.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordAt } from "./asks.ts";
 import { chooseLastSession } from "./choose.ts";
@@ -87,7 +87,7 @@ async function resume(
       return ended;
     }
   }
-  const stood = store.session(chosen.value.session_id);
+  const stood = await ofParent(store, chosen.value, options, wanted.value);
   if (!stood.ok) {
     store.close();
     return stood;
@@ -100,13 +100,40 @@ async function resume(
   }
   const place = placeOf(opened.value, context);
   const release: Word[] =
-    options.release === undefined
+    options.release === undefined || row.session_id !== chosen.value.session_id
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
   const limits = wanted.value;
   const full = { ...manner.value, kill_grace_s: 0 };
   const change = { ...(limits ? { limits } : {}), facts: release };
   return tellingUnused(context, row.session_id, full, takeUp(context, place, row, full, change));
+}
+
+/**
+ * The session as it stands now, or the parent of a child that nobody runs: those are taken up together. What the child is told waits for
+ * it in its inbox.
+ */
+async function ofParent(
+  store: Store,
+  { session_id, parent }: SessionRow,
+  { release }: ResumeOptions,
+  limits: JsonObject | undefined,
+): Promise<Result<SessionRow, Failure>> {
+  const stood = store.session(session_id);
+  if (!stood.ok || parent === null || stood.value.state === "closed" || store.holder(session_id)) return stood;
+  if (limits) {
+    return err(
+      failure("usage", `${session_id} has its limits of its parent.`, {
+        hint: `Raise those: bosun resume ${parent} with the same options.`,
+      }),
+    );
+  }
+  if (release !== undefined) {
+    const body = { payload_type: "user_command", payload: { command: "release", role_id: release } };
+    const put = await store.inbox.put(session_id, body, actorHere());
+    if (!put.ok) return put;
+  }
+  return store.session(parent);
 }
 
 /**

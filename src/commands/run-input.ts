@@ -16,6 +16,7 @@ import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./command.ts";
+import { discussionProblem } from "./discussion.ts";
 import { isPlaybook } from "./playbook.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
@@ -77,6 +78,8 @@ export async function readRunInput(
   const complete = roles.value.map((role) => completeRole(role, config));
   const wrong = notYet(config) ?? nothingToUse(config) ?? cannotStart(complete, config.workspace, context);
   if (wrong) return err(wrong);
+  const unfit = await discussionProblem(settings.value, complete);
+  if (unfit) return err(unfit);
   const sandboxed = await withSandboxes(complete, context.environment.PATH);
   if (!sandboxed.ok) return sandboxed;
   const crew = sandboxed.value;

@@ -26,6 +26,8 @@ export interface NewSessionInput {
   readonly roles: readonly Role[];
   readonly workspace: string;
   readonly started_by: Actor;
+  /** The session that opens this one, and what about. */
+  readonly parent?: { readonly session_id: string; readonly ticket_id?: string };
   /** What is put to the session at once: the requirement, a plan of the person's own. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
   /** Puts in place what the session needs beside its record. It is not begun if that fails. */
@@ -56,6 +58,7 @@ export async function createSession<S>(
     workspace,
     created_at: clock.now(),
     ...(requirement === undefined ? {} : { requirement }),
+    ...(input.parent ? { parent: input.parent.session_id } : {}),
   });
   if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
   crashPoint("session_created");
@@ -102,6 +105,7 @@ function begin<S>(
       started_by: { ...input.started_by },
       ...(requirement === undefined ? {} : { requirement }),
       ...(input.input ? { input: input.input } : {}),
+      ...(input.parent ? { parent: { ...input.parent } } : {}),
     },
   });
   for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });

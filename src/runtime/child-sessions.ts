@@ -1,0 +1,45 @@
+import os from "node:os";
+import type { Mode } from "../kernel/mode.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { Session } from "./session.ts";
+import type { TakeChildOf } from "./assemble.ts";
+import { createSession } from "./create.ts";
+import { resumeSession } from "./resume.ts";
+
+/**
+ * How sessions of this process come to their child sessions: with the roles, the configuration and the workspace of their parent, and
+ * `modeOf` giving the rules. `usage` for a mode that there is not.
+ */
+export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>): TakeChildOf {
+  return (around, parent) => async (session_id, order) => {
+    const found = around.store.session(session_id);
+    const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
+    if (row?.state === "closed") return ok({ kind: "closed", row });
+    const name = row?.mode ?? order?.mode ?? "";
+    const mode = await modeOf(name);
+    if (!mode) return err(failure("usage", `There are no sessions of the mode "${name}".`));
+    if (row && row.last_sequence > 0) return opened(await resumeSession(around, mode, row));
+    if (!order) throw new Error(`${session_id} is to be closed, and was never begun`);
+    const { subject, input, budget } = order;
+    const { discussion: _, ...config } = parent.config;
+    const begun = await createSession(around, mode, {
+      session_id,
+      requirement: `${order.mode}${subject === undefined ? "" : ` about ${subject}`}, for ${parent.session_id}`,
+      input,
+      config: { ...config, budget },
+      roles: parent.roles,
+      workspace: parent.workspace,
+      started_by: { user: "scheduler", host: os.hostname(), via: "parent" },
+      parent: { session_id: parent.session_id, ...(subject === undefined ? {} : { ticket_id: subject }) },
+      facts: [],
+    });
+    return opened(begun);
+  };
+}
+
+function opened(
+  taken: Result<Session<unknown>, Failure>,
+): Result<{ readonly kind: "open"; readonly session: Session<unknown> }, Failure> {
+  return taken.ok ? ok({ kind: "open", session: taken.value }) : taken;
+}
