@@ -1,7 +1,7 @@
 import os from "node:os";
 import type { Mode } from "../kernel/mode.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { Session } from "./session.ts";
 import type { TakeChildOf } from "./assemble.ts";
 import { createSession } from "./create.ts";
@@ -14,6 +14,8 @@ import { resumeSession } from "./resume.ts";
 export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>): TakeChildOf {
   return (around, parent) => async (session_id, order) => {
     const found = around.store.session(session_id);
+    if (!found.ok && isOfStorage(found.error)) return found;
+    // Looked for by its beginning, another may be found.
     const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
     if (row?.state === "closed") return ok({ kind: "closed", row });
     const name = row?.mode ?? order?.mode ?? "";
