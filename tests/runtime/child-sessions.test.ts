@@ -176,6 +176,25 @@ describe("a session that is told something while a child of it runs", () => {
     expect(logOf(rig, first.session_id, "session_finished").length).toBe(1);
   });
 
+  it("to close while nobody runs the child has it closed when it is looked at again", async () => {
+    const rig = newRig();
+    const one = held();
+    const first = await begin(rig, choices(debating({}, { one: one.agent })));
+    const end = run(first);
+    await one.asked;
+    first.stop("signal", "that is enough");
+    await end;
+    // Closed before it was run, as by a scheduler that dies right after the commit.
+    const second = await resume(rig, first.session_id, choices(debating()));
+    const closed = told(second, ({ kind }) => kind === "ended");
+    second.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    await closed;
+    expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "stopped" });
+    const third = await resume(rig, first.session_id, choices(debating()));
+    expect(await run(third)).toMatchObject({ kind: "closed", outcome: "cancelled" });
+    expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "closed", outcome: "cancelled" });
+  });
+
   it("to pause pauses the child, and to go on lets it go on", async () => {
     const rig = newRig();
     const one = held();
