@@ -1,7 +1,6 @@
 import type { Command } from "commander";
-import { parseDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { resumeSession } from "../runtime/resume.ts";
@@ -14,6 +13,7 @@ import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { loadMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
+import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome } from "./home.ts";
@@ -27,11 +27,7 @@ import { tellWhatHolds } from "./took.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
-interface ResumeOptions extends MannerOptions {
-  readonly budgetTurns?: string;
-  readonly budgetTokens?: string;
-  readonly budgetUsd?: string;
-  readonly deadline?: string;
+interface ResumeOptions extends MannerOptions, LimitOptions {
   readonly release?: string;
   readonly takeOver?: boolean;
 }
@@ -219,34 +215,6 @@ async function tellOwner(
       hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
     }),
   );
-}
-
-/** The limits as they are recorded; undefined if none is set. A deadline counts from when the session is taken up. */
-function readLimits({
-  budgetTurns,
-  budgetTokens,
-  budgetUsd,
-  deadline,
-}: ResumeOptions): Result<JsonObject | undefined, Failure> {
-  const limits: { turns?: number; tokens?: number; usd?: number; wall_s?: number } = {};
-  for (const [key, text, form, kind] of [
-    ["turns", budgetTurns, /^[1-9]\d{0,8}$/, "number of turns"],
-    ["tokens", budgetTokens, /^[1-9]\d{0,14}$/, "number of tokens"],
-    ["usd", budgetUsd, /^(?=.*[1-9])\d{1,9}(\.\d{1,6})?$/, "sum of money"],
-  ] as const) {
-    if (text === undefined) continue;
-    if (!form.test(text)) {
-      const hint = key === "usd" ? "Write a number, such as 2.50." : "Write a whole number, such as 400.";
-      return err(failure("usage", `--budget-${key} ${JSON.stringify(text)} is not a ${kind}.`, { hint }));
-    }
-    limits[key] = Number(text);
-  }
-  if (deadline !== undefined) {
-    const duration = parseDuration(deadline);
-    if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
-    limits.wall_s = Math.ceil(duration.value / 1000);
-  }
-  return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
 }
 
 /** The machine may not be the one where it was begun. */

@@ -17,6 +17,7 @@ import type { Role } from "../protocol/roles.ts";
 import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./command.ts";
 import { discussionProblem } from "./discussion.ts";
+import { nothingToUse } from "./limits.ts";
 import { isPlaybook } from "./playbook.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
@@ -203,17 +204,6 @@ function settingFlags(options: RunInputOptions): SettingFlag[] {
     ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
   ];
   return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
-}
-
-/** A limit under which no turn could ever begin. */
-export function nothingToUse({ budget }: ResolvedConfiguration): Failure | undefined {
-  for (const kind of ["turns", "tokens", "usd"] as const) {
-    if (budget[kind] !== 0) continue;
-    return failure("usage", `A budget of 0 ${kind} lets no turn begin.`, {
-      hint: `Raise --budget-${kind}, or budget.${kind} in the settings; to see only the plan, use --plan-only.`,
-    });
-  }
-  return undefined;
 }
 
 /** What can be asked for and is not there yet: refused rather than not done. */

@@ -1,8 +1,7 @@
 import os from "node:os";
 import type { Mode } from "../kernel/mode.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import type { Session } from "./session.ts";
+import { err } from "../lib/result.ts";
+import { failure, isOfStorage } from "../protocol/failure.ts";
 import type { TakeChildOf } from "./assemble.ts";
 import { createSession } from "./create.ts";
 import { resumeSession } from "./resume.ts";
@@ -17,15 +16,14 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
     if (!found.ok && isOfStorage(found.error)) return found;
     // Looked for by its beginning, another may be found.
     const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
-    if (row?.state === "closed") return ok({ kind: "closed", row });
     const name = row?.mode ?? order?.mode ?? "";
     const mode = await modeOf(name);
     if (!mode) return err(failure("usage", `There are no sessions of the mode "${name}".`));
-    if (row && row.last_sequence > 0) return opened(await resumeSession(around, mode, row));
+    if (row && row.last_sequence > 0) return resumeSession(around, mode, row);
     if (!order) throw new Error(`${session_id} is to be closed, and was never begun`);
     const { subject, input, budget } = order;
     const { discussion: _, ...config } = parent.config;
-    const begun = await createSession(around, mode, {
+    return createSession(around, mode, {
       session_id,
       requirement: `${order.mode}${subject === undefined ? "" : ` about ${subject}`}, for ${parent.session_id}`,
       input,
@@ -36,12 +34,5 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
       parent: { session_id: parent.session_id, ...(subject === undefined ? {} : { ticket_id: subject }) },
       facts: [],
     });
-    return opened(begun);
   };
-}
-
-function opened(
-  taken: Result<Session<unknown>, Failure>,
-): Result<{ readonly kind: "open"; readonly session: Session<unknown> }, Failure> {
-  return taken.ok ? ok({ kind: "open", session: taken.value }) : taken;
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget } from "../protocol/payload.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { Store } from "../store/store.ts";
 import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
 import type { FactInput } from "./facts.ts";
 import type { SessionRecords } from "./records.ts";
@@ -23,13 +23,11 @@ export interface ChildOrder {
   readonly budget: Budget;
 }
 
-/** A child that is to be run, or one that has ended already. */
-export type TakenChild =
-  | { readonly kind: "open"; readonly session: Session<unknown> }
-  | { readonly kind: "closed"; readonly row: SessionRow };
-
 /** Takes a child up where it was left, or begins it by its order. Failures as `createSession` and `resumeSession`. */
-export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Result<TakenChild, Failure>>;
+export type TakeChild = (
+  session_id: string,
+  order: ChildOrder | undefined,
+) => Promise<Result<Session<unknown>, Failure>>;
 
 export interface ChildParts {
   readonly engine: TurnsParts["engine"];
@@ -99,10 +97,9 @@ export class Child {
     for (;;) {
       const taken = await this.#parts.takeChild(this.#session_id, this.#order());
       if (!taken.ok) return this.#notTaken(taken.error);
-      if (taken.value.kind === "closed") return this.#ended(closedChild(this.#parts.store, taken.value.row));
-      const end = await this.#run(taken.value.session);
+      const end = await this.#run(taken.value);
       if (!end.ok) return this.#door.fail(end.error);
-      if (end.value.kind === "closed") continue;
+      if (end.value.kind === "closed") return this.#closed();
       if (this.#stopping) return;
       const { reason, message } = end.value;
       if (reason === "waiting") return this.#door.waits();
@@ -113,15 +110,20 @@ export class Child {
 
   async #run(session: Session<unknown>): ReturnType<Session<unknown>["run"]> {
     this.#session = session;
-    const { status, reason = "withdrawn" } = this.#known ?? { status: "withdrawn", reason: PARENT_CLOSED };
-    if (status === "withdrawn") this.#cancelled ??= reason;
-    this.pauseLikeParent();
-    if (this.#cancelled !== undefined) this.#say("cancel", this.#cancelled);
+    if (!session.ledger.figures.closed) this.#tell();
     const running = session.run({ waitForPeople: this.#waitForPeople });
     if (this.#stopping) this.stop();
     const end = await running;
     this.#session = undefined;
     return end;
+  }
+
+  /** What it was not told yet, before it goes on. */
+  #tell(): void {
+    const { status, reason = "withdrawn" } = this.#known ?? { status: "withdrawn", reason: PARENT_CLOSED };
+    if (status === "withdrawn") this.#cancelled ??= reason;
+    this.pauseLikeParent();
+    if (this.#cancelled !== undefined) this.#say("cancel", this.#cancelled);
   }
 
   #order(): ChildOrder | undefined {
@@ -149,6 +151,12 @@ export class Child {
   #notTaken(failure: Failure): void {
     if (failure.code === "usage") this.#ended(neverOpened(failure));
     else this.#door.fail(failure);
+  }
+
+  #closed(): void {
+    const row = this.#parts.store.session(this.#session_id);
+    if (row.ok) this.#ended(closedChild(this.#parts.store, row.value));
+    else this.#door.fail(row.error);
   }
 
   #ended(end: ChildEnd): void {

@@ -1,4 +1,3 @@
-import { childId } from "../kernel/children.ts";
 import { Child, type ChildDoor, type ChildParts } from "./child.ts";
 import type { TroubleDoor } from "./trouble.ts";
 import type { FactInput } from "./facts.ts";
@@ -43,15 +42,14 @@ export class Children {
     return [...this.#parts.engine.ledger.children.values()].some(({ status }) => status !== "offered");
   }
 
-  /** Goes on with those that an earlier scheduler had begun, and closes those that their parent left open when it closed. */
+  /** Goes on with those that an earlier scheduler had begun. Those of a closed session are closed, and their files finished, too. */
   begin(waitForPeople: boolean): void {
     const { engine, session_id, store } = this.#parts;
+    const { children, figures } = engine.ledger;
     this.#waitForPeople = waitForPeople;
-    for (const { child, status } of engine.ledger.children.values()) if (status !== "offered") this.start(child);
-    for (const left of store.sessions({ parent: session_id })) {
-      if (left.state === "closed" || left.last_sequence === 0) continue;
-      if (!engine.ledger.children.has(childId(left.session_id))) this.#run(left.session_id);
-    }
+    for (const { child, status } of children.values()) if (status !== "offered") this.start(child);
+    if (!figures.closed) return;
+    for (const left of store.sessions({ parent: session_id })) if (left.last_sequence > 0) this.#run(left.session_id);
   }
 
   /** Runs one that was begun, when that is durable. What its parent has closed without meanwhile is not wanted any more. */

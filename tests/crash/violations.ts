@@ -33,7 +33,7 @@ export async function violationsOf(place: Place, outcome: Outcome, undisturbed: 
   const children = log
     .filter(({ payload_type }) => payload_type === "session_begun")
     .map(({ payload }): Family => {
-      const child = { ...place, session_id: String(payload["session_id"]) };
+      const child = { ...place, session_id: payload["session_id"] as string };
       return { place: child, log: logOf(child) };
     });
   const violations = [...reportViolations(place, undisturbed), ...notificationViolations(place)];
