@@ -159,16 +159,15 @@ function firstFound(
 function linesFrom(part: Json, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): string[] {
   const [heading, value] = Array.isArray(part) ? (part as [string, Json]) : [undefined, part];
   const found = resolve(value, lookup, cut, meter);
-  if (found === undefined) return [];
-  const texts = Array.isArray(found) ? found.map((entry) => `- ${textOf(entry)}`) : [textOf(found)];
+  const texts = Array.isArray(found) ? found.flatMap(textOf).map((text) => `- ${text}`) : textOf(found);
   return heading === undefined || texts.length === 0 ? texts : [heading, ...texts];
 }
 
-/** Where a text is asked for, an object may stand that has it. */
-function textOf(value: Json): string {
-  const text =
-    typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject).text : value;
-  return typeof text === "string" ? text : JSON.stringify(text ?? value);
+/** The text, or that of an object which has one; nothing if it is neither. */
+function textOf(value: Json | undefined): string[] {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const text = isObject ? (value as JsonObject).text : value;
+  return typeof text === "string" ? [text] : [];
 }
 
 /** All but its payload. */

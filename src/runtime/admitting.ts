@@ -1,6 +1,7 @@
 import type { Engine } from "../kernel/engine.ts";
 import { type LedgerChild, stampOf } from "../kernel/ledger.ts";
 import { crashPoint } from "../lib/crash-point.ts";
+import { about } from "../protocol/recording.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
 import type { FactInput } from "./facts.ts";
@@ -50,7 +51,7 @@ function openChild<S>(
 ): void {
   const payload = {
     session_id: children.idOf(child),
-    ...(subject === undefined ? {} : { ticket_id: subject }),
+    ...about(subject),
     mode,
     budget: { ...grantOf(engine.ledger, config, awake_ms, budget) },
   };

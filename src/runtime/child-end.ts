@@ -6,7 +6,7 @@ import type { SessionRow, Store } from "../store/store.ts";
 import { lastReport } from "./recovery.ts";
 
 /** What a parent is told of how its child ended, but whose child it was. */
-export type ChildEnd = Omit<PayloadByType["session_finished"], "session_id" | "ticket_id">;
+export type ChildEnd = Pick<PayloadByType["session_finished"], "outcome" | "reason" | "result" | "usage" | "log">;
 
 /** How a closed child ended, as its own log says. */
 export function closedChild(store: Store, row: SessionRow): ChildEnd {

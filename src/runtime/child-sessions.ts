@@ -31,7 +31,7 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
       roles: parent.roles,
       workspace: parent.workspace,
       started_by: { user: "scheduler", host: os.hostname(), via: "parent" },
-      parent: { session_id: parent.session_id, ...(subject === undefined ? {} : { ticket_id: subject }) },
+      parent: { session_id: parent.session_id, subject },
       facts: [],
     });
   };

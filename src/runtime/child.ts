@@ -7,6 +7,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget } from "../protocol/payload.ts";
+import { about } from "../protocol/recording.ts";
 import type { Store } from "../store/store.ts";
 import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
 import type { FactInput } from "./facts.ts";
@@ -161,12 +162,9 @@ export class Child {
 
   #ended(end: ChildEnd): void {
     crashPoint("child_ended");
-    const { subject } = this.#known ?? {};
-    const payload = {
-      session_id: this.#session_id,
-      ...(subject === undefined ? {} : { ticket_id: subject }),
-      ...end,
-    };
-    if (this.#known) this.#door.submit({ source: "scheduler", payload_type: "session_finished", payload, subject });
+    if (!this.#known) return;
+    const { subject } = this.#known;
+    const payload = { session_id: this.#session_id, ...about(subject), ...end };
+    this.#door.submit({ source: "scheduler", payload_type: "session_finished", payload, subject });
   }
 }
