@@ -1,7 +1,7 @@
 import os from "node:os";
 import type { Mode } from "../kernel/mode.ts";
 import { err } from "../lib/result.ts";
-import { failure, isOfStorage } from "../protocol/failure.ts";
+import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { TakeChildOf } from "./assemble.ts";
 import { createSession } from "./create.ts";
 import { resumeSession } from "./resume.ts";
@@ -16,11 +16,13 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
     if (!found.ok && isOfStorage(found.error)) return found;
     // Looked for by its beginning, another may be found.
     const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
-    const name = row?.mode ?? order?.mode ?? "";
-    const mode = await modeOf(name);
-    if (!mode) return err(failure("usage", `There are no sessions of the mode "${name}".`));
-    if (row && row.last_sequence > 0) return resumeSession(around, mode, row);
-    if (!order) throw new Error(`${session_id} is to be closed, and was never begun`);
+    if (row && row.last_sequence > 0) {
+      const mode = await modeOf(row.mode);
+      return mode ? resumeSession(around, mode, row) : err(noSessionsOf(row.mode));
+    }
+    if (!order) throw new Error(`${session_id} is wanted by nobody, and was never begun`);
+    const mode = await modeOf(order.mode);
+    if (!mode) return err(noSessionsOf(order.mode));
     const { subject, input, budget } = order;
     const { discussion: _, ...config } = parent.config;
     return createSession(around, mode, {
@@ -35,4 +37,8 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
       facts: [],
     });
   };
+}
+
+function noSessionsOf(mode: string): Failure {
+  return failure("usage", `There are no sessions of the mode "${mode}".`);
 }

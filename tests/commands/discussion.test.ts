@@ -122,6 +122,25 @@ describe("a child session", () => {
     expect((await standing(place, child)).state).toBe("closed");
   });
 
+  it("that is held is released by its own name, and goes on with its parent", async () => {
+    const place = rig();
+    const locked = `if [ -e open ]; then exec "$@"; fi; cat >/dev/null; printf '${JSON.stringify({
+      session_id: "%s",
+      source: "one",
+      target: "scheduler",
+      payload_type: "error",
+      version: "1.0",
+      payload: { code: "authentication", message: "Who are you?" },
+    })}\\n' "$BOSUN_SESSION_ID"`;
+    const held = await place.run(discussed(place, ["sh", "-c", locked, "sh"]));
+    expect(held.code).toBe(4);
+    const [, child = ""] = /DISCUSSED in (\S+),/.exec(held.stdout) ?? [];
+    writeFileSync(join(place.workspace, "open"), "");
+    const released = await place.run(["resume", child, "--release", "one", "--no-input", "--reporter", "plain"]);
+    expect([released.code, released.stderr]).toEqual([0, ""]);
+    expect(released.stdout).toContain("s is done");
+  });
+
   it("shows in its parent's status, and what is said to it reaches it", async () => {
     const place = rig();
     const { running, child } = await begun(place);

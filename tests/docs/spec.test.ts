@@ -13,7 +13,6 @@ import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { Result } from "../../src/lib/result.ts";
 import { expectedHash, seal } from "../../src/log/chain.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
-import { debateMode } from "../../src/modes/debate/mode.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { SCHEDULE_RIGHTS } from "../../src/modes/schedule/rights.ts";
 import { ticketLifecycle, ticketMachine } from "../../src/modes/schedule/ticket.machine.ts";
@@ -27,26 +26,12 @@ import type { Role } from "../../src/protocol/roles.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import type { SessionEnd } from "../../src/runtime/bus.ts";
 import * as exits from "../../src/runtime/exit.ts";
-import { childSessions } from "../../src/runtime/child-sessions.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { verifySession } from "../../src/runtime/replay.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { schemaFiles, validate } from "../protocol/examples.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
-const SPEC = readFileSync(join(ROOT, "SPEC.md"), "utf8");
-
-/** The fenced pieces; what stands after the language says what they are about. */
-const FENCES = [...SPEC.matchAll(/^```(\w+) ?([^\n]*)\n([\s\S]*?)^```$/gm)].map(
-  ([, language = "", about = "", text = ""]) => ({ language, about, text }),
-);
-
-function quoted(file: string): string {
-  const fence = FENCES.find(({ about }) => about === `file=${file}`);
-  if (!fence) throw new Error(`SPEC.md does not quote ${file}`);
-  return fence.text;
-}
+import { FENCES, quoted, ROOT, SPEC } from "./spec.ts";
 
 /** The cells of the table with this first heading, row by row. */
 function table(...headings: readonly string[]): string[][] {
@@ -369,63 +354,6 @@ describe("a session's files", () => {
     }
     const recorded = requests.map((name) => readFileSync(join(folder, name), "utf8")).join("");
     for (const kind of ["$from", "$history", "$file", "$first"]) expect(recorded).toContain(`"${kind}"`);
-  });
-
-  it("tell what was sent of a discussion, by the quoted program", async () => {
-    const talk = `${SESSION}-talk`;
-    const asked: TurnRequest[] = [];
-    const answers: Readonly<Record<string, Answer>> = {
-      "manager requirement": say("plan", { tasks: [{ ...tasksOf("a")[0], proposal_needed: true }] }),
-      "manager ticket": say("instruction_proposal", { summary: "So", draft_steps: ["one", { text: "two" }] }),
-      "participant requirement": say("opinion", { round: 1, position: "Not so" }),
-      "participant report": say("verdict", { conclusion: "Otherwise", dissent: ["so"] }),
-      "manager report": say("instruction", { summary: "Otherwise" }),
-      "worker instruction": say("report", { status: "completed" }),
-      "manager review_request": say("review", { decision: "approved" }),
-    };
-    const scripted = scriptedAgent((request: TurnRequest) => {
-      asked.push(structuredClone(request));
-      const answer = answers[`${request.role.type} ${request.payload.message.payload_type}`];
-      if (!answer) throw new Error(`${request.role.role_id} has no answer`);
-      return answer;
-    });
-    const store = value(openStore(home));
-    const seats = ["one", "two", "wise"].map(
-      (role_id): Role => ({ role_id, type: "participant", backend: "scripted" }),
-    );
-    const discussion = { mode: "debate", input: { debaters: ["one", "two"], judge: "wise", rounds: 1 } };
-    const settings = { ...CONFIGURATION_DEFAULTS, plan_approval: "never", workspace: home, discussion };
-    const childrenOf = childSessions(async () => debateMode as Mode<unknown>);
-    const place = { home, store, clock: systemClock, launcher: embeddedLauncher(), files: true, childrenOf };
-    const session = value(
-      await createSession({ ...place, version: "0.0.0", agentFor: () => scripted }, scheduleMode, {
-        session_id: talk,
-        config: settings as unknown as ResolvedConfiguration,
-        roles: [...ROLES, ...seats],
-        workspace: home,
-        started_by: ADA,
-        facts: [{ payload_type: "requirement", payload: { text: "Mend it" } }],
-      }),
-    );
-    expect(value(await session.run({ waitForPeople: false }))).toEqual({ kind: "closed", outcome: "done" });
-    store.close();
-    const [told] = asked.filter(
-      ({ role, payload }) => role.type === "manager" && payload.message.payload_type === "report",
-    );
-    if (!told) throw new Error("the manager was not told");
-    const log = join(home, "logs", talk);
-    const name = readdirSync(log).find((one) => {
-      return one.includes("turn_request") && readFileSync(join(log, one), "utf8").includes('"$lines"');
-    });
-    expect(python("sent.py", log, String(Number(name?.slice(0, 6))))).toBe(requestLine(told));
-    expect(told.payload.message.payload).toMatchObject({
-      summary: expect.stringContaining("Otherwise"),
-      issues: ["so"],
-    });
-    const [first] = asked.filter(({ role }) => role.role_id === "one");
-    expect(first?.payload.message.payload).toEqual({
-      text: "How should this task be done?\nDo a\nProposed:\nSo\nSteps:\n- one\n- two",
-    });
   });
 
   test.each([

@@ -1,84 +1,16 @@
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
-import type { Agent, Answer } from "../../src/kernel/agent.ts";
+import type { Agent } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { Role } from "../../src/protocol/roles.ts";
-import type { Session } from "../../src/runtime/session.ts";
-import { crew, type Script, task } from "./crew.ts";
-import {
-  begin,
-  type Choices,
-  cleanUp,
-  CREW,
-  logOf,
-  newRig,
-  recordOf,
-  reportOf,
-  resume,
-  run,
-  told,
-  value,
-} from "./rig.ts";
+import { type Script, task } from "./crew.ts";
+import { childOf, choices, debating, DISCUSSION, held } from "./discussing.ts";
+import { begin, type Choices, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told, value } from "./rig.ts";
 
 afterEach(cleanUp);
-
-const ROLES: readonly Role[] = [
-  ...CREW,
-  ...["one", "two", "wise"].map((role_id): Role => ({ role_id, type: "participant", cli_command: ["unused"] })),
-];
-const DISCUSSION = { mode: "debate", input: { debaters: ["one", "two"], judge: "wise", rounds: 2 } };
-const PROPOSAL: Answer = { payload_type: "instruction_proposal", payload: { summary: "In two steps" } };
-const VERDICT: Answer = { payload_type: "verdict", payload: { conclusion: "In three steps" } };
-
-const opinion: Script = ({ payload }) => {
-  const round = Number(payload.context.metadata?.["round"]);
-  return { payload_type: "opinion", payload: { round, position: `this in round ${round}` } };
-};
-
-/** A crew whose manager proposes first, and whose participants are scripts; `more` takes a participant's place, or a message's. */
-function debating(
-  scripts: Readonly<Record<string, Script>> = {},
-  more: Readonly<Record<string, Agent>> = {},
-  tasks: readonly JsonObject[] = [task("a", [], { proposal_needed: true }), task("b", ["a"])],
-): (role: Role) => Agent {
-  const ticket: Script = ({ payload }) =>
-    payload.discuss ? PROPOSAL : { payload_type: "instruction", payload: { summary: "Do it." } };
-  return crew(
-    tasks,
-    { ticket, ...scripts },
-    {
-      one: scriptedAgent(opinion),
-      two: scriptedAgent(opinion),
-      wise: scriptedAgent(() => VERDICT),
-      ...more,
-    },
-  );
-}
-
-function choices(agentFor: (role: Role) => Agent, config: Choices["config"] = {}): Choices {
-  return { roles: ROLES, agentFor, config: { discussion: DISCUSSION, ...config } };
-}
 
 /** What the manager was told of the discussion. */
 function heard(reports: readonly JsonObject[]): string {
   return reports.at(-1)?.["summary"] as string;
-}
-
-/** A participant that speaks only when it is let go, and tells when it was asked. */
-function held(): { agent: Agent; asked: Promise<void>; letGo: () => void } {
-  const asked = Promise.withResolvers<void>();
-  const free = Promise.withResolvers<void>();
-  const agent = scriptedAgent(async (request, context) => {
-    asked.resolve();
-    const gone = new Promise<void>((resolve) => context.signal.addEventListener("abort", () => resolve()));
-    await Promise.race([free.promise, gone]);
-    return opinion(request, context);
-  });
-  return { agent, asked: asked.promise, letGo: () => free.resolve() };
-}
-
-function childOf({ session_id }: Session<unknown>): string {
-  return `${session_id}.6`;
 }
 
 describe("a ticket that is discussed in a session of its own", () => {
@@ -106,6 +38,7 @@ describe("a ticket that is discussed in a session of its own", () => {
       config: { budget: { turns: 40 } },
       input: { topic: expect.stringContaining("In two steps") },
     });
+    expect(opened?.payload["config"]).not.toHaveProperty("discussion");
     const [ended] = logOf(rig, session.session_id, "session_finished");
     expect(ended?.payload).toMatchObject({
       session_id: child.session_id,
@@ -246,5 +179,33 @@ describe("what a child may use", () => {
     expect(logOf(rig, session.session_id, "turn_request").length).toBe(before);
     one.letGo();
     expect(await end).toEqual({ kind: "closed", outcome: "done" });
+  });
+
+  it("is nothing where the parent has nothing left: that stops, and begins it when the limit is raised", async () => {
+    const rig = newRig();
+    const first = await begin(rig, choices(debating(), { budget: { turns: 2 } }));
+    expect(await run(first)).toMatchObject({ kind: "stopped", reason: "limit" });
+    expect(logOf(rig, first.session_id, "session_begun")).toEqual([]);
+    const again = await resume(rig, first.session_id, choices(debating()), { limits: { turns: 99 } });
+    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(logOf(rig, first.session_id, "session_begun").length).toBe(1);
+  });
+
+  it("is unknown where its agents do not say what they cost, and stops a parent that limits that", async () => {
+    const rig = newRig();
+    const priced = (payload: JsonObject): JsonObject => ({ ...payload, usage: { cost_usd: 0.01 } });
+    const agentFor = debating({
+      requirement: () => ({
+        payload_type: "plan",
+        payload: priced({ tasks: [task("a", [], { proposal_needed: true })] }),
+      }),
+      ticket: () => ({ payload_type: "instruction_proposal", payload: priced({ summary: "In two steps" }) }),
+    });
+    const session = await begin(rig, choices(agentFor, { budget: { usd: 5 } }));
+    expect(await run(session)).toMatchObject({
+      kind: "stopped",
+      reason: "limit",
+      message: expect.stringContaining(childOf(session)),
+    });
   });
 });

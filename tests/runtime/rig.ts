@@ -28,10 +28,13 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../../examples/agents");
-export const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([
+const modes = new Map([
   ["schedule", scheduleMode as Mode<unknown>],
   ["debate", debateMode as Mode<unknown>],
 ]);
+
+/** The product's, and those that a test has brought. */
+export const MODES: ReadonlyMap<string, Mode<unknown>> = modes;
 
 /** Long enough for a busy machine; a run that waits for it is broken anyhow. */
 const GRACE_MS = 1_000;
@@ -110,6 +113,8 @@ export interface Choices {
   readonly store?: Store;
   readonly clock?: Clock;
   readonly notify?: NotifyTerms;
+  /** The rules of its child sessions, if they are none of the product's. */
+  readonly childMode?: Mode<unknown>;
 }
 
 export const CREW: readonly Role[] = [
@@ -160,6 +165,7 @@ export const REPORT = `say report '{"status":"completed","summary":"It is done."
 
 export function surroundings(rig: Rig, choices: Choices): Surroundings {
   const command = cli();
+  if (choices.childMode) modes.set(choices.childMode.name, choices.childMode);
   return {
     home: rig.home,
     store: choices.store ?? rig.store,

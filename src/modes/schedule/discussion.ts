@@ -82,7 +82,6 @@ export function onSessionFinished(draft: Draft, fact: Of<"session_finished">): v
   draft.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + id });
   draft.patchTicket(id, {
     discussed: fact.sequence,
-    report: undefined,
     ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),
   });
   draft.offer(id, "report");

@@ -72,11 +72,19 @@ describe("a proposal that is discussed in a session of its own", () => {
       metadata: { session_id: `s.${scene.sequence - 2}` },
     });
     expect(scene.ticket("a").history?.at(-1)).toBe(scene.sequence);
+    expect(scene.engine.ledger.timers.has("discussion:a")).toBe(false);
     scene.says("a", "instruction", INSTRUCTION);
     expect([scene.moved, scene.open]).toEqual([
       ["a: discussing -instruction_finalized-> in_progress"],
       ["worker instruction a"],
     ]);
+  });
+
+  it("is not what the manager is told of when the worker asks afterwards", () => {
+    const scene = finished(begun(proposed()), { result: VERDICT }).says("a", "instruction", INSTRUCTION);
+    const questions = [{ question_id: "q", text: "Which column?" }];
+    scene.says("a", "report", { status: "blocked", questions });
+    expect([scene.open, asked(scene)]).toEqual([["manager report a"], { status: "blocked", questions }]);
   });
 
   test.each([
