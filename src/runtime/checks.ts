@@ -44,6 +44,7 @@ export class Checks {
   readonly #parts: ChecksParts;
   readonly #door: ChecksDoor;
   readonly #running = new Map<string, { readonly controller: AbortController; readonly over: Promise<void> }>();
+  #ending = false;
 
   constructor(parts: ChecksParts, door: ChecksDoor) {
     this.#parts = parts;
@@ -58,7 +59,9 @@ export class Checks {
     this.#running.get(check_id)?.controller.abort();
   }
 
+  /** Ends all that run and begins no more: what an answer brings about while its agent is being ended is run by whoever goes on. */
   abortAll(): void {
+    this.#ending = true;
     for (const { controller } of this.#running.values()) controller.abort();
   }
 
@@ -68,7 +71,7 @@ export class Checks {
 
   /** Runs them one after the other and brings the result back as one fact; aborted checks bring nothing. */
   start({ check_id, subject, criteria }: LedgerChecks): void {
-    if (this.#running.has(check_id)) return;
+    if (this.#ending || this.#running.has(check_id)) return;
     const controller = new AbortController();
     const references = criteria as unknown as Json[];
     const carriedOut = this.#run(check_id, references, subject, controller.signal).catch((error: unknown) => {
