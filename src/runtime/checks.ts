@@ -1,5 +1,5 @@
 import type { Launcher } from "../agents/launcher.ts";
-import { type RunLimits, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
+import { type RunLimits, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import type { Change } from "../kernel/mode.ts";
@@ -9,14 +9,12 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import { isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
+import { OutputEnd, outputsOfResult } from "./check-output.ts";
 import type { Clock } from "./clock.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
 import type { TroubleDoor } from "./trouble.ts";
-
-/** How much of a check's output is kept as evidence: its end, in bytes. */
-const OUTPUT_BYTES = 8 * 1024;
 
 export interface ChecksParts {
   readonly session_id: string;
@@ -102,12 +100,14 @@ export class Checks {
   ): Promise<JsonObject[] | undefined> {
     const results: JsonObject[] = [];
     const seen = new Set<string>();
+    const kept = outputsOfResult();
     for (const reference of references) {
       const criterion = resolve(reference, this.#parts.records) as unknown as CriterionObject;
       const key = JSON.stringify([criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
-      results.push(await this.#check(check_id, criterion, subject, signal));
+      const { output, ...result } = await this.#check(check_id, criterion, subject, signal);
+      results.push({ ...result, output: kept(output) });
       if (signal.aborted) return undefined;
     }
     return results;
@@ -118,7 +118,7 @@ export class Checks {
     criterion: CriterionObject,
     subject: string | undefined,
     signal: AbortSignal,
-  ): Promise<JsonObject> {
+  ): Promise<JsonObject & { readonly output: string }> {
     const { launcher, clock, workspace, config, session_id, paths } = this.#parts;
     const began = clock.monotonic();
     const artifacts_dir = paths.work(subject);
@@ -171,27 +171,5 @@ export class Checks {
       ...(exit?.signal ? { signal: exit.signal } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };
-  }
-}
-
-/** Keeps the last lines of what a check prints. */
-class OutputEnd implements RunListener {
-  #lines: string[] = [];
-  #bytes = 0;
-
-  capOf(): number {
-    return OUTPUT_BYTES;
-  }
-
-  line(_stream: "stdout" | "stderr", bytes: Buffer): undefined {
-    const text = bytes.toString("utf8");
-    this.#lines.push(text);
-    this.#bytes += text.length + 1;
-    while (this.#bytes > OUTPUT_BYTES && this.#lines.length > 1) this.#bytes -= (this.#lines.shift()?.length ?? 0) + 1;
-    return undefined;
-  }
-
-  text(): string {
-    return this.#lines.join("\n");
   }
 }
