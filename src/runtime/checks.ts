@@ -37,11 +37,17 @@ export interface ChecksDoor extends TroubleDoor {
   over(check_id: string): void;
 }
 
+interface Running {
+  readonly subject: string | undefined;
+  readonly controller: AbortController;
+  readonly over: Promise<void>;
+}
+
 /** Runs executable criteria: the scheduler's own look at the work, which no agent's words can replace. */
 export class Checks {
   readonly #parts: ChecksParts;
   readonly #door: ChecksDoor;
-  readonly #running = new Map<string, { readonly controller: AbortController; readonly over: Promise<void> }>();
+  readonly #running = new Map<string, Running>();
   #ending = false;
 
   constructor(parts: ChecksParts, door: ChecksDoor) {
@@ -51,6 +57,11 @@ export class Checks {
 
   get count(): number {
     return this.#running.size;
+  }
+
+  /** Whether a subject's checks run, be it that they were called off and are not gone yet. */
+  areUnderWay(subject: string): boolean {
+    return [...this.#running.values()].some((running) => running.subject === subject);
   }
 
   abort(check_id: string): void {
@@ -89,7 +100,7 @@ export class Checks {
       void this.#door.keep({ drop: "process", id: check_id });
       this.#door.over(check_id);
     });
-    this.#running.set(check_id, { controller, over });
+    this.#running.set(check_id, { subject, controller, over });
   }
 
   async #run(

@@ -1,10 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { outputsOfResult } from "../../src/runtime/check-output.ts";
 import { crew, criterion, report, type Script, task } from "./crew.ts";
-import { begin, cleanUp, living, logOf, newRig, reportOf, type Rig, run } from "./rig.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { begin, cleanUp, cli, CREW, living, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -157,6 +158,27 @@ describe("the outputs of one result", () => {
     const kept = outputsOfResult();
     kept("x".repeat(16 * 1024 * 1024 - 2 - 2 - 7));
     expect(kept("one 🎈🎈")).toBe("🎈");
+  });
+});
+
+describe("a check that is called off", () => {
+  it("is gone before its ticket is worked on again", async () => {
+    const rig = newRig();
+    const stubborn = criterion("sh", "-c", "trap '' TERM; while :; do echo check >>trace; sleep 0.02; done");
+    const planned = (summary: string, more: JsonObject = {}) => task("a", [], { instruction: { summary }, ...more });
+    const worker = shell(`echo worker >>trace; sleep 0.3; ${REPORT}`);
+    const session = await begin(rig, {
+      roles: [CREW[0] as Role, { role_id: "hand", type: "worker", cli_command: worker }],
+      agentFor: crew([planned("One.", { acceptance_criteria: [stubborn] })], {}, { hand: cli() }),
+    });
+    const trace = () => readFileSync(join(rig.workspace, "trace"), "utf8").trimEnd().split("\n");
+    const ended = run(session);
+    await vi.waitFor(() => expect(trace().slice(0, 2)).toEqual(["worker", "check"]), { timeout: 10_000, interval: 5 });
+    session.submitFromPerson({ source: "user", payload_type: "plan", payload: { tasks: [planned("Two.")] } });
+    expect(await ended).toEqual(DONE);
+    const lines = trace();
+    expect(lines.lastIndexOf("check")).toBeLessThan(lines.lastIndexOf("worker"));
+    expect(lines.filter((line) => line === "worker")).toHaveLength(2);
   });
 });
 
