@@ -60,7 +60,7 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const path = named === undefined ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
   if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
-    if (isDirectory(path)) return ok({ folder: path, home: undefined, row: undefined });
+    if (isDirectory(path)) return ok(folderAlone(path));
     if (isPath)
       return err(
         failure("usage", `${named} is not a folder that is there.`, {
@@ -73,9 +73,27 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const { home, store } = opened.value;
   const row = chooseAnySession(store, named);
   store.close();
-  if (row.ok) return ok({ folder: sessionPaths(home, row.value.session_id).log, home, row: row.value });
-  if (path !== undefined && isDirectory(path)) return ok({ folder: path, home: undefined, row: undefined });
+  if (row.ok) {
+    const { session_id } = row.value;
+    const last = () => lastOf(context, session_id);
+    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, last });
+  }
+  if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
   return row;
+}
+
+function folderAlone(folder: string): LogSource {
+  return { folder, home: undefined, row: undefined, last: () => undefined };
+}
+
+/** The number of a session's last record as its home knows it now. */
+function lastOf(context: CommandContext, session_id: string): number | undefined {
+  const opened = readHome(context);
+  if (!opened.ok) return undefined;
+  const { store } = opened.value;
+  const row = store.session(session_id);
+  store.close();
+  return row.ok ? row.value.last_sequence : undefined;
 }
 
 function homeDatabase(context: CommandContext): string {

@@ -21,6 +21,8 @@ export interface LogSource {
   readonly folder: string;
   readonly home: string | undefined;
   readonly row: SessionRow | undefined;
+  /** Its last record by now; undefined where nobody knows. */
+  readonly last: () => number | undefined;
 }
 
 /**
@@ -28,10 +30,10 @@ export interface LogSource {
  * record that is whole, closed and follows from its own facts.
  */
 export async function verify({ out }: Terminal, source: LogSource, json: boolean): Promise<Result<number, Failure>> {
-  const { folder, row } = source;
+  const { folder, row, last } = source;
   const head =
     row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
-  const proved = verifySession(folder, await loadModes(), head);
+  const proved = verifySession(folder, await loadModes(), head, last);
   if (!proved.ok) return proved;
   const problems = [...proved.value.problems, ...reportProblems(source)];
   const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };

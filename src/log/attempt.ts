@@ -27,8 +27,9 @@ export async function attemptLong<T>(
 }
 
 function refusedBySystem(error: unknown, directory: string, what: string): Failure {
-  const { code, path } = error as NodeJS.ErrnoException;
-  if (code === undefined) throw error;
+  const { code, path, syscall } = error as NodeJS.ErrnoException;
+  // Node's own errors, about arguments say, have codes too.
+  if (code === undefined || syscall === undefined) throw error;
   if (code === "EFBIG") {
     return failure("storage_full", `${what} cannot be written: a file may not grow so far in ${directory}.`, {
       hint: "Lift the limit with `ulimit -f unlimited`, and resume the session: what is missing is written from the database.",

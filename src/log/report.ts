@@ -86,10 +86,10 @@ function ticketRow(ticket: ReportedTicket): string {
 
 function ticketSection(ticket: ReportedTicket): string[] {
   const outputs = (ticket.outputs ?? []).map((output) =>
-    typeof output === "string" ? output : (output.label ?? output.uri ?? ""),
+    typeof output === "string" ? output : (output.label ?? output.uri ?? output),
   );
   const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
-  const issues = (ticket.issues ?? []).map((issue) => `issue: ${typeof issue === "string" ? issue : ""}`);
+  const issues = (ticket.issues ?? []).map((issue) => `issue: ${oneLine(issue)}`);
   const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${oneLine(entry)}`);
   if (entries.length === 0) return [];
   return ["", `## ${ticket.ticket_id}: ${oneLine(ticket.description ?? "")}`, "", ...entries];

@@ -39,13 +39,19 @@ export interface Problem {
 
 /**
  * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain; with `expected`, also against a head known
- * from elsewhere. Reads one record at a time. `events.log` and agents' raw output are renderings, and no part of the proof.
- * Fails only if the folder cannot be read: `not_found`, `storage`.
+ * from elsewhere, and with the number of the `last` record that there can be. That is asked when the folder is listed, since a session
+ * that runs commits a record before it publishes it. Reads one record at a time. `events.log` and agents' raw output are renderings, and
+ * no part of the proof. Fails only if the folder cannot be read: `not_found`, `storage`.
  */
-export function verifyFolder(directory: string, expected?: Head): Result<Verification, Failure> {
+export function verifyFolder(
+  directory: string,
+  expected?: Head,
+  last?: () => number | undefined,
+): Result<Verification, Failure> {
   const listing = listFolder(directory);
   if (!listing.ok) return listing;
   const { files, foreign } = listing.value;
+  const most = last?.() ?? Number.POSITIVE_INFINITY;
   const problems: Problem[] = foreign.map((name) => ({
     sequence: null,
     what: `The file ${JSON.stringify(name)} does not belong in a log folder.`,
@@ -53,7 +59,7 @@ export function verifyFolder(directory: string, expected?: Head): Result<Verific
 
   let next = 1;
   let previous: string | null = GENESIS;
-  let last: RecordFile | null = null;
+  let end: RecordFile | null = null;
   for (const file of readFolder(directory, listing.value)) {
     const { sequence } = file;
     const found = checkRecord(file, file.bytes);
@@ -69,24 +75,26 @@ export function verifyFolder(directory: string, expected?: Head): Result<Verific
     if (expected?.sequence === sequence && found.hash !== null && found.hash !== expected.hash) {
       problems.push({ sequence, what: `Its hash is ${found.hash}, but it is known to be ${expected.hash}.` });
     }
+    if (sequence > most)
+      problems.push({ sequence, what: `The database does not have it: its last record is ${most}.` });
     if (sequence === 1 && file.payload_type !== "session_opened") {
       problems.push({ sequence, what: `The first record is ${file.payload_type}, and not session_opened.` });
     }
     next = sequence + 1;
     previous = found.hash;
-    last = file;
+    end = file;
   }
 
   const integrity = problems.length === 0 ? "ok" : "failed";
   const truncated = expected !== undefined && expected.sequence >= next;
   if (truncated) problems.push({ sequence: next, what: missing(next, expected.sequence) });
-  const completeness = truncated ? "truncated" : last?.payload_type === "session_closed" ? "closed" : "open";
+  const completeness = truncated ? "truncated" : end?.payload_type === "session_closed" ? "closed" : "open";
   return ok({
     ok: integrity === "ok" && completeness === "closed",
     records: files.length,
     integrity,
     completeness,
-    head: last === null || previous === null ? null : { sequence: last.sequence, hash: previous },
+    head: end === null || previous === null ? null : { sequence: end.sequence, hash: previous },
     problems: told(problems),
   });
 }

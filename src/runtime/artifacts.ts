@@ -9,22 +9,23 @@ import {
   renameSync,
   rmSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
-import type { Answer } from "../kernel/agent.ts";
+import type { Answer, TurnRequest } from "../kernel/agent.ts";
 import { sizeOf } from "../kernel/cut.ts";
 import type { AttachedField } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
 import { attempt, attemptLong } from "../log/attempt.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
+import { type CopyLimits, withoutRoom } from "./artifact-room.ts";
 import type { SessionPaths } from "./paths.ts";
 import { type Opened, openReferenced, wrong } from "./referenced-file.ts";
 
@@ -48,13 +49,15 @@ export interface KeptArtifact {
 
 /**
  * Copies the file an agent names into the session's artifacts, digests and measures the copy. Fails with `validation_failed` for
- * a path outside its places, anything but a plain file, or a digest or size that disagrees. A reference elsewhere (https, say)
- * is recorded as it is; what turn it belongs to stands in the record.
+ * a path outside its places, anything but a plain file, one for which there is no room, or a digest or size that disagrees, and with
+ * `cancelled` where nobody waits for it any more. A reference elsewhere (https, say) is recorded as it is; what turn it belongs to
+ * stands in the record.
  */
 export async function keepArtifact(
   payload: JsonObject,
-  request: PayloadByType["turn_request"],
+  request: Pick<TurnRequest, "payload" | "stamp">,
   paths: SessionPaths,
+  limits: CopyLimits,
 ): Promise<Result<KeptArtifact, Failure>> {
   const { turn_id: _turn, ticket_id: _subject, ...reference } = payload as unknown as PayloadByType["artifact_ref"];
   const { label, uri, content_type } = reference;
@@ -64,20 +67,28 @@ export async function keepArtifact(
       row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
     });
   }
-  const opened = openReferenced(uri, request, MAX_ARTIFACT_BYTES);
+  if (limits.signal.aborted) return calledOff(uri);
+  const opened = openReferenced(uri, request.payload, MAX_ARTIFACT_BYTES);
   if (!opened.ok) return opened;
-  const copied = await copyIn(uri, opened.value, paths.artifacts, request.turn_id);
+  const { turn_id, run } = request.stamp;
+  const copied = await copyIn(uri, opened.value, join(paths.artifacts, `${turn_id}.${run}${PARTIAL}`), limits);
   if (!copied.ok) return copied;
-  const { hex, size_bytes } = copied.value;
-  const grown = size_bytes > MAX_ARTIFACT_BYTES ? "it grew while it was copied" : undefined;
-  const disagrees = grown ?? disagreement(reference, hex, size_bytes);
+  const { hex, size_bytes, path: partial } = copied.value;
+  const disagrees = disagreement(reference, hex, size_bytes);
   if (disagrees) {
-    rmSync(copied.value.path, { force: true });
+    remove(partial, size_bytes, limits);
     return wrong(uri, disagrees);
   }
   const digest = `sha256:${hex}`;
   const path = join(paths.artifacts, `${hex.slice(0, 16)}-${opened.value.name}`);
-  const placed = attempt(paths.artifacts, () => ok(renameSync(copied.value.path, path)), "The artifact");
+  const placed = attempt(
+    paths.artifacts,
+    () => {
+      if (existsSync(path)) limits.session.left += size_bytes;
+      return ok(renameSync(partial, path));
+    },
+    "The artifact",
+  );
   if (!placed.ok) return placed;
   crashPoint("artifact_kept");
   return ok({
@@ -165,26 +176,23 @@ interface Copied {
 
 /**
  * Copies an open file under a name that says it is not whole yet, in pieces between which everything else goes on; digest and
- * size are the copy's, whatever becomes of the original meanwhile.
+ * size are the copy's, whatever becomes of the original meanwhile. Of what is refused nothing is left.
  */
-async function copyIn(
-  uri: string,
-  { descriptor }: Opened,
-  directory: string,
-  turn_id: string,
-): Promise<Result<Copied, Failure>> {
+async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Result<Copied, Failure>> {
   const hash = createHash("sha256");
-  const path = join(directory, `${turn_id}${PARTIAL}`);
+  const directory = dirname(path);
   let size_bytes = 0;
-  const source = createReadStream("", { fd: descriptor, highWaterMark: PIECE_BYTES });
-  let refused: Error | undefined;
+  const source = createReadStream("", { fd: opened.descriptor, highWaterMark: PIECE_BYTES });
+  let unread: Error | undefined;
   // What the copy fails of is told here as well.
   source.once("error", (error: NodeJS.ErrnoException) => {
-    if (error.syscall === "read") refused = error;
+    if (error.syscall === "read") unread = error;
   });
+  let unfit = withoutRoom(opened.size_bytes, limits);
   const copied = await attemptLong(
     directory,
     async () => {
+      if (unfit !== undefined) return ok(undefined);
       const made = makeWorkDirectory(directory);
       if (!made.ok) return made;
       rmSync(path, { force: true });
@@ -192,9 +200,13 @@ async function copyIn(
         source,
         async function* (pieces: AsyncIterable<Buffer>) {
           for await (const piece of pieces) {
+            unfit = withoutRoom(piece.length, limits);
+            if (size_bytes + piece.length > MAX_ARTIFACT_BYTES) unfit = "it grew while it was copied";
+            if (unfit !== undefined || limits.signal.aborted) return;
             hash.update(piece);
             size_bytes += piece.length;
-            if (size_bytes > MAX_ARTIFACT_BYTES) return;
+            limits.run.left -= piece.length;
+            limits.session.left -= piece.length;
             yield piece;
           }
         },
@@ -205,13 +217,28 @@ async function copyIn(
     "The artifact",
   );
   source.destroy();
-  if (refused) {
-    rmSync(path, { force: true });
-    return unreadable(uri, refused);
+  const refused = unread
+    ? unreadable(uri, unread)
+    : copied.ok && limits.signal.aborted
+      ? calledOff(uri)
+      : copied.ok && unfit !== undefined
+        ? wrong(uri, unfit)
+        : copied;
+  if (!refused.ok) {
+    remove(path, size_bytes, limits);
+    return refused;
   }
-  if (!copied.ok) return copied;
   crashPoint("artifact_copied");
   return ok({ path, hex: hash.digest("hex"), size_bytes });
+}
+
+function remove(path: string, size_bytes: number, { session }: CopyLimits): void {
+  rmSync(path, { force: true });
+  session.left += size_bytes;
+}
+
+function calledOff(uri: string): Result<never, Failure> {
+  return err(failure("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`));
 }
 
 /** Removes what a scheduler that died while it copied has left. */

@@ -1,5 +1,5 @@
 import type { Launcher } from "../agents/launcher.ts";
-import { type RunLimits, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
+import { type RunLimits, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import type { Change } from "../kernel/mode.ts";
@@ -9,14 +9,12 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import { isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
+import { OutputEnd, outputsOfResult } from "./check-output.ts";
 import type { Clock } from "./clock.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
 import type { FactInput } from "./facts.ts";
 import type { TroubleDoor } from "./trouble.ts";
-
-/** How much of a check's output is kept as evidence: its end, in bytes. */
-const OUTPUT_BYTES = 8 * 1024;
 
 export interface ChecksParts {
   readonly session_id: string;
@@ -39,11 +37,18 @@ export interface ChecksDoor extends TroubleDoor {
   over(check_id: string): void;
 }
 
+interface Running {
+  readonly subject: string | undefined;
+  readonly controller: AbortController;
+  readonly over: Promise<void>;
+}
+
 /** Runs executable criteria: the scheduler's own look at the work, which no agent's words can replace. */
 export class Checks {
   readonly #parts: ChecksParts;
   readonly #door: ChecksDoor;
-  readonly #running = new Map<string, { readonly controller: AbortController; readonly over: Promise<void> }>();
+  readonly #running = new Map<string, Running>();
+  #ending = false;
 
   constructor(parts: ChecksParts, door: ChecksDoor) {
     this.#parts = parts;
@@ -54,11 +59,18 @@ export class Checks {
     return this.#running.size;
   }
 
+  /** Whether a subject's checks run, be it that they were called off and are not gone yet. */
+  areUnderWay(subject: string): boolean {
+    return [...this.#running.values()].some((running) => running.subject === subject);
+  }
+
   abort(check_id: string): void {
     this.#running.get(check_id)?.controller.abort();
   }
 
+  /** Ends all that run and begins no more: what an answer brings about while its agent is being ended is run by whoever goes on. */
   abortAll(): void {
+    this.#ending = true;
     for (const { controller } of this.#running.values()) controller.abort();
   }
 
@@ -68,7 +80,7 @@ export class Checks {
 
   /** Runs them one after the other and brings the result back as one fact; aborted checks bring nothing. */
   start({ check_id, subject, criteria }: LedgerChecks): void {
-    if (this.#running.has(check_id)) return;
+    if (this.#ending || this.#running.has(check_id)) return;
     const controller = new AbortController();
     const references = criteria as unknown as Json[];
     const carriedOut = this.#run(check_id, references, subject, controller.signal).catch((error: unknown) => {
@@ -88,7 +100,7 @@ export class Checks {
       void this.#door.keep({ drop: "process", id: check_id });
       this.#door.over(check_id);
     });
-    this.#running.set(check_id, { controller, over });
+    this.#running.set(check_id, { subject, controller, over });
   }
 
   async #run(
@@ -99,12 +111,14 @@ export class Checks {
   ): Promise<JsonObject[] | undefined> {
     const results: JsonObject[] = [];
     const seen = new Set<string>();
+    const kept = outputsOfResult();
     for (const reference of references) {
       const criterion = resolve(reference, this.#parts.records) as unknown as CriterionObject;
       const key = JSON.stringify([criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
-      results.push(await this.#check(check_id, criterion, subject, signal));
+      const { output, ...result } = await this.#check(check_id, criterion, subject, signal);
+      results.push({ ...result, output: kept(output) });
       if (signal.aborted) return undefined;
     }
     return results;
@@ -115,7 +129,7 @@ export class Checks {
     criterion: CriterionObject,
     subject: string | undefined,
     signal: AbortSignal,
-  ): Promise<JsonObject> {
+  ): Promise<JsonObject & { readonly output: string }> {
     const { launcher, clock, workspace, config, session_id, paths } = this.#parts;
     const began = clock.monotonic();
     const artifacts_dir = paths.work(subject);
@@ -168,27 +182,5 @@ export class Checks {
       ...(exit?.signal ? { signal: exit.signal } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };
-  }
-}
-
-/** Keeps the last lines of what a check prints. */
-class OutputEnd implements RunListener {
-  #lines: string[] = [];
-  #bytes = 0;
-
-  capOf(): number {
-    return OUTPUT_BYTES;
-  }
-
-  line(_stream: "stdout" | "stderr", bytes: Buffer): undefined {
-    const text = bytes.toString("utf8");
-    this.#lines.push(text);
-    this.#bytes += text.length + 1;
-    while (this.#bytes > OUTPUT_BYTES && this.#lines.length > 1) this.#bytes -= (this.#lines.shift()?.length ?? 0) + 1;
-    return undefined;
-  }
-
-  text(): string {
-    return this.#lines.join("\n");
   }
 }

@@ -35,7 +35,10 @@ export interface NewSessionInput {
   readonly prepare?: () => Result<void, Failure>;
 }
 
-/** Begins a session. `busy` if the id is taken, `usage` for facts that cannot stand. Nothing is left of one that could not be begun. */
+/**
+ * Begins a session. `busy` if the id is taken, `usage` for facts that cannot stand. Of one that could not be begun at most its name is
+ * left, for whoever comes with the same.
+ */
 export async function createSession<S>(
   around: Surroundings,
   mode: Mode<S>,

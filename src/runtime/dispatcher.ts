@@ -137,11 +137,6 @@ export class Dispatcher {
     return false;
   }
 
-  /** Whether a role exists that could ever take the seat, held or busy or not. */
-  canSeat(seat: Seat): boolean {
-    return this.#roles.some((role) => suits(role, seat));
-  }
-
   #unpark(subject: string): void {
     this.#runningBySubject.delete(subject);
     const parked = this.#parked.get(subject);

@@ -13,6 +13,8 @@ export interface Opened {
   /** To be closed by whoever got it. */
   readonly descriptor: number;
   readonly name: string;
+  /** When it was opened. */
+  readonly size_bytes: number;
 }
 
 /** Opens the plain file that an agent names, below its places and through no link. `validation_failed` with the reason. */
@@ -36,7 +38,7 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
         : stat.size > max_bytes
           ? `it has more than ${max_bytes} bytes`
           : undefined;
-    if (unfit === undefined) return ok({ descriptor, name: safeName(path) });
+    if (unfit === undefined) return ok({ descriptor, name: safeName(path), size_bytes: stat.size });
     closeSync(descriptor);
     return wrong(uri, unfit);
   }

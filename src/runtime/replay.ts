@@ -29,14 +29,16 @@ const DECISIONS_TOLD = 20;
 
 /**
  * Proves a session from its folder: the chain, then every decision again through the mode's own rules. A log made under other
- * rules, or of a mode this program does not have, is `not_comparable`, which is no failure. `head` is what is known from elsewhere.
+ * rules, or of a mode this program does not have, is `not_comparable`, which is no failure. `head` is what is known from elsewhere, and
+ * `last` tells how far the log can go (`verifyFolder`).
  */
 export function verifySession(
   folder: string,
   modes: ReadonlyMap<string, Mode<unknown>>,
   head?: KnownHead,
+  last?: () => number | undefined,
 ): Result<Proof, Failure> {
-  const verified = verifyFolder(folder, head);
+  const verified = verifyFolder(folder, head, last);
   if (!verified.ok) return verified;
   const chain = verified.value;
   if (chain.integrity === "failed") return ok({ ...chain, decisions: "not_comparable" });

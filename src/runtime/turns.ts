@@ -4,12 +4,13 @@ import type { Change, Mode, TurnStamp } from "../kernel/mode.ts";
 import { isCut, resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { ok } from "../lib/result.ts";
+import { ok, type Result } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
-import { isOfStorage } from "../protocol/failure.ts";
+import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import { type Room, roomOfRun, roomOfSession } from "./artifact-room.ts";
 import { keepArtifact } from "./artifacts.ts";
 import type { Bus } from "./bus.ts";
 import type { Clock } from "./clock.ts";
@@ -49,11 +50,22 @@ interface Running {
   readonly over: Promise<void>;
 }
 
+/** A run whose agent is listened to. */
+interface Heard {
+  readonly request: TurnRequest;
+  readonly signal: AbortSignal;
+  readonly room: Room;
+  /** It brought a file that was not waited for. */
+  missed: boolean;
+}
+
 /** The turns that are being carried out: from the durable request to the fact of how each ended. */
 export class Turns {
   readonly #parts: TurnsParts;
   readonly #door: TurnsDoor;
   readonly #running = new Map<string, Running>();
+  /** For the files of the session; known as soon as one is brought. */
+  #room: Room | undefined;
   #ending = false;
 
   constructor(parts: TurnsParts, door: TurnsDoor) {
@@ -104,7 +116,7 @@ export class Turns {
     if (!resolved.ok) return this.#door.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
     const said = new Sequence();
-    let process = false;
+    let hasProcess = false;
     const request: TurnRequest = {
       session_id,
       at,
@@ -119,10 +131,11 @@ export class Turns {
     const tooLong = isCut(recorded["message"]) ? longerThanALine(payload) : undefined;
     if (tooLong)
       return void this.#door.submit(factOf({ failure: tooLong, refused: [] }, request, this.#parts.engine.mode));
+    const heard: Heard = { request, signal, room: roomOfRun(), missed: false };
     const result = await agentFor(role).turn(request, {
       signal,
       started: async (identity) => {
-        process = true;
+        hasProcess = true;
         crashPoint("turn_spawned");
         const { turn_id, run } = stamp;
         this.#door.bus.emit({
@@ -137,20 +150,22 @@ export class Turns {
         }
         crashPoint("turn_pid_committed");
       },
-      emit: (event) => said.then(() => this.#hear(event, request)),
+      emit: (event) => said.then(() => this.#hear(event, heard)),
     });
     await said.end();
     if (result.failure && isOfStorage(result.failure)) return this.#door.fail(result.failure);
     crashPoint("answer_held");
     // A turn that was called off brings nothing, unless its answer was there already: what is done is done.
-    if (!signal.aborted || result.answer) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
-    if (process) void this.#door.keep({ drop: "process", id: stamp.turn_id });
+    // It counts only with the files that came before it, or as a late one: otherwise the turn stays open, to be done again.
+    const isLess = heard.missed && this.#parts.engine.ledger.turns.has(stamp.turn_id);
+    if (result.answer ? !isLess : !signal.aborted) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
+    if (hasProcess) void this.#door.keep({ drop: "process", id: stamp.turn_id });
   }
 
   /** What is said before the answer, one after the other. */
-  async #hear(event: TurnEvent, request: TurnRequest): Promise<void> {
+  async #hear(event: TurnEvent, heard: Heard): Promise<void> {
     crashPoint("turn_heard");
-    const { stamp, role } = request;
+    const { stamp, role } = heard.request;
     switch (event.kind) {
       case "console":
         this.#door.bus.emit({
@@ -193,28 +208,45 @@ export class Turns {
           });
           return;
         }
-        const kept = await keepArtifact(event.payload, request.payload, this.#parts.paths);
-        if (!kept.ok && isOfStorage(kept.error)) return this.#door.fail(kept.error);
-        if (!kept.ok) {
-          this.#refused(stamp, {
-            code: "validation_failed",
-            message: kept.error.message,
-            details: { pointer: "/payload/uri" },
-          });
-          return;
-        }
-        const { payload, row } = kept.value;
-        this.#door.submit({
-          source: role.role_id,
-          payload_type: "artifact_ref",
-          payload,
-          subject: stamp.subject,
-          turn: stamp,
-          artifact: { ...row, ...aboutOf(stamp) },
-        });
+        await this.#keepArtifact(event.payload, heard);
         return;
       }
     }
+  }
+
+  async #keepArtifact(reference: JsonObject, heard: Heard): Promise<void> {
+    const { request, signal, room: run } = heard;
+    const { stamp, role } = request;
+    const { paths } = this.#parts;
+    const session = this.#roomOfSession();
+    if (!session.ok) return this.#door.fail(session.error);
+    const kept = await keepArtifact(reference, request, paths, { run, session: session.value, signal });
+    if (!kept.ok && isOfStorage(kept.error)) return this.#door.fail(kept.error);
+    if (!kept.ok && kept.error.code === "cancelled") {
+      heard.missed = true;
+      return;
+    }
+    if (!kept.ok) {
+      const { message } = kept.error;
+      this.#refused(stamp, { code: "validation_failed", message, details: { pointer: "/payload/uri" } });
+      return;
+    }
+    const { payload, row } = kept.value;
+    this.#door.submit({
+      source: role.role_id,
+      payload_type: "artifact_ref",
+      payload,
+      subject: stamp.subject,
+      turn: stamp,
+      artifact: { ...row, ...aboutOf(stamp) },
+    });
+  }
+
+  #roomOfSession(): Result<Room, Failure> {
+    if (this.#room) return ok(this.#room);
+    const room = roomOfSession(this.#parts.paths.artifacts);
+    if (room.ok) this.#room = room.value;
+    return room;
   }
 
   /** What the scheduler answers to a message that cannot stand. It goes into the record; the turn goes on. */

@@ -44,6 +44,8 @@ export class UnderWay {
   readonly #door: UnderWayDoor;
   readonly #dispatcher: Dispatcher;
   readonly #checks: Checks;
+  /** Offered turns whose subject's checks were called off and are not gone yet. */
+  readonly #behindChecks = new Set<string>();
 
   constructor(parts: UnderWayParts, door: UnderWayDoor) {
     this.#parts = parts;
@@ -109,9 +111,12 @@ export class UnderWay {
     }
   }
 
+  /** Nobody is to change what a check still looks at, nor to be disturbed by one. */
   offer(turn_id: string): void {
     const turn = this.#ledger.turns.get(turn_id);
-    if (turn) this.#dispatcher.offer(turn);
+    if (!turn) return;
+    if (turn.subject !== undefined && this.#checks.areUnderWay(turn.subject)) this.#behindChecks.add(turn_id);
+    else this.#dispatcher.offer(turn);
   }
 
   /** The turn's part in the dispatcher is over, whatever its result was; `before` is what the ledger said of it. */
@@ -127,6 +132,9 @@ export class UnderWay {
   over(id: string): void {
     // One that was held has been offered again by now, and waits.
     if (this.#dispatcher.hasAdmitted(id) && this.#ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
+    const waiting = [...this.#behindChecks];
+    this.#behindChecks.clear();
+    for (const turn_id of waiting) this.offer(turn_id);
   }
 
   /** Every turn that may start now, or the limit that forbids the next one. Each one given counts as started. */

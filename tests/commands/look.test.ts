@@ -266,6 +266,21 @@ describe("bosun replay", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
+  it("finds records that go on where the database ends", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const log = join(here.home, "logs", session_id);
+    const names = readdirSync(log).filter((name) => name.endsWith(".json"));
+    const last = names.toSorted().at(-1) ?? "";
+    const { integrity, ...record } = JSON.parse(readFileSync(join(log, last), "utf8")) as LogRecord;
+    const sequence = integrity.sequence + 1;
+    const { line } = seal(record, { sequence, previous: integrity.hash });
+    writeFileSync(join(log, last.replace(/^\d+/, String(sequence).padStart(6, "0"))), line);
+    const { code, stdout } = await typed(here, ["replay", session_id, "--verify"]);
+    expect(code).toBe(6);
+    expect(stdout).toContain(`record ${sequence}: The database does not have it: its last record is ${sequence - 1}.`);
+  });
+
   it("holds a log that was forged as a whole against the report and the database", async () => {
     const here = rig();
     const session_id = await done(here);

@@ -96,6 +96,31 @@ describe("a folder", () => {
     });
   });
 
+  test("with records that its database does not have is not ok, however right they are", () => {
+    const head = { sequence: LENGTH - 2, hash: records[LENGTH - 3]?.hash ?? "" };
+    expect(value(verifyFolder(directory, head, () => LENGTH - 2))).toMatchObject({
+      ok: false,
+      integrity: "failed",
+      problems: [LENGTH - 1, LENGTH].map((sequence) => ({
+        sequence,
+        what: `The database does not have it: its last record is ${LENGTH - 2}.`,
+      })),
+    });
+    // A head that was noted down somewhere says nothing of what came after it.
+    expect(value(verifyFolder(directory, head)).ok).toBe(true);
+  });
+
+  test("that grows while it is read is held against what the database has by then", () => {
+    rmSync(path(LENGTH));
+    const head = { sequence: LENGTH - 2, hash: records[LENGTH - 3]?.hash ?? "" };
+    const last = () => {
+      write(records.slice(-1));
+      return LENGTH;
+    };
+    expect(value(verifyFolder(directory, head, last))).toMatchObject({ completeness: "open", problems: [] });
+    expect(value(verifyFolder(directory, head, last))).toMatchObject({ ok: true, records: LENGTH });
+  });
+
   test("may hold events.log, what was being published, and directories of raw output", () => {
     mkdirSync(join(directory, "raw"));
     writeFileSync(join(directory, ".publishing"), "{");

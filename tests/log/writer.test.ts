@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import { ok } from "../../src/lib/result.ts";
 import { attempt } from "../../src/log/attempt.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
@@ -230,9 +231,15 @@ function eventsOfLast(directory: string): number {
 
 test("a file that may not grow so far is told as what it is", () => {
   const outgrown = () => {
-    throw Object.assign(new Error("EFBIG: file too large, write"), { code: "EFBIG" });
+    throw Object.assign(new Error("EFBIG: file too large, write"), { code: "EFBIG", syscall: "write" });
   };
   const failed = attempt("/somewhere", outgrown);
   expect(failed).toMatchObject({ ok: false, error: { code: "storage_full" } });
   expect(JSON.stringify(failed)).toContain("ulimit -f unlimited");
+});
+
+test("a bug is no trouble of the disk, though Node gives it a code", () => {
+  expect(() => attempt("/somewhere", () => ok(Buffer.alloc(-1)))).toThrow(
+    expect.objectContaining({ code: "ERR_OUT_OF_RANGE" }) as Error,
+  );
 });

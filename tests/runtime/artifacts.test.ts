@@ -52,8 +52,12 @@ beforeEach(() => {
 });
 
 function keep(uri: string, more: JsonObject = {}) {
-  const request = { turn_id: "t-1", artifacts_dir, workspace } as PayloadByType["turn_request"];
-  return keepArtifact({ label: "it", uri, ...more }, request, sessionPaths(home, "s"));
+  const request = {
+    payload: { artifacts_dir, workspace } as PayloadByType["turn_request"],
+    stamp: { turn_id: "t-1", run: 1, attempt: 1 },
+  };
+  const limits = { run: { left: 2 ** 40 }, session: { left: 2 ** 40 }, signal: new AbortController().signal };
+  return keepArtifact({ label: "it", uri, ...more }, request, sessionPaths(home, "s"), limits);
 }
 
 /** Where Linux has a plain file of no length that can be opened and gives EIO when it is read. */
@@ -147,7 +151,7 @@ describe("a large artifact", () => {
   it("that was being copied when the scheduler died leaves nothing of that", async () => {
     const { artifacts } = sessionPaths(home, "s");
     mkdirSync(artifacts, { recursive: true });
-    writeFileSync(join(artifacts, "t-1.partial"), "half of");
+    writeFileSync(join(artifacts, "t-1.1.partial"), "half of");
     writeFileSync(join(artifacts, "0123-whole.partial.txt"), "whole");
     expect(removePartialCopies(artifacts).ok).toBe(true);
     expect(keptFiles()).toEqual(["0123-whole.partial.txt"]);
@@ -156,7 +160,7 @@ describe("a large artifact", () => {
   it("whose place an agent has taken with a link is written beside the link's target", async () => {
     const { artifacts } = sessionPaths(home, "s");
     mkdirSync(artifacts, { recursive: true });
-    symlinkSync(join(home, "secret"), join(artifacts, "t-1.partial"));
+    symlinkSync(join(home, "secret"), join(artifacts, "t-1.1.partial"));
     writeFileSync(join(artifacts_dir, "a.txt"), "new");
     expect((await keep("a.txt")).ok).toBe(true);
     expect(readFileSync(join(home, "secret"), "utf8")).toBe(SECRET);

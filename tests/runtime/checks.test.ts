@@ -1,9 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
+import { outputsOfResult } from "../../src/runtime/check-output.ts";
 import { crew, criterion, report, type Script, task } from "./crew.ts";
-import { begin, cleanUp, living, logOf, newRig, reportOf, type Rig, run } from "./rig.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { begin, cleanUp, cli, CREW, living, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -123,6 +125,60 @@ describe("a check", () => {
     const output = textOf(results[0]?.[0]?.["output"]);
     expect(output.length).toBeLessThan(10_000);
     expect(output.endsWith("last")).toBe(true);
+  });
+
+  it("keeps the last bytes of a line that is longer than what is kept, and no half character", async () => {
+    const { results } = await check([
+      criterion("sh", "-c", "echo first; printf '%09999d' 0 | tr 0 x; echo last"),
+      criterion("sh", "-c", "printf '%09999d' 0 | sed s/0/€/g"),
+      criterion("printf", "one\\r\\n\\r\\n"),
+    ]);
+    const [long, wide, short] = (results[0] ?? []).map(({ output }) => textOf(output));
+    expect(long).toBe(`${"x".repeat(8192 - "last\n".length)}last`);
+    expect(wide).toBe("€".repeat(Math.floor(8192 / 3)));
+    expect(short).toBe("one\n");
+  });
+});
+
+describe("the outputs of one result", () => {
+  it("are cut shorter, at their beginning, where they would be more than is kept of all of them", () => {
+    const kept = outputsOfResult();
+    const zeros = "\0".repeat(8192);
+    const outputs = Array.from({ length: 1_000 }, () => kept(zeros));
+    // A byte of 0 takes six in a record.
+    const [room, one] = [16 * 1024 * 1024, 8192 * 6 + 2];
+    const whole = Math.floor(room / one);
+    expect(outputs.findIndex((output) => output.length < 8192)).toBe(whole);
+    expect(outputs[whole]).toBe("\0".repeat(Math.floor((room - whole * one - 2) / 6)));
+    expect(JSON.stringify(outputs).length).toBeLessThan(room + 3 * outputs.length);
+    expect(kept("more")).toBe("");
+  });
+
+  it("are cut between characters", () => {
+    const kept = outputsOfResult();
+    kept("x".repeat(16 * 1024 * 1024 - 2 - 2 - 7));
+    expect(kept("one 🎈🎈")).toBe("🎈");
+  });
+});
+
+describe("a check that is called off", () => {
+  it("is gone before its ticket is worked on again", async () => {
+    const rig = newRig();
+    const stubborn = criterion("sh", "-c", "trap '' TERM; while :; do echo check >>trace; sleep 0.02; done");
+    const planned = (summary: string, more: JsonObject = {}) => task("a", [], { instruction: { summary }, ...more });
+    const worker = shell(`echo worker >>trace; sleep 0.3; ${REPORT}`);
+    const session = await begin(rig, {
+      roles: [CREW[0] as Role, { role_id: "hand", type: "worker", cli_command: worker }],
+      agentFor: crew([planned("One.", { acceptance_criteria: [stubborn] })], {}, { hand: cli() }),
+    });
+    const trace = () => readFileSync(join(rig.workspace, "trace"), "utf8").trimEnd().split("\n");
+    const ended = run(session);
+    await vi.waitFor(() => expect(trace().slice(0, 2)).toEqual(["worker", "check"]), { timeout: 10_000, interval: 5 });
+    session.submitFromPerson({ source: "user", payload_type: "plan", payload: { tasks: [planned("Two.")] } });
+    expect(await ended).toEqual(DONE);
+    const lines = trace();
+    expect(lines.lastIndexOf("check")).toBeLessThan(lines.lastIndexOf("worker"));
+    expect(lines.filter((line) => line === "worker")).toHaveLength(2);
   });
 });
 

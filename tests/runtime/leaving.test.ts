@@ -166,6 +166,29 @@ describe("a session that is stopped", () => {
     expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\nrun\n");
   });
 
+  it("while a worker answers begins no checks of that answer; they run when it is resumed", async () => {
+    const rig = newRig();
+    const checked = { instruction: INSTRUCTION, acceptance_criteria: [criterion("sh", "-c", "echo run >>checks")] };
+    const tasks = [task("a", [], checked)];
+    const answering = `last_words() { ${REPORT}; exit 0; }\ntrap last_words TERM\necho ready; while :; do sleep 0.02; done`;
+    const session = await begin(rig, { roles: roles(answering), agentFor: crew(tasks, {}, { hand: cli() }) });
+    const ready = told(session, ({ kind }) => kind === "console");
+    const ended = run(session);
+    await ready;
+    session.stop("signal", "enough");
+    expect(await ended).toMatchObject({ kind: "stopped", reason: "signal" });
+    expect(existsSync(join(rig.workspace, "checks"))).toBe(false);
+    expect(
+      logOf(rig, session.session_id)
+        .slice(-2)
+        .map(({ payload_type }) => payload_type),
+    ).toEqual(["report", "session_stopped"]);
+
+    const resumed = await resume(rig, session.session_id, { agentFor: crew(tasks) });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\n");
+  });
+
   it("in the moment in which a turn is about to start does not leave that turn to run its whole time", async () => {
     const rig = newRig();
     const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });

@@ -33,6 +33,7 @@ const QUESTION = {
 } as const;
 const INSTRUCTION = { summary: "Do it." };
 const TASKS = [task("a", [], { instruction: INSTRUCTION }), task("b", ["a"], { instruction: INSTRUCTION })];
+const COMMAND = { source: "user", payload_type: "user_command" } as const;
 const ACTOR = { user: "bea", host: "elsewhere", via: "test" };
 
 /** Asks first; and works only when it is told to. */
@@ -109,6 +110,33 @@ describe("a person in another process", () => {
     );
     say("user_command", { command: "cancel" });
     expect(await ended).toMatchObject({ value: { kind: "closed", outcome: "cancelled" } });
+  });
+
+  it("cancels what is paused: it is closed, and stands as closed", async () => {
+    const rig = newRig();
+    const { agentFor } = patient(Promise.withResolvers<void>().promise);
+    const session = await begin(rig, { agentFor });
+    session.submitFromPerson({ ...COMMAND, payload: { command: "pause" } });
+    session.submitFromPerson({ ...COMMAND, payload: { command: "cancel" } });
+    expect(await run(session)).toMatchObject({ kind: "closed", outcome: "cancelled" });
+    expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "cancelled" }]);
+  });
+
+  it("who has a closed session tried again has one without an outcome until it is closed again", async () => {
+    const rig = newRig();
+    const failed = () => ({ payload_type: "error", payload: { code: "agent_failed", message: "No." } }) as const;
+    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const agentFor = crew(tasks, { instruction: failed });
+    const session = await begin(rig, { agentFor, config: { max_retries: 0, max_escalations: 0 } });
+    expect(await run(session)).toMatchObject({ kind: "closed", outcome: "failed" });
+    const again = await resume(rig, session.session_id, { agentFor: crew(tasks) }, { reopen: "retry" });
+    again.submitFromPerson({ ...COMMAND, payload: { command: "retry", ticket_id: "a" } });
+    const working = told(again, recordOf("turn_request", "a"));
+    const ended = run(again);
+    await working;
+    expect(rig.store.sessions()).toMatchObject([{ state: "running", outcome: null }]);
+    expect(await ended).toEqual({ kind: "closed", outcome: "done" });
+    expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "done" }]);
   });
 
   it("is refused what no person may send, and what makes no sense, and disturbs nothing by it", async () => {

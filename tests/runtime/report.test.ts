@@ -1,10 +1,26 @@
-import { existsSync, mkdirSync, rmdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { crew, task } from "./crew.ts";
-import { begin, cleanUp, newRig, reportOf, resume } from "./rig.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, newRig, reportOf, resume, run } from "./rig.ts";
 
 afterEach(cleanUp);
+
+describe("a final report", () => {
+  it("has for people what a worker told as a plain string, as a text with more about it, and by name", async () => {
+    const rig = newRig();
+    const told = {
+      outputs: ["one", { text: "two\nlines" }, { label: "three", uri: "3.txt" }, { uri: "4.txt" }],
+      issues: ["five", { text: "six", metadata: { sure: true } }],
+    };
+    const tasks = [task("a", [], { instruction: { summary: "Do it." } })];
+    const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => report(told) }) });
+    await run(session);
+    const text = readFileSync(join(rig.home, "sessions", session.session_id, "final_report.md"), "utf8");
+    const entries = ["one", "two lines", "three", "4.txt", "issue: five", "issue: six"];
+    expect(text).toContain(`\n## a: Work on a\n\n${entries.map((entry) => `- ${entry}\n`).join("")}`);
+  });
+});
 
 describe("a final report that cannot be written", () => {
   it("fails naming the place, and is written by whoever resumes the closed session", async () => {

@@ -9,7 +9,7 @@ import { Driver } from "./driver.ts";
 import { People } from "./people.ts";
 import { RecordRules } from "./record-rules.ts";
 import { CALM, scenarioOf } from "./scenario.ts";
-import { compareMemory, seeAsks, seeChanges, seeClosed, seeWork } from "./state-rules.ts";
+import { compareMemory, seeAsks, seeChanges, seeClosed, seeRow, seeWork } from "./state-rules.ts";
 import { SESSION_ID, type Violation, World } from "./world.ts";
 
 const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([
@@ -59,6 +59,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
   world.database.onCommit = (lease, commit) => {
     rules.see(lease, commit);
     seeChanges(world, commit);
+    seeRow(world, commit);
     seeAsks(world, commit);
     people.see(commit);
     commits += 1;

@@ -65,6 +65,20 @@ export function seeChanges(world: World, { changes }: Commit): void {
   }
 }
 
+/** The session's row says whether it is over, and how. */
+export function seeRow(world: World, { session }: Commit): void {
+  const text = world.database.texts(SESSION_ID, "figures").get("figures");
+  const { closed } = (text === undefined ? {} : JSON.parse(text)) as { closed?: { outcome: string } };
+  const { state, outcome = null } = session ?? {};
+  const isClosed = state === "closed";
+  if (isClosed !== (closed !== undefined) || outcome !== (closed?.outcome ?? null)) {
+    world.broken(
+      "a session is stored as closed, with its outcome, as long as it is",
+      JSON.stringify([session, closed]),
+    );
+  }
+}
+
 /** What a person is asked is taken back only together with what answers or withdraws it. */
 export function seeAsks(world: World, { changes, records }: Commit): void {
   const dropped = changes.filter((change: Change) => "drop" in change && change.drop === "ask");

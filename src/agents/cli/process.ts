@@ -36,6 +36,14 @@ export interface RunListener {
   line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined;
 }
 
+/** Who hears a run as it comes, and not by lines; the bytes are good only during the call. */
+export interface OutputListener {
+  piece(stream: Stream, bytes: Buffer): void;
+}
+
+/** What the pieces of a stream go through. */
+type Splitter = Pick<LineSplitter, "push" | "end">;
+
 /** Why a run ended: the process's own exit, or the reason for which it was ended. */
 export type EndCause =
   | "exited"
@@ -65,10 +73,10 @@ export class SupervisedRun {
   readonly ended: Promise<RunEnd>;
   readonly #launched: Launched;
   readonly #limits: RunLimits;
-  readonly #listener: RunListener;
+  readonly #listener: RunListener | OutputListener;
   /** Ends the run for a reason, of which the first stands. */
   readonly #decide: (cause: EndCause) => void;
-  readonly #splitters: LineSplitter[] = [];
+  readonly #splitters: Splitter[] = [];
   /** One for all of a run's time limits, since there may be a thousand runs. */
   #timer: NodeJS.Timeout | undefined;
   /** When the timer was to go off, by the clock that counts the machine's sleep; of all times in ms. */
@@ -82,7 +90,7 @@ export class SupervisedRun {
   #waitFor: Promise<void> | undefined;
   #over = false;
 
-  constructor(launched: Launched, limits: RunLimits, listener: RunListener, signal: AbortSignal) {
+  constructor(launched: Launched, limits: RunLimits, listener: RunListener | OutputListener, signal: AbortSignal) {
     this.#launched = launched;
     this.#limits = limits;
     this.#listener = listener;
@@ -169,24 +177,26 @@ export class SupervisedRun {
 
   #listen(name: Stream, stream: Readable, closed: () => void): void {
     // Most runs are silent for long, and many have nothing to say on stderr.
-    let splitter: LineSplitter | undefined;
+    let splitter: Splitter | undefined;
     stream.on("data", (chunk: Buffer) => this.#take(stream, (splitter ??= this.#splitterOf(name)), chunk));
     stream.on("end", () => splitter?.end());
     stream.on("close", closed);
   }
 
-  #splitterOf(name: Stream): LineSplitter {
+  #splitterOf(name: Stream): Splitter {
+    const listener = this.#listener;
+    if ("piece" in listener) return { push: (bytes) => listener.piece(name, bytes), end() {} };
     const splitter = new LineSplitter(
-      (firstByte) => this.#listener.capOf(name, firstByte),
+      (firstByte) => listener.capOf(name, firstByte),
       (bytes, cut) => {
-        this.#waitFor = this.#listener.line(name, bytes, cut) ?? this.#waitFor;
+        this.#waitFor = listener.line(name, bytes, cut) ?? this.#waitFor;
       },
     );
     this.#splitters.push(splitter);
     return splitter;
   }
 
-  #take(stream: Readable, splitter: LineSplitter, chunk: Buffer): void {
+  #take(stream: Readable, splitter: Splitter, chunk: Buffer): void {
     if (this.#bytes > this.#limits.max_output_bytes) return;
     this.#bytes += chunk.length;
     this.#lastOutput = performance.now();

@@ -35,7 +35,6 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
   }
   if (before?.depends_on !== ticket.depends_on && !(before && sameList(before.depends_on, ticket.depends_on))) {
     if (before) forgetDependencies(state, before);
-    if (before && state.doomed.size > 0) rebuildDoomed(state);
     let unmet = 0;
     for (const dependency of new Set(ticket.depends_on)) {
       const list = state.dependents.get(dependency);
@@ -45,6 +44,7 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
       if (state.tickets.get(dependency)?.status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
     }
     state.unmet.set(ticket.id, unmet);
+    relieve(state, ticket.id);
   }
   if (ticket.status === "done" && before?.status !== "done") {
     for (const dependent of state.dependents.get(ticket.id) ?? []) add(state.unmet, dependent, -1);
@@ -53,7 +53,10 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
     for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
   }
   if (ticket.status === "done" || ticket.status === "error") state.doomed.delete(ticket.id);
-  if (before?.status === "error" && ticket.status !== "error") rebuildDoomed(state);
+  if (before?.status === "error" && ticket.status !== "error") {
+    if (isLost(state, ticket)) doom(state, ticket.id);
+    relieveDependents(state, ticket.id);
+  }
 }
 
 function dropTicket(state: ScheduleState, id: string): void {
@@ -64,8 +67,8 @@ function dropTicket(state: ScheduleState, id: string): void {
   add(state.counts, before.status, -1);
   forgetDependencies(state, before);
   state.unmet.delete(id);
-  if (before.status === "error") rebuildDoomed(state);
-  else state.doomed.delete(id);
+  state.doomed.delete(id);
+  relieveDependents(state, id);
 }
 
 function forgetDependencies(state: ScheduleState, ticket: Ticket): void {
@@ -85,12 +88,24 @@ function doom(state: ScheduleState, id: string): void {
   }
 }
 
-function rebuildDoomed(state: ScheduleState): void {
-  state.doomed.clear();
-  for (const ticket of state.tickets.values()) {
-    if (ticket.status !== "error") continue;
-    for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
+/** Looks only where something can have changed: a plan may bring many tickets back at once. */
+function relieve(state: ScheduleState, id: string): void {
+  const reached = [id];
+  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+    const ticket = state.tickets.get(next);
+    if (!ticket || !state.doomed.has(next) || isLost(state, ticket)) continue;
+    state.doomed.delete(next);
+    reached.push(...(state.dependents.get(next) ?? []));
   }
+}
+
+function relieveDependents(state: ScheduleState, id: string): void {
+  for (const dependent of state.dependents.get(id) ?? []) relieve(state, dependent);
+}
+
+/** Whether it depends on one in error, or on one that does. */
+function isLost(state: ScheduleState, { depends_on }: Ticket): boolean {
+  return depends_on.some((one) => state.tickets.get(one)?.status === "error" || state.doomed.has(one));
 }
 
 function add<K>(counts: Map<K, number>, key: K, amount: number): void {

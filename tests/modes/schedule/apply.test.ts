@@ -1,0 +1,102 @@
+import { describe, expect, it } from "vitest";
+import type { Json } from "../../../src/lib/json.ts";
+import { apply } from "../../../src/modes/schedule/apply.ts";
+import { empty, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
+
+/** Tickets that count how often one of them is looked at. */
+class Counted extends Map<string, Ticket> {
+  looks = 0;
+
+  override get(id: string): Ticket | undefined {
+    this.looks += 1;
+    return super.get(id);
+  }
+
+  override values(): ReturnType<Map<string, Ticket>["values"]> {
+    this.looks += this.size;
+    return super.values();
+  }
+}
+
+function put(state: ScheduleState, id: string, status: Ticket["status"], depends_on: readonly string[] = []): void {
+  apply(state, { put: "ticket", id, value: { id, status, depends_on } as unknown as Json });
+}
+
+function numbered(count: number, letter: string): string[] {
+  return Array.from({ length: count }, (_, n) => `${letter}${n}`);
+}
+
+describe("a plan that changes many tickets", () => {
+  it.each<readonly [string, (state: ScheduleState, count: number) => () => void]>([
+    [
+      "whose dependencies are others now, while as many wait for one in error",
+      (state, count) => {
+        for (const id of ["bad", "one", "other"]) put(state, id, "pending");
+        for (const id of numbered(count, "y")) put(state, id, "pending", ["bad"]);
+        for (const id of numbered(count, "x")) put(state, id, "pending", ["one"]);
+        put(state, "bad", "error");
+        return () => {
+          for (const id of numbered(count, "x")) put(state, id, "pending", ["other"]);
+          expect(state.doomed.size).toBe(count);
+        };
+      },
+    ],
+    [
+      "that all waited for one in error and do no longer",
+      (state, count) => {
+        for (const id of ["bad", "other"]) put(state, id, "pending");
+        for (const id of numbered(count, "x")) put(state, id, "pending", ["bad"]);
+        put(state, "bad", "error");
+        return () => {
+          for (const id of numbered(count, "x")) put(state, id, "pending", ["other"]);
+          expect(state.doomed.size).toBe(0);
+        };
+      },
+    ],
+    [
+      "that had been withdrawn",
+      (state, count) => {
+        for (const id of numbered(count, "x")) put(state, id, "error");
+        return () => {
+          for (const id of numbered(count, "x")) put(state, id, "pending");
+          expect(state.doomed.size).toBe(0);
+        };
+      },
+    ],
+  ])("costs what they are, and not what the plan is: %s", (_which, prepare) => {
+    const looks = [100, 1_000].map((count) => {
+      const tickets = new Counted();
+      const change = prepare(Object.assign(empty(), { tickets }), count);
+      tickets.looks = 0;
+      change();
+      return tickets.looks;
+    });
+    expect(looks[1]).toBeLessThan(12 * (looks[0] ?? 0));
+  });
+});
+
+describe("who waits for a ticket in error", () => {
+  it("waits no longer when that is tried again, unless another holds it up; what waited for it follows", () => {
+    const state = empty();
+    for (const [id, depends_on] of [
+      ["a", []],
+      ["b", []],
+      ["c", ["a"]],
+      ["d", ["c"]],
+      ["e", ["d", "b"]],
+    ] as const)
+      put(state, id, "pending", depends_on);
+    for (const id of ["a", "b"]) put(state, id, "error");
+    expect([...state.doomed].toSorted()).toEqual(["c", "d", "e"]);
+    put(state, "a", "pending");
+    expect([...state.doomed]).toEqual(["e"]);
+    put(state, "c", "error", ["a"]);
+    put(state, "a", "error");
+    put(state, "b", "pending");
+    put(state, "c", "pending", ["a"]);
+    expect([...state.doomed].toSorted()).toEqual(["c", "d", "e"]);
+    apply(state, { drop: "ticket", id: "a" });
+    put(state, "c", "pending", []);
+    expect([...state.doomed]).toEqual([]);
+  });
+});

@@ -1,0 +1,163 @@
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { err } from "../../src/lib/result.ts";
+import { failure } from "../../src/protocol/failure.ts";
+import type { PayloadByType } from "../../src/protocol/payload.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { keepArtifact } from "../../src/runtime/artifacts.ts";
+import { sessionPaths } from "../../src/runtime/paths.ts";
+import type { Store } from "../../src/store/store.ts";
+import { crew, task } from "./crew.ts";
+import {
+  begin,
+  cleanUp,
+  cli,
+  failureOf,
+  logOf,
+  newRig,
+  recordOf,
+  REPORT,
+  resume,
+  type Rig,
+  run,
+  sessionId,
+  shell,
+  temporaryDirectory,
+  told,
+  value,
+} from "./rig.ts";
+
+afterEach(cleanUp);
+
+const TASKS = [task("a", [], { instruction: { summary: "Do it." } })];
+
+function roles(script: string): Role[] {
+  return [
+    { role_id: "boss", type: "manager" },
+    { role_id: "hand", type: "worker", cli_command: shell(script) },
+  ];
+}
+
+/** Brings three files that take long to copy and nothing to make, and then waits until it is told to end. */
+const LARGE = `last_words() { ${REPORT}; exit 0; }
+trap last_words TERM
+cd "$BOSUN_ARTIFACTS_DIR"
+for name in one two three; do
+  truncate -s 256M $name
+  say artifact_ref "{\\"label\\":\\"$name\\",\\"uri\\":\\"$name\\"}"
+done
+while :; do sleep 0.02; done`;
+
+function filesOf(rig: Rig, session_id: string): string[] {
+  return readdirSync(sessionPaths(rig.home, session_id).artifacts);
+}
+
+async function copying(rig: Rig, session_id: string): Promise<void> {
+  await vi.waitFor(() => expect(filesOf(rig, session_id)).toEqual([expect.stringMatching(/\.partial$/)]), {
+    timeout: 10_000,
+    interval: 5,
+  });
+}
+
+describe("while files are copied", () => {
+  it("a session that is stopped does not wait for them, and the turn that brought them is done again", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { roles: roles(LARGE), agentFor: crew(TASKS, {}, { hand: cli() }) });
+    const { session_id } = session;
+    const ended = run(session);
+    await copying(rig, session_id);
+    session.stop("signal", "enough");
+    expect(await ended).toMatchObject({ kind: "stopped", reason: "signal" });
+    expect(filesOf(rig, session_id)).toEqual([]);
+    // An answer without the files that came before it would be less than what was done.
+    expect(logOf(rig, session_id).slice(-2)).toMatchObject([
+      { payload_type: "turn_request" },
+      { payload_type: "session_stopped" },
+    ]);
+
+    const resumed = await resume(rig, session_id, { agentFor: crew(TASKS) });
+    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(logOf(rig, session_id, "report")).toMatchObject([{ record: { run: 2 } }]);
+  });
+
+  it("a scheduler that the session was taken from leaves off", async () => {
+    const rig = newRig();
+    let isTaken = false;
+    const taken = err(failure("stale_lease", "It was taken over."));
+    const store: Store = {
+      ...rig.store,
+      commit: async (...given) => (isTaken ? taken : rig.store.commit(...given)),
+      confirm: (lease) => (isTaken ? taken : rig.store.confirm(lease)),
+    };
+    const session = await begin(rig, { store, roles: roles(LARGE), agentFor: crew(TASKS, {}, { hand: cli() }) });
+    const ended = session.run({ waitForPeople: false });
+    await copying(rig, session.session_id);
+    isTaken = true;
+    const payload = { command: "tell", text: "Are you there?" };
+    session.submitFromPerson({ source: "user", payload_type: "user_command", payload });
+    expect(failureOf(await ended).code).toBe("stale_lease");
+    expect(filesOf(rig, session.session_id)).toEqual([]);
+  });
+});
+
+describe("the files that are copied", () => {
+  function rooms(run_bytes: number, session_bytes: number) {
+    const [home, workspace] = [temporaryDirectory(), temporaryDirectory()];
+    const limits = {
+      run: { left: run_bytes },
+      session: { left: session_bytes },
+      signal: new AbortController().signal,
+    };
+    const request = {
+      payload: { artifacts_dir: join(home, "work"), workspace } as PayloadByType["turn_request"],
+      stamp: { turn_id: "t-1", run: 1, attempt: 1 },
+    };
+    const keep = (name: string, text: string, digest?: string) => {
+      writeFileSync(join(workspace, name), text);
+      const reference = { label: name, uri: name, ...(digest === undefined ? {} : { digest }) };
+      return keepArtifact(reference, request, sessionPaths(home, "s"), limits);
+    };
+    return { limits, keep, files: () => readdirSync(sessionPaths(home, "s").artifacts) };
+  }
+
+  it("have a bound for each run, whatever becomes of the copies", async () => {
+    const { limits, keep, files } = rooms(16, 100);
+    expect(failureOf(await keep("a", "12345678", `sha256:${"0".repeat(64)}`)).message).toContain("its digest is");
+    expect(limits).toMatchObject({ run: { left: 8 }, session: { left: 100 } });
+    value(await keep("a", "12345678"));
+    expect(failureOf(await keep("b", "1"))).toMatchObject({
+      code: "validation_failed",
+      message: `The artifact "b" cannot be kept: with it the files of this run would have more than ${2 ** 30} bytes.`,
+    });
+    expect(files()).toEqual([expect.stringMatching(/-a$/)]);
+  });
+
+  it("have a bound for a session, for which what is kept once counts once", async () => {
+    const { limits, keep, files } = rooms(100, 16);
+    value(await keep("a", "12345678"));
+    value(await keep("a", "12345678"));
+    expect(limits.session).toEqual({ left: 8 });
+    value(await keep("b", "12345678"));
+    expect(failureOf(await keep("c", "1")).message).toContain("the files of this session would have more than");
+    expect(files()).toHaveLength(2);
+  });
+
+  it("are refused where the session has kept as much as it may, which ends nothing", async () => {
+    const rig = newRig();
+    const session_id = sessionId();
+    const { artifacts } = sessionPaths(rig.home, session_id);
+    mkdirSync(artifacts, { recursive: true });
+    writeFileSync(join(artifacts, "kept"), "");
+    truncateSync(join(artifacts, "kept"), 16 * 2 ** 30);
+    const script = `printf x >"$BOSUN_ARTIFACTS_DIR/x"; say artifact_ref '{"label":"x","uri":"x"}'\n${REPORT}`;
+    const agentFor = crew(TASKS, {}, { hand: cli() });
+    const session = await begin(rig, { session_id, roles: roles(script), agentFor });
+    const refused = told(session, recordOf("error", "a"));
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await refused).toMatchObject({
+      record: { payload: { code: "validation_failed", message: expect.stringContaining("this session") } },
+    });
+    expect(filesOf(rig, session_id)).toEqual(["kept"]);
+  });
+});
