@@ -81,11 +81,26 @@ const FEW = 50;
  */
 export function pidsGivenSince(pid: number): number[] {
   if (process.platform !== "linux") return [];
-  const last = Number(readFileSync("/proc/loadavg", "utf8").trim().split(" ").at(-1));
+  const last = lastPid();
+  return (
+    fewBetween(pid, last) ??
+    allPids().filter((other) => (last >= pid ? other > pid && other <= last : other > pid || other <= last))
+  );
+}
+
+/** The same where they are few; undefined where they are not, and without `/proc`. */
+export function fewGivenSince(pid: number): number[] | undefined {
+  return process.platform === "linux" ? fewBetween(pid, lastPid()) : undefined;
+}
+
+function lastPid(): number {
+  return Number(readFileSync("/proc/loadavg", "utf8").trim().split(" ").at(-1));
+}
+
+function fewBetween(pid: number, last: number): number[] | undefined {
   const given = last - pid;
-  if (given >= 0 && given <= FEW)
-    return Array.from({ length: given }, (_, index) => pid + 1 + index).filter((other) => existsSync(`/proc/${other}`));
-  return allPids().filter((other) => (last >= pid ? other > pid && other <= last : other > pid || other <= last));
+  if (given < 0 || given > FEW) return undefined;
+  return Array.from({ length: given }, (_, index) => pid + 1 + index).filter((other) => existsSync(`/proc/${other}`));
 }
 
 /** Every pid there is; empty without `/proc`. */
