@@ -20,7 +20,7 @@ import { actorHere } from "./program.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { openHome } from "./home.ts";
-import { nothingToUse } from "./run-input.ts";
+import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { placeOf, unreachable } from "./surroundings.ts";
 

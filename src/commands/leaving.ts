@@ -44,10 +44,8 @@ export function lastStandOf(store: StoreReader, session: SessionInSight): LastSt
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
   const textOf = (title: Json) => session.resolve({ title }).title ?? "";
-  const row = store.session(session_id);
-  const mode = row.ok ? row.value.mode : "";
   const tickets = ticketLines(view, textOf, report);
-  return { session_id, mode, free: isFree(store, session_id), state: view.state, tickets, ledger, report };
+  return { session_id, ...openedAs(store, session_id), state: view.state, tickets, ledger, report };
 }
 
 /** The same for whoever has only the store: any other process, and this one when memory holds what was never committed. Failures as `readSession`. */
@@ -62,8 +60,7 @@ export async function storedStand(
   if (!stored.ok) return stored;
   const { view, ledger, tickets, waiting } = stored.value;
   const report = finalReport(store, session_id, row.value.last_sequence);
-  const { mode } = row.value;
-  const left = { session_id, mode, free: isFree(store, session_id), state: view.state, tickets, ledger, report };
+  const left = { session_id, ...openedAs(store, session_id), state: view.state, tickets, ledger, report };
   return ok({ ...left, waiting: ledger.figures.closed ? [] : waiting });
 }
 
@@ -95,10 +92,13 @@ export function endingOf(
   };
 }
 
-/** Whether none of the session's roles costs money, as far as anyone can tell. */
-function isFree(store: StoreReader, session_id: string): boolean {
-  const roles = (recordAt(store, session_id, 1)?.payload.roles ?? []) as unknown as Role[];
-  return !roles.some(costsMoney);
+/** The session's mode, and whether none of its roles costs money, as far as anyone can tell. */
+function openedAs(store: StoreReader, session_id: string): Pick<LastStand, "mode" | "free"> {
+  const { mode = "", roles = [] } = (recordAt(store, session_id, 1)?.payload ?? {}) as {
+    readonly mode?: string;
+    readonly roles?: readonly Role[];
+  };
+  return { mode, free: !roles.some(costsMoney) };
 }
 
 /** Why a session closed otherwise than well, in words; the code of a failure stands for itself. */

@@ -1,11 +1,10 @@
 import type { Command } from "commander";
-import { parseDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
+import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { resumeSession } from "../runtime/resume.ts";
-import type { SessionRow } from "../store/store.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordAt } from "./asks.ts";
 import { chooseLastSession } from "./choose.ts";
@@ -14,6 +13,7 @@ import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { loadMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
+import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome } from "./home.ts";
@@ -27,11 +27,7 @@ import { tellWhatHolds } from "./took.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
-interface ResumeOptions extends MannerOptions {
-  readonly budgetTurns?: string;
-  readonly budgetTokens?: string;
-  readonly budgetUsd?: string;
-  readonly deadline?: string;
+interface ResumeOptions extends MannerOptions, LimitOptions {
   readonly release?: string;
   readonly takeOver?: boolean;
 }
@@ -87,7 +83,7 @@ async function resume(
       return ended;
     }
   }
-  const stood = store.session(chosen.value.session_id);
+  const stood = await ofParent(store, chosen.value, options, wanted.value);
   if (!stood.ok) {
     store.close();
     return stood;
@@ -100,13 +96,40 @@ async function resume(
   }
   const place = placeOf(opened.value, context);
   const release: Word[] =
-    options.release === undefined
+    options.release === undefined || row.session_id !== chosen.value.session_id
       ? []
       : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
   const limits = wanted.value;
   const full = { ...manner.value, kill_grace_s: 0 };
   const change = { ...(limits ? { limits } : {}), facts: release };
   return tellingUnused(context, row.session_id, full, takeUp(context, place, row, full, change));
+}
+
+/**
+ * The session as it stands now, or the parent of a child that nobody runs: those are taken up together. What the child is told waits for
+ * it in its inbox.
+ */
+async function ofParent(
+  store: Store,
+  { session_id, parent }: SessionRow,
+  { release }: ResumeOptions,
+  limits: JsonObject | undefined,
+): Promise<Result<SessionRow, Failure>> {
+  const stood = store.session(session_id);
+  if (!stood.ok || parent === null || stood.value.state === "closed" || store.holder(session_id)) return stood;
+  if (limits) {
+    return err(
+      failure("usage", `${session_id} has its limits of its parent.`, {
+        hint: `Raise those: bosun resume ${parent} with the same options.`,
+      }),
+    );
+  }
+  if (release !== undefined) {
+    const body = { payload_type: "user_command", payload: { command: "release", role_id: release } };
+    const put = await store.inbox.put(session_id, body, actorHere());
+    if (!put.ok) return put;
+  }
+  return store.session(parent);
 }
 
 /**
@@ -192,34 +215,6 @@ async function tellOwner(
       hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
     }),
   );
-}
-
-/** The limits as they are recorded; undefined if none is set. A deadline counts from when the session is taken up. */
-function readLimits({
-  budgetTurns,
-  budgetTokens,
-  budgetUsd,
-  deadline,
-}: ResumeOptions): Result<JsonObject | undefined, Failure> {
-  const limits: { turns?: number; tokens?: number; usd?: number; wall_s?: number } = {};
-  for (const [key, text, form, kind] of [
-    ["turns", budgetTurns, /^[1-9]\d{0,8}$/, "number of turns"],
-    ["tokens", budgetTokens, /^[1-9]\d{0,14}$/, "number of tokens"],
-    ["usd", budgetUsd, /^(?=.*[1-9])\d{1,9}(\.\d{1,6})?$/, "sum of money"],
-  ] as const) {
-    if (text === undefined) continue;
-    if (!form.test(text)) {
-      const hint = key === "usd" ? "Write a number, such as 2.50." : "Write a whole number, such as 400.";
-      return err(failure("usage", `--budget-${key} ${JSON.stringify(text)} is not a ${kind}.`, { hint }));
-    }
-    limits[key] = Number(text);
-  }
-  if (deadline !== undefined) {
-    const duration = parseDuration(deadline);
-    if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
-    limits.wall_s = Math.ceil(duration.value / 1000);
-  }
-  return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
 }
 
 /** The machine may not be the one where it was begun. */

@@ -16,6 +16,8 @@ import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./command.ts";
+import { discussionProblem } from "./discussion.ts";
+import { nothingToUse } from "./limits.ts";
 import { isPlaybook } from "./playbook.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
@@ -77,6 +79,8 @@ export async function readRunInput(
   const complete = roles.value.map((role) => completeRole(role, config));
   const wrong = notYet(config) ?? nothingToUse(config) ?? cannotStart(complete, config.workspace, context);
   if (wrong) return err(wrong);
+  const unfit = await discussionProblem(settings.value, complete);
+  if (unfit) return err(unfit);
   const sandboxed = await withSandboxes(complete, context.environment.PATH);
   if (!sandboxed.ok) return sandboxed;
   const crew = sandboxed.value;
@@ -200,17 +204,6 @@ function settingFlags(options: RunInputOptions): SettingFlag[] {
     ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
   ];
   return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
-}
-
-/** A limit under which no turn could ever begin. */
-export function nothingToUse({ budget }: ResolvedConfiguration): Failure | undefined {
-  for (const kind of ["turns", "tokens", "usd"] as const) {
-    if (budget[kind] !== 0) continue;
-    return failure("usage", `A budget of 0 ${kind} lets no turn begin.`, {
-      hint: `Raise --budget-${kind}, or budget.${kind} in the settings; to see only the plan, use --plan-only.`,
-    });
-  }
-  return undefined;
 }
 
 /** What can be asked for and is not there yet: refused rather than not done. */

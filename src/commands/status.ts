@@ -108,6 +108,9 @@ async function statusObject(
     pending_questions: pending.filter((one) => one.kind === "question"),
     pending_decisions: pending.filter((one) => one.kind !== "question"),
     holds: [...ledger.holds.values()],
+    children: store
+      .sessions({ parent: row.session_id })
+      .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
     usage: usageOf(ledger.figures),
   };
 }
@@ -125,6 +128,10 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
     const words = runningWords(withSince(store, session_id, row.last_sequence, running), Date.now());
     out.line();
     out.line(`Running: ${safeLine(words)}`);
+  }
+  for (const child of store.sessions({ parent: session_id }).filter(({ state }) => state !== "closed")) {
+    out.line();
+    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: bosun status ${child.session_id}`);
   }
   if (waiting.length > 0) {
     out.line();

@@ -8,6 +8,7 @@ import type { Agent } from "../kernel/agent.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
+import { childSessions } from "../runtime/child-sessions.ts";
 import { systemClock } from "../runtime/clock.ts";
 import type { Surroundings } from "../runtime/assemble.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -15,6 +16,7 @@ import { databasePath } from "../store/database.ts";
 import type { Store } from "../store/store.ts";
 import type { CommandContext } from "./command.ts";
 import type { OpenHome } from "./home.ts";
+import { loadMode } from "./modes.ts";
 import { notificationFor } from "./notification.ts";
 import { programVersion } from "./program.ts";
 
@@ -46,6 +48,7 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
       timeout_ms: NOTIFICATION_MS,
       environment,
     },
+    childrenOf: childSessions(loadMode),
     agentFor: (_role, config) => agentFor(launcher, home, config, environment),
   };
 }

@@ -1,3 +1,4 @@
+import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { onDoubtAnswered } from "./doubts.ts";
 import { endsTurn, figuresAfter, stopOf } from "./figures.ts";
 import { hold, isHold, lift, liftUnending, onHoldTimer, termsOf } from "./holds.ts";
@@ -15,6 +16,7 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
   }
   if (fact.payload_type === "timer_fired") return !ledger.timers.has(fact.payload.timer_id);
   if (fact.payload_type === "check_result") return !ledger.checks.has(fact.payload.check_id);
+  if (isLateOfChild(ledger, fact)) return true;
   return ledger.figures.closed !== undefined && fact.payload_type !== "session_reopened";
 }
 
@@ -47,6 +49,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   else if (endsTurn(fact) && fact.turn) changes.push({ drop: "turn", id: fact.turn.turn_id });
   if (fact.payload_type === "timer_fired") changes.push({ drop: "timer", id: fact.payload.timer_id });
   if (fact.payload_type === "check_result") changes.push({ drop: "check", id: fact.payload.check_id });
+  onChild(ledger, fact, changes);
   if (fact.payload_type === "session_recovered") {
     for (const { turn_id, run } of fact.payload.turns) {
       const turn = ledger.turns.get(turn_id);
@@ -116,6 +119,10 @@ function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigu
     case "drop_checks":
       changes.push({ drop: "check", id: command.check_id });
       return figures;
+    case "open_session":
+    case "withdraw_session":
+      askForChild(ledger, command, changes);
+      return figures;
     case "stop_session":
       return { ...figures, stopped: stopOf(command.reason, command.message, command.limit) };
     case "finish":
@@ -123,6 +130,7 @@ function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigu
       for (const id of ledger.timers.keys()) changes.push({ drop: "timer", id });
       for (const id of ledger.asks.keys()) changes.push({ drop: "ask", id });
       for (const id of ledger.checks.keys()) changes.push({ drop: "check", id });
+      for (const id of ledger.children.keys()) changes.push({ drop: "child", id });
       for (const id of ledger.holds.keys()) changes.push({ drop: "hold", id });
       return {
         ...figures,

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
-import { isNotice, type Usage } from "../protocol/payload.ts";
+import { isNotice, type PayloadByType, type Usage } from "../protocol/payload.ts";
 import type { Ledger, LedgerFigures, StopKept } from "./ledger.ts";
 import type { Fact } from "./mode.ts";
 
@@ -34,6 +34,8 @@ export function figuresAfter({ figures, turns }: Ledger, fact: Fact): LedgerFigu
       const { paused: _, ...rest } = figures;
       return rest;
     }
+    case "session_finished":
+      return withChild(figures, fact.payload);
     default:
       if (!endsTurn(fact)) return figures;
       return withUntold(
@@ -74,13 +76,20 @@ function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
   return { ...rest, limits: set, ...(Object.keys(left).length === 0 ? {} : { untold: left }) };
 }
 
+/** What a child session used counts as its parent's. */
+function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
+  const { turns, cost_usd, ...tokens } = usage;
+  const told = { ...tokens, ...(cost_usd === null ? {} : { cost_usd }) };
+  return { ...withUntold(withUsage(figures, told), session_id, told), turns: figures.turns + turns };
+}
+
 /** Remembers who did not tell what a turn took. */
-function withUntold(figures: LedgerFigures, role_id: string, usage: Usage | undefined): LedgerFigures {
+function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefined): LedgerFigures {
   const { tokens = [], usd = [] } = figures.untold ?? {};
   const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
   const isNew = {
-    ...(hidesTokens && !tokens.includes(role_id) ? { tokens: [...tokens, role_id] } : {}),
-    ...(usage?.cost_usd === undefined && !usd.includes(role_id) ? { usd: [...usd, role_id] } : {}),
+    ...(hidesTokens && !tokens.includes(who) ? { tokens: [...tokens, who] } : {}),
+    ...(usage?.cost_usd === undefined && !usd.includes(who) ? { usd: [...usd, who] } : {}),
   };
   return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
+import type { Budget } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Change, CriterionReference, Outcome, Seat, TurnStamp } from "./mode.ts";
 
@@ -49,6 +50,20 @@ export interface LedgerChecks {
   readonly check_id: string;
   readonly subject?: string;
   readonly criteria: readonly CriterionReference[];
+}
+
+/** A child session as its parent knows it, from when its mode asked for it to its end. */
+export interface LedgerChild {
+  readonly child: string;
+  readonly mode: string;
+  readonly subject?: string;
+  /** With texts as references into the parent's log. */
+  readonly input: JsonObject;
+  /** What it may use; since it was begun, what is kept for it of the parent's own. */
+  readonly budget: Budget;
+  readonly status: "offered" | "open" | "withdrawn";
+  /** Why it was withdrawn. */
+  readonly reason?: string;
 }
 
 /** A limit that was reached, as a `session_stopped` tells it. */
@@ -132,6 +147,7 @@ export interface Ledger {
   readonly timers: Map<string, LedgerTimer>;
   readonly asks: Map<string, LedgerAsk>;
   readonly checks: Map<string, LedgerChecks>;
+  readonly children: Map<string, LedgerChild>;
   /** By role id those that failures brought; those of a role's own limits have ids of their own (`role-limits.ts`). */
   readonly holds: Map<string, LedgerHold>;
   /** By role id, of roles with a budget. */
@@ -148,6 +164,7 @@ export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([
   "timer",
   "ask",
   "check",
+  "child",
   "hold",
   "role_use",
   "admissions",
@@ -167,6 +184,7 @@ export function emptyLedger(): Ledger {
     timers: new Map(),
     asks: new Map(),
     checks: new Map(),
+    children: new Map(),
     holds: new Map(),
     uses: new Map(),
     admissions: new Map(),
@@ -195,6 +213,8 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
       return set(ledger.asks, change.id, value as LedgerAsk | undefined);
     case "check":
       return set(ledger.checks, change.id, value as LedgerChecks | undefined);
+    case "child":
+      return set(ledger.children, change.id, value as LedgerChild | undefined);
     case "hold":
       return set(ledger.holds, change.id, value as LedgerHold | undefined);
     case "role_use":

@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
+import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -122,6 +122,10 @@ export interface Seat {
  * - `set_timer` / `clear_timer`: a stored alarm, fired as a `timer_fired` fact; setting an id again replaces it. A `passive` one only
  *   watches, and keeps no session waiting.
  * - `run_checks`: run the executable criteria and come back with one `check_result` fact.
+ * - `open_session`: a child session of another mode is wanted, about the same subject. `child` is the sequence that its id adds to the
+ *   parent's; `input` is what its mode is given, with texts as references; it may use no more than `budget`, nor than the parent has left.
+ *   It is begun as soon as the parent's limits allow (`session_begun`), and its end comes back as one `session_finished` fact.
+ * - `withdraw_session`: it is no longer wanted: cancelled for that reason if it was begun, and then its end still comes back.
  * - `stop_session`: end resumably, without a final report, for a reason and, if it was one, with the limit that was reached.
  *   `finish`: close with an outcome.
  * - `repeat_turn` / `fail_turn`: what a person said about a turn in doubt: it runs again, or a `turn_failed` fact comes back. The
@@ -155,6 +159,15 @@ export type Command =
       readonly criteria: readonly CriterionReference[];
     }
   | { readonly do: "drop_checks"; readonly check_id: string }
+  | {
+      readonly do: "open_session";
+      readonly child: string;
+      readonly mode: string;
+      readonly subject?: string;
+      readonly input: JsonObject;
+      readonly budget: Budget;
+    }
+  | { readonly do: "withdraw_session"; readonly child: string; readonly reason: string }
   | {
       readonly do: "stop_session";
       readonly reason: "manager_failed" | "limit" | "waiting";

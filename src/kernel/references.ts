@@ -32,6 +32,18 @@ export function historyOf(sequences: readonly number[]): JsonObject {
   return { $history: sequences };
 }
 
+/** The first of these that there is in the record. */
+export function firstOf(...choices: readonly Reference[]): JsonObject {
+  return { $first: choices.map((choice) => ({ ...choice })) };
+}
+
+/** Texts below each other; a heading is left out with what it is the heading of. A list has a dash before each entry. */
+export function linesOf(
+  ...parts: readonly (string | Reference | readonly [heading: string, Reference | JsonObject])[]
+): JsonObject {
+  return { $lines: parts as unknown as Json };
+}
+
 /** The value with whatever it quotes cut; with `commands`, what can be run stays whole. */
 export function cutTo(value: Json, { characters, items }: Omit<Cut, "commands">, commands = false): JsonObject {
   return { $cut: [value, characters, items, commands] };
@@ -53,7 +65,7 @@ interface Meter {
 
 /**
  * Puts the recorded texts in place of references: `$from` a value, `$history` entries of WIRE.md's `history[]`, `$file` a path,
- * `$first` the first that exists, `$cut` and `$fit` a value that may be too long. What is missing in the record is left out of its
+ * `$first` the first that exists, `$lines` texts below each other, `$cut` and `$fit` a value that may be too long. What is missing in the record is left out of its
  * object. The result of a draft is therefore a function of the draft and the log: what was sent can be rebuilt byte for byte.
  */
 export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
@@ -76,7 +88,9 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
       return { ...entry, payload: quoted(recorded.payload, sequence, cut, meter) };
     });
   if (Array.isArray(object.$file)) return counted(lookup.file(...(object.$file as [number, string])), meter);
-  if (Array.isArray(object.$first)) return firstOf(object.$first as Json[], lookup, cut, meter);
+  if (Array.isArray(object.$first)) return firstFound(object.$first as Json[], lookup, cut, meter);
+  if (Array.isArray(object.$lines))
+    return (object.$lines as Json[]).flatMap((part) => linesFrom(part, lookup, cut, meter)).join("\n");
   if (Array.isArray(object.$cut)) {
     const [inner, characters, items, commands] = object.$cut as [Json, number, number, boolean];
     return resolve(inner, lookup, { characters, items, commands }, meter);
@@ -129,7 +143,7 @@ function fitted(value: JsonObject, bytes: number, lookup: Lookup): Json | undefi
   return resolve(smallest, lookup);
 }
 
-function firstOf(
+function firstFound(
   choices: readonly Json[],
   lookup: Lookup,
   cut: Cut | undefined,
@@ -140,6 +154,20 @@ function firstOf(
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+function linesFrom(part: Json, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): string[] {
+  const [heading, value] = Array.isArray(part) ? (part as [string, Json]) : [undefined, part];
+  const found = resolve(value, lookup, cut, meter);
+  const texts = Array.isArray(found) ? found.flatMap(textOf).map((text) => `- ${text}`) : textOf(found);
+  return heading === undefined || texts.length === 0 ? texts : [heading, ...texts];
+}
+
+/** The text, or that of an object which has one; nothing if it is neither. */
+function textOf(value: Json | undefined): string[] {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  const text = isObject ? (value as JsonObject).text : value;
+  return typeof text === "string" ? [text] : [];
 }
 
 /** All but its payload. */

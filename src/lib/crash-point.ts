@@ -37,6 +37,9 @@ export const CRASH_POINTS = [
   "notification_pid_committed",
   "notification_given",
   "notification_ended",
+  // A child session.
+  "child_begun",
+  "child_ended",
   // An artifact.
   "artifact_copied",
   "artifact_kept",

@@ -45,7 +45,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
     received_at: recording.at,
     disposition: recording.disposition,
     ...(turn ? { turn_id: turn.turn_id, attempt: turn.attempt, run: turn.run } : {}),
-    ...(subject === undefined ? {} : { ticket_id: subject }),
+    ...about(subject),
     ...(exit ? { exit } : {}),
     ...(usage ? { usage } : {}),
     ...(actor ? { actor } : {}),
@@ -72,6 +72,11 @@ export function recordedEffect(effect: {
 }): RecordedEffect {
   const { subject, ...rest } = effect;
   return { ticket_id: subject, ...rest };
+}
+
+/** A subject as a payload names it, as one property or none. */
+export function about(subject: string | undefined): { readonly ticket_id?: string } {
+  return subject === undefined ? {} : { ticket_id: subject };
 }
 
 /** What a person's payload is about, as it says itself. */

@@ -1,9 +1,11 @@
 import type { Engine } from "../kernel/engine.ts";
-import { stampOf } from "../kernel/ledger.ts";
+import { type LedgerChild, stampOf } from "../kernel/ledger.ts";
+import { crashPoint } from "../lib/crash-point.ts";
+import { about } from "../protocol/recording.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission } from "./dispatcher.ts";
 import type { FactInput } from "./facts.ts";
-import type { LimitReached } from "./limits.ts";
+import { grantOf, limitReached, type LimitReached } from "./limits.ts";
 import { type RequestParts, requestPayload } from "./turn-request.ts";
 import type { UnderWay } from "./under-way.ts";
 
@@ -18,8 +20,8 @@ export interface AdmittingDoor {
 }
 
 /**
- * Begins every turn that may begin, as facts of the group that is about to be committed; their agents start after it. `begun` is the
- * monotonic clock's reading when the scheduler began. Gives the limit that forbids the next one, if there is one.
+ * Begins every child session and every turn that may begin, as facts of the group that is about to be committed; they start after it.
+ * `begun` is the monotonic clock's reading when the scheduler began. Gives the limit that forbids the next one, if there is one.
  */
 export function admitAll<S>(
   parts: AdmittingParts<S>,
@@ -27,11 +29,37 @@ export function admitAll<S>(
   begun: number,
   door: AdmittingDoor,
 ): LimitReached | undefined {
-  const admissions = work.admissions(begun);
+  const awake_ms = parts.clock.monotonic() - begun;
+  for (const child of [...parts.engine.ledger.children.values()].filter(({ status }) => status === "offered")) {
+    const limit = limitReached(parts.engine.ledger, parts.config, awake_ms);
+    if (limit) return limit;
+    openChild(parts, work, child, awake_ms, door);
+  }
+  const admissions = work.admissions(awake_ms);
   for (let next = admissions.next(); ; next = admissions.next()) {
     if (next.done) return next.value;
     open(parts, work, next.value, door);
   }
+}
+
+function openChild<S>(
+  { engine, config }: AdmittingParts<S>,
+  { children }: UnderWay,
+  { child, mode, subject, budget }: LedgerChild,
+  awake_ms: number,
+  door: AdmittingDoor,
+): void {
+  const payload = {
+    session_id: children.idOf(child),
+    ...about(subject),
+    mode,
+    budget: { ...grantOf(engine.ledger, config, awake_ms, budget) },
+  };
+  door.submit({ source: "scheduler", payload_type: "session_begun", payload, subject });
+  door.afterwards(() => {
+    crashPoint("child_begun");
+    children.start(child);
+  });
 }
 
 function open<S>(parts: AdmittingParts<S>, work: UnderWay, admission: Admission, door: AdmittingDoor): void {

@@ -14,6 +14,7 @@ import { embeddedQueue } from "../store/queue.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import type { TakeChild } from "./child.ts";
 import type { Clock } from "./clock.ts";
 import { Dispatcher } from "./dispatcher.ts";
 import type { Held } from "./inbox.ts";
@@ -36,7 +37,15 @@ export interface Surroundings {
   readonly files: boolean;
   /** How people are told of what happens; absent where nobody is: measurements. */
   readonly notify?: NotifyTerms;
+  /** How sessions come to their child sessions; absent where none of them wants any. */
+  readonly childrenOf?: TakeChildOf;
 }
+
+/** What a child session has of its parent. */
+export type Parent = Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace">;
+
+/** For a session of these surroundings, how its children are taken. */
+export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 
 /** Does the work with the session held; whoever fails holds it no longer. */
 export async function holding<T>(
@@ -108,7 +117,12 @@ export function assemble<S>(
       agentFor: (role) => around.agentFor(role, config),
       notify: around.notify,
       told: made.told,
+      takeChild: around.childrenOf?.(around, made) ?? noChildren,
       makeDispatcher: (isHeld) => new Dispatcher(roles, capacity, embeddedQueue(), isHeld),
     }),
   );
 }
+
+const noChildren: TakeChild = async (session_id) => {
+  throw new Error(`nobody can begin the child session ${session_id} here`);
+};

@@ -9,6 +9,7 @@ import { SCHEMAS_DIGEST } from "../protocol/generated/digest.ts";
 import { refusalOfUnfit, unfitIn } from "../protocol/limits.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
+import { about } from "../protocol/recording.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Store } from "../store/store.ts";
 import type { Held } from "./inbox.ts";
@@ -26,6 +27,8 @@ export interface NewSessionInput {
   readonly roles: readonly Role[];
   readonly workspace: string;
   readonly started_by: Actor;
+  /** The session that opens this one, and what about. */
+  readonly parent?: { readonly session_id: string; readonly subject: string | undefined };
   /** What is put to the session at once: the requirement, a plan of the person's own. */
   readonly facts: readonly Pick<FactInput, "payload_type" | "payload">[];
   /** Puts in place what the session needs beside its record. It is not begun if that fails. */
@@ -56,6 +59,7 @@ export async function createSession<S>(
     workspace,
     created_at: clock.now(),
     ...(requirement === undefined ? {} : { requirement }),
+    ...(input.parent ? { parent: input.parent.session_id } : {}),
   });
   if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
   crashPoint("session_created");
@@ -71,7 +75,7 @@ function begin<S>(
   input: NewSessionInput,
   lease: Held,
 ): Result<Session<S>, Failure> {
-  const { session_id, requirement, workspace } = input;
+  const { session_id, requirement, workspace, parent } = input;
   const opened_at = around.clock.now();
   const opened = assemble(around, mode, lease, {
     session_id,
@@ -102,6 +106,7 @@ function begin<S>(
       started_by: { ...input.started_by },
       ...(requirement === undefined ? {} : { requirement }),
       ...(input.input ? { input: input.input } : {}),
+      ...(parent ? { parent: { session_id: parent.session_id, ...about(parent.subject) } } : {}),
     },
   });
   for (const fact of input.facts) session.submitFromPerson({ ...fact, source: "user", actor: input.started_by });

@@ -61,6 +61,12 @@ export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefi
   return `stopped by ${who}${reason === undefined ? "" : `: ${reason.slice(0, REASON_CHARACTERS).toWellFormed()}`}`;
 }
 
+/** Whether a fact has a session begin no more turns, or begin turns again. */
+export function isPause(fact: Fact): boolean {
+  if (fact.payload_type !== "user_command") return false;
+  return fact.payload.command === "pause" || fact.payload.command === "resume";
+}
+
 /** What a turn's records and events are about, as one property or none. */
 export function aboutOf(stamp: TurnStamp): { subject?: string } {
   return stamp.subject === undefined ? {} : { subject: stamp.subject };

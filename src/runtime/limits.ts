@@ -1,6 +1,7 @@
-import type { LedgerFigures } from "../kernel/ledger.ts";
+import { reservedOf } from "../kernel/children.ts";
+import type { Ledger, LedgerFigures } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Budget, ResolvedConfiguration } from "../protocol/payload.ts";
 
 /** A limit of the session that forbids another turn, in words and figures. */
 export interface LimitReached {
@@ -28,44 +29,70 @@ export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration):
  * that limits them does not go on before a person has said that it may.
  */
 export function limitReached(
-  figures: LedgerFigures,
+  ledger: Ledger,
   config: ResolvedConfiguration,
   awake_ms: number,
 ): LimitReached | undefined {
-  const { turns, tokens, usd, wall_s } = limitsOf(figures, config);
-  if (turns !== undefined && figures.turns >= turns) return reached("turns", figures.turns, turns, "turns");
+  const { turns, tokens, usd, wall_s } = limitsOf(ledger.figures, config);
+  const used = usedOf(ledger);
+  if (turns !== undefined && used.turns >= turns) return reached("turns", used.turns, turns, "turns");
   if (wall_s !== undefined && awake_ms >= wall_s * 1000) {
     return reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
   }
-  const { untold = {} } = figures;
+  const { untold = {} } = ledger.figures;
   if (tokens !== undefined) {
-    const used = tokensOf(figures);
-    if (used >= tokens) return reached("tokens", used, tokens, "tokens");
+    if (used.tokens >= tokens) return reached("tokens", used.tokens, tokens, "tokens");
     if (untold.tokens)
-      return unknown("tokens", used, tokens, untold.tokens, "usage.input_tokens and usage.output_tokens");
+      return unknown("tokens", used.tokens, tokens, untold.tokens, "usage.input_tokens and usage.output_tokens");
   }
   if (usd !== undefined) {
-    if (figures.cost_usd >= usd) return reached("usd", figures.cost_usd, usd, "USD");
-    if (untold.usd) return unknown("usd", figures.cost_usd, usd, untold.usd, "usage.cost_usd");
+    if (used.usd >= usd) return reached("usd", used.usd, usd, "USD");
+    if (untold.usd) return unknown("usd", used.usd, usd, untold.usd, "usage.cost_usd");
   }
   return undefined;
 }
 
 /** Tokens and money that are left, of each kind that is limited and known. */
 export function remainingOf(
-  figures: LedgerFigures,
+  ledger: Ledger,
   config: ResolvedConfiguration,
 ): { readonly remaining_tokens?: number; readonly remaining_usd?: number } {
-  const { tokens, usd } = limitsOf(figures, config);
-  const { untold = {} } = figures;
+  const { tokens, usd } = limitsOf(ledger.figures, config);
+  const { untold = {} } = ledger.figures;
+  const used = usedOf(ledger);
   return {
-    ...(tokens === undefined || untold.tokens ? {} : { remaining_tokens: Math.max(0, tokens - tokensOf(figures)) }),
-    ...(usd === undefined || untold.usd ? {} : { remaining_usd: Math.max(0, usd - figures.cost_usd) }),
+    ...(tokens === undefined || untold.tokens ? {} : { remaining_tokens: Math.max(0, tokens - used.tokens) }),
+    ...(usd === undefined || untold.usd ? {} : { remaining_usd: Math.max(0, usd - used.usd) }),
   };
 }
 
-function tokensOf({ input_tokens, output_tokens }: LedgerFigures): number {
-  return input_tokens + output_tokens;
+/** What a child session may use: what it is asked for with, and no more than its parent has left. */
+export function grantOf(ledger: Ledger, config: ResolvedConfiguration, awake_ms: number, asked: Budget): Budget {
+  const { turns, tokens, usd, wall_s } = limitsOf(ledger.figures, config);
+  const used = usedOf(ledger);
+  const left = {
+    turns: turns === undefined ? undefined : turns - used.turns,
+    tokens: tokens === undefined ? undefined : tokens - used.tokens,
+    usd: usd === undefined ? undefined : usd - used.usd,
+    wall_s: wall_s === undefined ? undefined : Math.max(1, Math.floor(wall_s - awake_ms / 1000)),
+  };
+  const grant: { -readonly [K in keyof Budget]: Budget[K] } = {};
+  for (const kind of ["turns", "tokens", "usd", "wall_s"] as const) {
+    const most = Math.min(asked[kind] ?? Number.POSITIVE_INFINITY, left[kind] ?? Number.POSITIVE_INFINITY);
+    if (Number.isFinite(most)) grant[kind] = most;
+  }
+  return grant;
+}
+
+/** What the session has used, and what is kept for its children. */
+function usedOf(ledger: Ledger): { readonly turns: number; readonly tokens: number; readonly usd: number } {
+  const { turns, input_tokens, output_tokens, cost_usd } = ledger.figures;
+  const reserved = reservedOf(ledger);
+  return {
+    turns: turns + reserved.turns,
+    tokens: input_tokens + output_tokens + reserved.tokens,
+    usd: cost_usd + reserved.usd,
+  };
 }
 
 function reached(limit: keyof Limits, used: number, max: number, unit: string): LimitReached {

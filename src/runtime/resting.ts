@@ -19,7 +19,7 @@ const WAITS: Rest = { kind: "waits" };
 
 /**
  * Judges that; `forPeople` says whether somebody is there who could move what only a person can, `wants` whether a turn is offered that
- * a role could take.
+ * a role could take, `childWaits` whether a child session has stopped for a person.
  */
 export function restOf(
   ledger: Ledger,
@@ -27,6 +27,7 @@ export function restOf(
   now: Instant,
   forPeople: boolean,
   wants: (role_id: string) => boolean,
+  childWaits: boolean,
 ): Rest {
   if (ledger.figures.paused || timers.willWake(wants)) return WAITS;
   const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now));
@@ -34,7 +35,7 @@ export function restOf(
   const spent = standing.filter(({ limit, role_id }) => limit !== undefined && wants(role_id));
   // Rows come back in another order: of several spent budgets always the same one is named.
   const [first = spent.toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1))[0]] = held;
-  if (ledger.asks.size > 0) {
+  if (ledger.asks.size > 0 || childWaits) {
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "a person must answer" } };
   }
   if (!first) return { kind: "stuck" };

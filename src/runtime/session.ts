@@ -16,7 +16,7 @@ import { admitAll } from "./admitting.ts";
 import { Bus, type SessionEnd } from "./bus.ts";
 import { closingRecords } from "./closing.ts";
 import { type Held, InboxWatch } from "./inbox.ts";
-import { type FactInput, personRefused, stopAsked } from "./facts.ts";
+import { type FactInput, isPause, personRefused, stopAsked } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
 import { type Head, Journal } from "./journal.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
@@ -90,6 +90,8 @@ export class Session<S> {
         this.#commits.schedule();
       },
       wake: () => this.#onTimer(),
+      childStopped: (message) => this.stop("signal", message),
+      childOver: () => this.#commits.schedule(),
     });
     this.#time = new TimeWatch(parts, {
       submit: (input) => this.submit(input),
@@ -138,7 +140,7 @@ export class Session<S> {
     const { closed } = this.ledger.figures;
     if (closed) [this.#leaving, this.#parted] = [{ kind: "closed", ...closed }, true];
     this.#inbox.start();
-    if (!this.#over) this.#work.begin();
+    if (!this.#over) this.#work.begin(options.waitForPeople);
     this.#time.start();
     this.#notifications.begin();
     this.#commits.schedule();
@@ -154,7 +156,7 @@ export class Session<S> {
     this.bus.emit({ kind: "stopping", reason, running: this.#work.turns.count });
     this.#work.abortAll();
     crashPoint("stopping");
-    void this.#work.turns.idle().then(() => {
+    void this.#work.idle().then(() => {
       // An answer that came in meanwhile may have closed the session after all.
       if (this.#leaving?.kind !== "stopped") return;
       this.#parted = true;
@@ -183,6 +185,9 @@ export class Session<S> {
     for (const command of done.step.commands) this.#carryOut(command, at);
     const stopped = done.disposition === "applied" ? stopAsked(fact, input.actor) : undefined;
     if (stopped !== undefined) this.#journal.afterwards(() => this.stop("signal", stopped));
+    if (done.disposition === "applied" && isPause(fact)) {
+      this.#journal.afterwards(() => this.#work.children.pauseLikeParent());
+    }
     this.#work.settle(before);
     if (fact.payload_type === "session_recovered")
       for (const turn of fact.payload.turns) this.#work.offer(turn.turn_id);
@@ -314,8 +319,13 @@ export class Session<S> {
     const { timers } = this.#work;
     timers.arm();
     if (this.#work.isBusy) return;
-    const rest = restOf(this.ledger, timers, this.#parts.clock.now(), this.#waitForPeople, (role_id) =>
-      this.#work.wants(role_id),
+    const rest = restOf(
+      this.ledger,
+      timers,
+      this.#parts.clock.now(),
+      this.#waitForPeople,
+      (role_id) => this.#work.wants(role_id),
+      this.#work.children.isWaiting,
     );
     if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;

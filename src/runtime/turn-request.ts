@@ -1,3 +1,4 @@
+import { reservedOf } from "../kernel/children.ts";
 import { sizeOf } from "../kernel/cut.ts";
 import { fittingDraft, type Quoting, withNote } from "../kernel/fitting.ts";
 import type { Ledger } from "../kernel/ledger.ts";
@@ -55,7 +56,7 @@ function remainingTurns(
   const { turns } = limitsOf(ledger.figures, config);
   const own = turnsLeft(ledger, role_id);
   const left = [
-    ...(turns === undefined ? [] : [turns - ledger.figures.turns - 1]),
+    ...(turns === undefined ? [] : [turns - ledger.figures.turns - reservedOf(ledger).turns - 1]),
     ...(own === undefined ? [] : [own - 1]),
     ...(ofSubject === undefined ? [] : [ofSubject]),
   ];
@@ -79,7 +80,7 @@ export function requestPayload(
       timeout_s: role.timeout_s ?? config.timeout_s,
       idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
       ...(remaining_turns === undefined ? {} : { remaining_turns }),
-      ...remainingOf(engine.ledger.figures, config),
+      ...remainingOf(engine.ledger, config),
     },
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     workspace,

@@ -1,5 +1,6 @@
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
+import { Children, type ChildrenDoor, type ChildrenParts } from "./children.ts";
 import { Checks, type ChecksDoor, type ChecksParts } from "./checks.ts";
 import type { Clock } from "./clock.ts";
 import type { Admission, Dispatcher } from "./dispatcher.ts";
@@ -7,12 +8,12 @@ import { type LimitReached, limitReached } from "./limits.ts";
 import { Timers } from "./timers.ts";
 import { Turns, type TurnsDoor, type TurnsParts } from "./turns.ts";
 
-export interface UnderWayParts extends TurnsParts, ChecksParts {
+export interface UnderWayParts extends TurnsParts, ChecksParts, ChildrenParts {
   readonly clock: Clock;
   readonly makeDispatcher: (isHeld: (role_id: string) => boolean) => Dispatcher;
 }
 
-export interface UnderWayDoor extends TurnsDoor, ChecksDoor {
+export interface UnderWayDoor extends TurnsDoor, ChecksDoor, ChildrenDoor {
   /** Something that touches the world: done when all that was decided before it is durable. */
   afterwards(effect: () => void): void;
   /** A timer is due, or a hold has ended. */
@@ -22,13 +23,23 @@ export interface UnderWayDoor extends TurnsDoor, ChecksDoor {
 /** The commands that begin or end something here; the others are the session's own. */
 type WorkCommand = Extract<
   Command,
-  { do: "offer_turn" | "withdraw_turn" | "set_timer" | "run_checks" | "drop_checks" }
+  {
+    do:
+      | "offer_turn"
+      | "withdraw_turn"
+      | "set_timer"
+      | "run_checks"
+      | "drop_checks"
+      | "open_session"
+      | "withdraw_session";
+  }
 >;
 
-/** What a session has under way: turns that are offered or running, checks and timers. Knows nothing of what any of it is about. */
+/** What a session has under way: turns that are offered or running, checks, child sessions and timers. Knows nothing of what any of it is about. */
 export class UnderWay {
   readonly timers: Timers;
   readonly turns: Turns;
+  readonly children: Children;
   readonly #parts: UnderWayParts;
   readonly #door: UnderWayDoor;
   readonly #dispatcher: Dispatcher;
@@ -40,6 +51,7 @@ export class UnderWay {
     this.timers = new Timers(this.#ledger, parts.clock, () => door.wake());
     this.turns = new Turns(parts, door);
     this.#checks = new Checks(parts, door);
+    this.children = new Children(parts, door);
     this.#dispatcher = parts.makeDispatcher((role_id) => this.timers.isHeld(role_id));
     for (const turn of this.#ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
   }
@@ -48,18 +60,19 @@ export class UnderWay {
     return this.#parts.engine.ledger;
   }
 
-  /** Whether an agent or a check runs. */
+  /** Whether an agent, a check or a child session runs. */
   get isBusy(): boolean {
-    return this.turns.count > 0 || this.#checks.count > 0;
+    return this.turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;
   }
 
-  /** Whether an agent or a check runs, or will as soon as its request is durable. */
+  /** Whether one runs, or will as soon as its request is durable. */
   get isUnderWay(): boolean {
-    return this.isBusy || this.#dispatcher.running > 0;
+    return this.isBusy || this.#dispatcher.running > 0 || this.children.isAnyBegun;
   }
 
   /** Goes on with what an earlier scheduler had begun. */
-  begin(): void {
+  begin(waitForPeople: boolean): void {
+    this.children.begin(waitForPeople);
     for (const checks of this.#ledger.checks.values()) this.#checks.start(checks);
     this.timers.arm();
   }
@@ -87,6 +100,12 @@ export class UnderWay {
         return;
       case "drop_checks":
         this.#door.afterwards(() => this.#checks.abort(command.check_id));
+        return;
+      case "open_session":
+        // Begun like a turn, when the limits allow.
+        return;
+      case "withdraw_session":
+        this.#door.afterwards(() => this.children.cancel(command.child, command.reason));
     }
   }
 
@@ -110,15 +129,10 @@ export class UnderWay {
     if (this.#dispatcher.hasAdmitted(id) && this.#ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
   }
 
-  /**
-   * Every turn that may start now, or the limit that forbids the next one. Each one given counts as started. `begun` is the
-   * monotonic clock's reading when the scheduler began.
-   */
-  *admissions(begun: number): Generator<Admission, LimitReached | undefined> {
-    const { clock, config } = this.#parts;
-    const awake_ms = clock.monotonic() - begun;
+  /** Every turn that may start now, or the limit that forbids the next one. Each one given counts as started. */
+  *admissions(awake_ms: number): Generator<Admission, LimitReached | undefined> {
     for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
-      const limit = limitReached(this.#ledger.figures, config, awake_ms);
+      const limit = limitReached(this.#ledger, this.#parts.config, awake_ms);
       if (limit) {
         this.#dispatcher.end(admission.turn.turn_id);
         this.#dispatcher.offer(admission.turn);
@@ -133,10 +147,11 @@ export class UnderWay {
     this.timers.stop();
     this.turns.abortAll();
     this.#checks.abortAll();
+    this.children.abortAll();
   }
 
-  /** Settles when no agent and no check runs any more. */
+  /** Settles when no agent, no check and no child session runs any more. */
   async idle(): Promise<void> {
-    await Promise.all([this.turns.idle(), this.#checks.idle()]);
+    await Promise.all([this.turns.idle(), this.#checks.idle(), this.children.idle()]);
   }
 }

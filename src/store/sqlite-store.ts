@@ -130,7 +130,8 @@ export function storeOn(home: string, database: Database): Store {
   return {
     ...reader,
     async create(session) {
-      const named = checkSessionId(session.session_id);
+      // A child's has the room for its number that is left free in its parent's.
+      const named = checkSessionId(session.parent ?? session.session_id);
       if (!named.ok) return named;
       return write(database, () => (sessions.insert(session) ? ok(undefined) : err(taken(session.session_id))));
     },

@@ -134,6 +134,12 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
       return {
         text: `${[wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim()} by ${who(record)}${said(payload.text)}`,
       };
+    case "session_begun":
+      return { text: `DISCUSSED in ${wordsOf(payload.session_id)}, a ${wordsOf(payload.mode)} of its own` };
+    case "session_finished":
+      return {
+        text: `${wordsOf(payload.session_id)} ENDED ${wordsOf(payload.outcome)}${said(payload.reason, room)}`,
+      };
     case "session_recovered":
       return { text: `RESUMED ${counted(lengthOf(payload.turns), "turn")} to repeat` };
     case "time_shifted":

@@ -71,6 +71,9 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
       const config = log[0]?.payload["config"] as { readonly notify?: object } | undefined;
       return config?.notify ? 2 : 0;
     }
+    case "child_begun":
+    case "child_ended":
+      return records("session_begun");
     case "timer_due":
       return records("timer_fired");
     case "inbox_read":

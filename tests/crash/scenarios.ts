@@ -66,6 +66,8 @@ export function holding(count: number): Scenario {
   };
 }
 
+const DEBATERS = ["this", "that", "judge"].map((role_id) => agent(role_id, "participant", "debater.sh"));
+
 const UNINSTRUCTED = { instruction: undefined } as unknown as JsonObject;
 
 /** Retries, checks, a join, work that is sent back. */
@@ -114,7 +116,15 @@ export const SCENARIOS: readonly Scenario[] = [
   {
     name: "debate",
     begin: ["debate", "This or that?", "--agents", "this,that", "--judge", "judge", "--rounds", "2"],
-    roles: ["this", "that", "judge"].map((role_id) => agent(role_id, "participant", "debater.sh")),
+    roles: DEBATERS,
+    exit_code: 0,
+  },
+  {
+    name: "discussed",
+    begin: ["run", "Write what was talked over"],
+    roles: [MANAGER, WORKER, ...DEBATERS],
+    config: { discussion: { mode: "debate", input: { debaters: ["this", "that"], judge: "judge", rounds: 2 } } },
+    tasks: [task("a", [], { ...UNINSTRUCTED, proposal_needed: true }), task("b", [])],
     exit_code: 0,
   },
 ];

@@ -13,7 +13,7 @@ import { type Outcome, value } from "./fate.ts";
 import { living, logOf, type Place } from "./place.ts";
 
 /** Of these a closed session has no row left. */
-const OPEN = new Set(["turn", "timer", "ask", "check", "hold", "process"]);
+const OPEN = new Set(["turn", "timer", "ask", "check", "child", "hold", "process"]);
 
 /** The report without what a crash may change, and without what names this place. */
 export function essence(place: Place): Json {
@@ -30,14 +30,26 @@ function reportOf({ home, session_id }: Place): JsonObject {
 export async function violationsOf(place: Place, outcome: Outcome, undisturbed: Json | undefined): Promise<string[]> {
   if (outcome.violations.length > 0) return [...outcome.violations];
   const log = logOf(place);
-  return [
-    ...reportViolations(place, undisturbed),
-    ...recordViolations(log, outcome),
-    ...agentViolations(place, log),
-    ...notificationViolations(place),
-    ...folderViolations(place, log),
-    ...(await storeViolations(place, log)),
-  ];
+  const children = log
+    .filter(({ payload_type }) => payload_type === "session_begun")
+    .map(({ payload }): Family => {
+      const child = { ...place, session_id: payload["session_id"] as string };
+      return { place: child, log: logOf(child) };
+    });
+  const violations = [...reportViolations(place, undisturbed), ...notificationViolations(place)];
+  violations.push(...recordViolations(log, outcome, children));
+  for (const { log: own } of children) violations.push(...recordViolations(own, { ...outcome, words: 0 }, []));
+  for (const each of [{ place, log }, ...children]) {
+    violations.push(...agentViolations(each.place, each.log), ...folderViolations(each.place, each.log));
+    violations.push(...(await storeViolations(each.place, each.log)));
+  }
+  return violations;
+}
+
+/** A session, or a child of it, in the same place. */
+interface Family {
+  readonly place: Place;
+  readonly log: readonly LogRecord[];
 }
 
 function reportViolations(place: Place, undisturbed: Json | undefined): string[] {
@@ -46,12 +58,13 @@ function reportViolations(place: Place, undisturbed: Json | undefined): string[]
   return [`the report is ${JSON.stringify(found)}, undisturbed it is ${JSON.stringify(undisturbed)}`];
 }
 
-function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome): string[] {
+function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome, children: readonly Family[]): string[] {
   const violations: string[] = [];
   const done = new Map<string, number>();
   const runs = new Map<string, number>();
   let tokens = 0;
-  for (const { record, payload_type } of log) {
+  for (const { record, payload_type, payload } of log) {
+    if (payload_type === "session_finished") tokens += (payload["usage"] as { input_tokens: number }).input_tokens;
     for (const { ticket_id, to } of record.effects ?? [])
       if (to === "done") done.set(ticket_id, (done.get(ticket_id) ?? 0) + 1);
     tokens += record.disposition === "late" ? 0 : (record.usage?.input_tokens ?? 0);
@@ -68,7 +81,10 @@ function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome):
     return [...violations, "there is not one final report and closing record, at the end"];
   const { usage, recoveries } = closing.payload as unknown as PayloadByType["final_report"];
   const { turns, input_tokens } = usage;
-  if (turns !== count("turn_request")) violations.push(`${turns} turns were counted, ${count("turn_request")} asked`);
+  const asked = [log, ...children.map((child) => child.log)]
+    .flat()
+    .filter(({ payload_type }) => payload_type === "turn_request").length;
+  if (turns !== asked) violations.push(`${turns} turns were counted, ${asked} asked`);
   if (input_tokens !== tokens) violations.push(`${input_tokens} tokens were counted, ${tokens} told`);
   const crashes = log.filter(({ payload_type, payload }) => {
     return payload_type === "session_recovered" && payload["graceful"] === false;
@@ -86,8 +102,8 @@ function agentViolations({ workspace, session_id }: Place, log: readonly LogReco
   const marks = existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
   const violations = marks.filter((mark) => mark.startsWith("double"));
   const begun = new Map<string, number>();
-  for (const [what, , turn_id = ""] of marks.map((mark) => mark.split(" ")))
-    if (what === "start") begun.set(turn_id, (begun.get(turn_id) ?? 0) + 1);
+  for (const [what, , turn_id = "", , session = ""] of marks.map((mark) => mark.split(" ")))
+    if (what === "start" && session === session_id) begun.set(turn_id, (begun.get(turn_id) ?? 0) + 1);
   for (const [turn_id, times] of begun) {
     if (turn_id === "check") continue;
     const asked = log.filter(({ payload_type, record }) => {

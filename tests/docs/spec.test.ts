@@ -31,20 +31,7 @@ import { verifySession } from "../../src/runtime/replay.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { schemaFiles, validate } from "../protocol/examples.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
-const SPEC = readFileSync(join(ROOT, "SPEC.md"), "utf8");
-
-/** The fenced pieces; what stands after the language says what they are about. */
-const FENCES = [...SPEC.matchAll(/^```(\w+) ?([^\n]*)\n([\s\S]*?)^```$/gm)].map(
-  ([, language = "", about = "", text = ""]) => ({ language, about, text }),
-);
-
-function quoted(file: string): string {
-  const fence = FENCES.find(({ about }) => about === `file=${file}`);
-  if (!fence) throw new Error(`SPEC.md does not quote ${file}`);
-  return fence.text;
-}
+import { FENCES, quoted, ROOT, SPEC } from "./spec.ts";
 
 /** The cells of the table with this first heading, row by row. */
 function table(...headings: readonly string[]): string[][] {

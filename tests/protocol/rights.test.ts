@@ -34,6 +34,7 @@ const always: { [sender in Sender]: PayloadType[] } = {
     "session_stopped",
     "session_recovered",
     "session_reopened",
+    "session_begun",
     "session_finished",
     "final_report",
     "session_closed",

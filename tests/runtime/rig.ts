@@ -7,6 +7,7 @@ import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { Result } from "../../src/lib/result.ts";
+import { debateMode } from "../../src/modes/debate/mode.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import type { Failure } from "../../src/protocol/failure.ts";
@@ -17,6 +18,7 @@ import type { SessionEnd, SessionEvent } from "../../src/runtime/bus.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
 import { type Surroundings } from "../../src/runtime/assemble.ts";
+import { childSessions } from "../../src/runtime/child-sessions.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { NotifyTerms } from "../../src/runtime/notifications.ts";
@@ -26,7 +28,13 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../../examples/agents");
-export const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([["schedule", scheduleMode as Mode<unknown>]]);
+const modes = new Map([
+  ["schedule", scheduleMode as Mode<unknown>],
+  ["debate", debateMode as Mode<unknown>],
+]);
+
+/** The product's, and those that a test has brought. */
+export const MODES: ReadonlyMap<string, Mode<unknown>> = modes;
 
 /** Long enough for a busy machine; a run that waits for it is broken anyhow. */
 const GRACE_MS = 1_000;
@@ -64,7 +72,7 @@ const stores = new Set<Store>();
 let made = 0;
 
 /** Collections of which a closed session has nothing. */
-const OPEN = new Set(["turn", "timer", "ask", "check", "hold", "process"]);
+const OPEN = new Set(["turn", "timer", "ask", "check", "child", "hold", "process"]);
 
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "bosun-runtime-"));
@@ -105,6 +113,8 @@ export interface Choices {
   readonly store?: Store;
   readonly clock?: Clock;
   readonly notify?: NotifyTerms;
+  /** The rules of its child sessions, if they are none of the product's. */
+  readonly childMode?: Mode<unknown>;
 }
 
 export const CREW: readonly Role[] = [
@@ -155,6 +165,7 @@ export const REPORT = `say report '{"status":"completed","summary":"It is done."
 
 export function surroundings(rig: Rig, choices: Choices): Surroundings {
   const command = cli();
+  if (choices.childMode) modes.set(choices.childMode.name, choices.childMode);
   return {
     home: rig.home,
     store: choices.store ?? rig.store,
@@ -163,6 +174,7 @@ export function surroundings(rig: Rig, choices: Choices): Surroundings {
     version: "0.1.0",
     agentFor: choices.agentFor ?? (() => command),
     files: true,
+    childrenOf: childSessions(async (name) => MODES.get(name)),
     ...(choices.notify ? { notify: choices.notify } : {}),
   };
 }

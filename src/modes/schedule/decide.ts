@@ -1,6 +1,7 @@
 import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
 import { permits } from "../../protocol/rights.ts";
+import { onSessionBegun, onSessionFinished } from "./discussion.ts";
 import { Draft, EventRefused } from "./draft.ts";
 import { isForWorker } from "./messages.ts";
 import { onApproval, onSessionRecovered, onSessionStopped, onUserCommand, onUserReview } from "./people.ts";
@@ -67,6 +68,12 @@ function dispatch(draft: Draft, fact: Fact): void {
     case "session_reopened":
       draft.moveSession("reopened");
       return;
+    case "session_begun":
+      onSessionBegun(draft, fact);
+      return;
+    case "session_finished":
+      onSessionFinished(draft, fact);
+      return;
     case "artifact_ref":
       onArtifact(draft, fact);
       return;
@@ -91,7 +98,6 @@ function dispatch(draft: Draft, fact: Fact): void {
     case "ticket":
     case "review_request":
     case "approval_request":
-    case "session_finished":
     case "time_shifted":
     case "final_report":
     case "session_closed":

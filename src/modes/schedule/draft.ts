@@ -16,6 +16,7 @@ import {
   type Ticket,
 } from "./state.ts";
 import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
+import { endWaiting } from "./waiting.ts";
 
 /** A state refused the event: `decide` turns it into a refused step, so that nothing is dropped in silence. */
 export class EventRefused extends Error {
@@ -249,10 +250,7 @@ export class Draft {
     const holder = id === undefined ? this.session : this.ticket(id);
     if (!holder) return;
     if (holder.turn) this.command({ do: "withdraw_turn", turn_id: holder.turn.turn_id, reason });
-    if (holder.waits_for?.startsWith("retry:")) this.command({ do: "clear_timer", timer_id: holder.waits_for });
-    else if (holder.waits_for?.startsWith("k")) this.command({ do: "drop_checks", check_id: holder.waits_for });
-    else if (holder.waits_for && holder.waits_for !== "resume")
-      this.command({ do: "clear_ask", ask_id: holder.waits_for });
+    if (holder.waits_for) this.#commands.push(...endWaiting(holder.waits_for, id, reason));
     const set = holder.waits_for === undefined ? undefined : this.questions(holder.waits_for);
     if (set) this.putQuestions({ ...set, closed: true });
     const patch = { turn: undefined, waits_for: undefined, put_again: undefined };

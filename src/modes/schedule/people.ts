@@ -6,6 +6,7 @@ import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { notPermitted, retry } from "./trouble.ts";
+import { waitsForChecks } from "./waiting.ts";
 import { begin, isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./work.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
@@ -66,7 +67,7 @@ export function onUserReview(draft: Draft, fact: Of<"review">): void {
     );
     return;
   }
-  if (ticket.waits_for?.startsWith("k")) {
+  if (waitsForChecks(ticket.waits_for)) {
     draft.refuse(
       notPermitted(`the checks of ticket "${ticket.id}" are still running`, "review it when they have ended"),
     );

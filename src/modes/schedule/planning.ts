@@ -2,6 +2,7 @@ import type { Fact } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
+import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
 import { checkPlan } from "./plan-check.ts";
@@ -21,6 +22,7 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
   }
   const config = fact.payload.config;
   const checks = config.checks?.ticket ?? [];
+  const discussion = discussionOf(config);
   const settings: Settings = {
     max_retries: config.max_retries,
     retry_backoff_ms: config.retry_backoff_ms,
@@ -33,6 +35,7 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
     confirm: fact.payload.input?.confirm === true,
     review: config.review,
     proposal: config.proposal,
+    ...(discussion ? { discussion } : {}),
     checks: executables(checks, fact.sequence, "/config/checks/ticket"),
     ...(config.budget.ticket === undefined ? {} : { ticket_budget: config.budget.ticket }),
   };

@@ -1,10 +1,11 @@
 import type { ReadonlyState, TurnDraft, TurnStamp } from "../../kernel/mode.ts";
-import { from, historyOf } from "../../kernel/references.ts";
+import { firstOf, from, historyOf } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
 import { type Allowance, wantsBudget } from "./budget.ts";
+import { discussionReport } from "./discussion.ts";
 import { isForWorker } from "./messages.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
@@ -60,7 +61,7 @@ function message(
     case "instruction_proposal":
       return whole(ticket.proposal);
     case "report":
-      return whole(ticket.report);
+      return ticket.discussed === undefined ? whole(ticket.report) : discussionReport(ticket.discussed);
     case "instruction":
       return place(ticket.instruction);
     case "review_request":
@@ -176,7 +177,7 @@ function dependency(state: ReadonlyState<ScheduleState>, id: string): JsonObject
 
 /** A note is a `tell`'s text, or the words with which a person sent a plan back. */
 function note(sequence: number): Json {
-  return { $first: [place([sequence, "/text"]), place([sequence, "/notes"])] };
+  return firstOf(from(sequence, "/text"), from(sequence, "/notes"));
 }
 
 function whole(sequence: number | undefined): Json {

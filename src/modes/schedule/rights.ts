@@ -45,6 +45,7 @@ export const SCHEDULE_RIGHTS: Rights = {
     session_stopped: "always",
     session_recovered: "always",
     session_reopened: "always",
+    session_begun: "always",
     session_finished: "always",
     final_report: "always",
     session_closed: "always",

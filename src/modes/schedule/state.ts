@@ -3,6 +3,7 @@ import type { Json } from "../../lib/json.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { Allowance } from "./budget.ts";
+import type { Discussion } from "./discussion.ts";
 import type { SessionPhase } from "./session.machine.ts";
 import type { TicketStatus } from "./ticket.machine.ts";
 
@@ -64,7 +65,7 @@ export interface Ticket {
   readonly owner?: string;
   readonly attempt: number;
   readonly turn?: OpenTurn;
-  /** A message that waits for a back-off timer or for a person's answer. */
+  /** What it waits for: a back-off timer, a person's answer, checks, a child session. */
   readonly waits_for?: string;
   readonly put_again?: PutAgain;
   /** Not begun before the person has approved the plan that added it. */
@@ -81,6 +82,8 @@ export interface Ticket {
   readonly failed_reviews?: number;
   readonly proposal?: number;
   readonly report?: number;
+  /** The end of the session in which its proposal was discussed, until its worker reports. */
+  readonly discussed?: number;
   readonly failure?: number;
   readonly check?: number;
   readonly checks_passed?: boolean;
@@ -118,6 +121,8 @@ export interface Settings {
   readonly confirm: boolean;
   readonly review: ReviewPolicy;
   readonly proposal: "risk" | "always" | "never";
+  /** Absent where proposals are put to the worker. */
+  readonly discussion?: Discussion;
   /** Places of the configuration's own executable criteria. */
   readonly checks: readonly Place[];
   /** What a ticket may use whose task says nothing else. */

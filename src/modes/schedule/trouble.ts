@@ -5,9 +5,11 @@ import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
+import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
+import { DISCUSSION_TIMER } from "./waiting.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
@@ -151,6 +153,7 @@ export function stopSpent(draft: Draft, id: string): void {
 /** A ticket's time is up. What nobody is at work on is stopped when it would go on. */
 function onTimeUp(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
+  if (ticket && isSpent(ticket, draft.fact.received_at)) onDiscussionTimeUp(draft, id);
   if (!ticket?.turn || isBeyondBudget(ticket.turn.message) || !isSpent(ticket, draft.fact.received_at)) return;
   draft.withdraw(id, "the ticket's budget is spent");
   stopSpent(draft, id);
@@ -183,6 +186,10 @@ export function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
   const { timer_id } = fact.payload;
   if (timer_id === "notice") {
     notice(draft);
+    return;
+  }
+  if (timer_id.startsWith(DISCUSSION_TIMER)) {
+    onDiscussionTimeUp(draft, timer_id.slice(DISCUSSION_TIMER.length));
     return;
   }
   if (timer_id.startsWith(BUDGET_TIMER)) {

@@ -3,6 +3,7 @@ import { from } from "../../kernel/references.ts";
 import { failure } from "../../protocol/failure.ts";
 import { isSpent, nothingLeft } from "./budget.ts";
 import { executables } from "./criteria.ts";
+import { discuss } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
 import type { MessageType, Ticket } from "./state.ts";
@@ -69,11 +70,13 @@ export function onInstruction(draft: Draft, fact: Of<"instruction">, ticket: Tic
   draft.offer(ticket.id, "instruction");
 }
 
-/** The manager wants the worker's view first. */
+/** The manager wants another view first: the worker's, or that of a session of its own. */
 export function onInstructionProposal(draft: Draft, fact: Of<"instruction_proposal">, ticket: Ticket): void {
   if (ticket.status === "pending") draft.move(ticket.id, "proposal_needed");
   draft.patchTicket(ticket.id, { proposal: fact.sequence });
-  draft.offer(ticket.id, "instruction_proposal");
+  const { discussion } = draft.session.settings;
+  if (discussion) discuss(draft, ticket, discussion);
+  else draft.offer(ticket.id, "instruction_proposal");
 }
 
 export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked: MessageType): void {
@@ -84,7 +87,7 @@ export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked
     refuseAnswer(draft, ticket.id, failure("validation_failed", message, { details: { pointer: "/status" } }));
     return;
   }
-  draft.patchTicket(ticket.id, { report: fact.sequence, failure: undefined });
+  draft.patchTicket(ticket.id, { report: fact.sequence, discussed: undefined, failure: undefined });
   if (status === "blocked" && questions?.length && isOutOfQuestions(draft, ticket)) {
     draft.move(ticket.id, "work_stopped", "needs_input");
     escalate(draft, ticket.id, "needs_input");

@@ -391,6 +391,7 @@ export type SchedulerConfiguration = {
   readonly review?: ReviewPolicy;
   readonly checks?: ConfiguredChecks;
   readonly proposal?: ProposalPolicy;
+  readonly discussion?: Discussion;
   readonly isolation?: Isolation;
   /**
    * The directory the work is done in; if left out, the current one.
@@ -407,6 +408,24 @@ export type SchedulerConfiguration = {
 export type ConfiguredChecks = {
   readonly ticket?: Criteria;
   readonly merge?: Criteria;
+};
+/**
+ * In what session of their own the manager's proposals are discussed; if left out, the worker is asked.
+ */
+export type Discussion = {
+  /**
+   * The rules of that session.
+   */
+  readonly mode: string;
+  /**
+   * What only that mode understands, but the topic.
+   */
+  readonly input?: JsonObject;
+  readonly budget?: Budget;
+  /**
+   * Seconds after which it is broken off.
+   */
+  readonly timeout_s?: number;
 };
 /**
  * The most a session may use, and each of its tickets.
@@ -812,6 +831,22 @@ export type ReviewRequest = {
   readonly metadata?: Metadata;
 };
 /**
+ * A child session that is begun, in its parent, with what it may use.
+ */
+export type SessionBegun = {
+  /**
+   * Names a session and its folders.
+   */
+  readonly session_id: string;
+  /**
+   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   */
+  readonly ticket_id?: string;
+  readonly mode: string;
+  readonly budget: Budget;
+  readonly metadata?: Metadata;
+};
+/**
  * The last record of a session.
  */
 export type SessionClosed = {
@@ -934,6 +969,7 @@ export type ResolvedConfiguration = {
   readonly review: ReviewPolicy;
   readonly checks: ConfiguredChecks;
   readonly proposal: ProposalPolicy;
+  readonly discussion?: Discussion;
   readonly isolation: Isolation;
   /**
    * The directory the work is done in; if left out, the current one.
@@ -1275,6 +1311,7 @@ export type PayloadByType = {
   readonly requirement: Requirement;
   readonly review: Review;
   readonly review_request: ReviewRequest;
+  readonly session_begun: SessionBegun;
   readonly session_closed: SessionClosed;
   readonly session_finished: SessionFinished;
   readonly session_opened: SessionOpened;
@@ -1317,6 +1354,7 @@ export const PAYLOAD_TYPES = [
   "requirement",
   "review",
   "review_request",
+  "session_begun",
   "session_closed",
   "session_finished",
   "session_opened",

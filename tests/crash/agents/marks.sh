@@ -21,4 +21,4 @@ for other in "alive.$subject".*; do
   case $state in '' | X | Z) continue ;; esac
   [ "$began" = "$started" ] && echo "double $subject $$ $pid" >>marks
 done
-echo "start $subject ${BOSUN_TURN_ID:-check} $$" >>marks
+echo "start $subject ${BOSUN_TURN_ID:-check} $$ $BOSUN_SESSION_ID" >>marks

@@ -225,15 +225,6 @@ describe("a dependency that takes long", () => {
 
 describe("what nobody expects", () => {
   test.each([
-    [
-      "session_finished",
-      {
-        session_id: "s.1",
-        outcome: "done",
-        usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: null },
-        log: { records: 1, head: `sha256:${"0".repeat(64)}` },
-      },
-    ],
     ["ticket", { ticket_id: "a", task_id: "a", status: "done" }],
     ["review_request", { ticket_id: "a", report: COMPLETED }],
     ["session_closed", { outcome: "done", exit_code: 0 }],

@@ -154,8 +154,12 @@ export class Invariants {
     if (fact.payload_type === "session_reopened") this.#reopened = true;
     else if (disposition === "applied") this.#reopened = false;
     if (session.phase === "closed") {
-      const { turns, timers, asks, checks } = ledger;
-      same([turns.size, timers.size, asks.size, checks.size], [0, 0, 0, 0], "what is open in a closed session");
+      const { turns, timers, asks, checks, children } = ledger;
+      same(
+        [turns.size, timers.size, asks.size, checks.size, children.size],
+        [0, 0, 0, 0, 0],
+        "what is open in a closed session",
+      );
       for (const ticket of tickets.values())
         holds(isOver(state, ticket), `${ticket.id} is ${ticket.status} and closed`);
       return;
@@ -175,6 +179,7 @@ export class Invariants {
       ledger.turns.size +
       ledger.asks.size +
       ledger.checks.size +
+      ledger.children.size +
       [...ledger.timers.values()].filter((timer) => !timer.passive).length;
     holds(moving > 0 || stopped, `nothing is open and nothing is finished (${session.phase})`);
     const over = session.phase === "running" && [...tickets.values()].every((ticket) => isOver(state, ticket));
@@ -231,9 +236,13 @@ function checkHolders(state: ScheduleState, ledger: Ledger): void {
   const asks = [...ledger.asks.keys()].filter(
     (id) => !(resting && id === session.gate?.ask_id) && ledger.turns.get(id)?.status !== "asked",
   );
+  const children = [...ledger.children.values()];
+  // One that is broken off is waited for to its end, or not at all.
+  const broken = children.filter(({ child, status }) => status === "withdrawn" && !waits.includes(`s${child}`));
+  const awaited = children.filter((child) => !broken.includes(child)).map(({ child }) => `s${child}`);
   same(
     waits.sort(),
-    [...alarms, ...asks, ...ledger.checks.keys()].sort(),
+    [...alarms, ...asks, ...ledger.checks.keys(), ...awaited].sort(),
     "what the mode waits for and the ledger knows",
   );
   const unanswered = [...state.questions.values()].filter((set) => !set.closed).map((set) => set.id);
@@ -282,12 +291,13 @@ function plainState(state: ScheduleState): Json {
   ) as Json;
 }
 
-function plainLedger({ turns, timers, asks, checks, holds, terms, figures }: Ledger): Json {
+function plainLedger({ turns, timers, asks, checks, children, holds, terms, figures }: Ledger): Json {
   const plain = {
     turns: sorted(turns),
     timers: sorted(timers),
     asks: sorted(asks),
     checks: sorted(checks),
+    children: sorted(children),
     holds: sorted(holds),
     terms,
     figures,

@@ -272,7 +272,7 @@ export class Scene {
 
   /** All that is under way, as short sorted lines. */
   get open(): string[] {
-    const { turns, timers, asks, checks } = this.engine.ledger;
+    const { turns, timers, asks, checks, children } = this.engine.ledger;
     const holders = [undefined, ...this.state.tickets.keys()];
     const messages = new Map(
       holders.map((id) => [(id === undefined ? this.state.session : this.ticket(id))?.turn?.turn_id, id]),
@@ -288,6 +288,7 @@ export class Scene {
         .map(([id, { due_at }]) => `${id} in ${milliseconds(due_at) - milliseconds(this.#now)} ms`),
       ...[...asks.values()].map((ask) => `ask ${ask.kind} ${ask.ask_id}`),
       ...[...checks.values()].map((check) => `checks ${check.subject ?? ""}`),
+      ...[...children.values()].map(({ mode, subject, status }) => `${mode} about ${subject ?? ""} ${status}`),
     ].sort();
   }
 

@@ -1,0 +1,104 @@
+import { childId } from "../../kernel/children.ts";
+import type { Fact } from "../../kernel/mode.ts";
+import { firstOf, from, linesOf } from "../../kernel/references.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
+import { isSpent } from "./budget.ts";
+import type { Draft } from "./draft.ts";
+import type { Ticket } from "./state.ts";
+import { DISCUSSION_TIMER, sessionWaitedFor, waitingForSession } from "./waiting.ts";
+
+type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+
+/** In what child session proposals are discussed, and what one may use. */
+export interface Discussion {
+  readonly mode: string;
+  readonly input: JsonObject;
+  readonly budget: Budget;
+  readonly timeout_s: number;
+}
+
+/** What holds for a discussion whose configuration does not say. */
+const DEFAULT_BUDGET: Budget = { turns: 40 };
+const DEFAULT_TIMEOUT_S = 3600;
+
+/** What the configuration says of discussions; undefined if proposals are put to the worker. */
+export function discussionOf({ discussion }: ResolvedConfiguration): Discussion | undefined {
+  if (!discussion) return undefined;
+  const { mode, input = {}, budget = DEFAULT_BUDGET, timeout_s = DEFAULT_TIMEOUT_S } = discussion;
+  return { mode, input, budget, timeout_s };
+}
+
+/** The manager's proposal for a ticket is discussed in a session of its own, of which the manager is told the end. */
+export function discuss(draft: Draft, ticket: Ticket, { mode, input, budget }: Discussion): void {
+  if (isSpent(ticket, draft.fact.received_at)) {
+    draft.exhausted.add(ticket.id);
+    return;
+  }
+  const child = String(draft.fact.sequence);
+  const { turns, used = 0 } = ticket.allowance ?? {};
+  draft.patchTicket(ticket.id, { waits_for: waitingForSession(child) });
+  draft.command({
+    do: "open_session",
+    child,
+    mode,
+    subject: ticket.id,
+    input: { ...input, topic: topicOf(ticket, draft.fact.sequence) },
+    budget: turns === undefined ? budget : { ...budget, turns: Math.min(budget.turns ?? turns, turns - used) },
+  });
+}
+
+function topicOf({ task: [planned, task] }: Ticket, proposal: number): JsonObject {
+  return linesOf(
+    "How should this task be done?",
+    from(planned, `${task}/description`),
+    ["Proposed:", from(proposal, "/summary")],
+    ["Steps:", from(proposal, "/draft_steps")],
+    ["Risks:", from(proposal, "/risks")],
+    ["Open questions:", from(proposal, "/open_questions")],
+  );
+}
+
+export function onSessionBegun(draft: Draft, fact: Of<"session_begun">): void {
+  const ticket = draft.ticket(fact.subject);
+  const { discussion } = draft.session.settings;
+  if (!ticket || !discussion || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
+  draft.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
+}
+
+/** Broken off, its end still comes back. */
+export function onDiscussionTimeUp(draft: Draft, id: string): void {
+  const child = sessionWaitedFor(draft.ticket(id)?.waits_for);
+  if (child !== undefined) draft.command({ do: "withdraw_session", child, reason: "timeout" });
+}
+
+/** However the discussion ended, the manager hears of it and gives the instruction. Its turns count as the ticket's. */
+export function onSessionFinished(draft: Draft, fact: Of<"session_finished">): void {
+  const ticket = draft.ticket(fact.subject);
+  const { session_id, usage } = fact.payload;
+  if (!ticket || sessionWaitedFor(ticket.waits_for) !== childId(session_id)) return;
+  const { id, allowance } = ticket;
+  draft.remember(id);
+  draft.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + id });
+  draft.patchTicket(id, {
+    discussed: fact.sequence,
+    ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),
+  });
+  draft.offer(id, "report");
+}
+
+/** The end of a discussion as the report on the manager's proposal. A mode says what it came to in its result, or in a verdict there. */
+export function discussionReport(finished: number): JsonObject {
+  const said = (what: string) => firstOf(from(finished, `/result/verdict/${what}`), from(finished, `/result/${what}`));
+  return {
+    status: "proposal",
+    summary: linesOf(
+      "The proposal was discussed in a session of its own.",
+      ["How that ended:", from(finished, "/outcome")],
+      ["Why:", from(finished, "/reason")],
+      ["What it came to:", said("conclusion")],
+    ),
+    issues: said("dissent"),
+    metadata: { session_id: { ...from(finished, "/session_id") } },
+  };
+}

@@ -1,0 +1,44 @@
+import { GENESIS } from "../log/chain.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import { keptRecord } from "../store/kept-record.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { lastReport } from "./recovery.ts";
+
+/** What a parent is told of how its child ended, but whose child it was. */
+export type ChildEnd = Pick<PayloadByType["session_finished"], "outcome" | "reason" | "result" | "usage" | "log">;
+
+/** How a closed child ended, as its own log says. */
+export function closedChild(store: Store, row: SessionRow): ChildEnd {
+  const report = lastReport(store, row) as unknown as PayloadByType["final_report"];
+  const { outcome, usage, result } = report;
+  const reason = whyCancelled(store, row) ?? report.reason;
+  return {
+    outcome,
+    ...(reason === undefined ? {} : { reason }),
+    ...(result === undefined ? {} : { result }),
+    usage,
+    log: { records: row.last_sequence, head: row.head },
+  };
+}
+
+/** What was given as the reason, where a command closed it; its report says only that it was cancelled. */
+function whyCancelled(store: Store, { session_id, last_sequence }: SessionRow): string | undefined {
+  for (let sequence = last_sequence; sequence > 0; sequence -= 1) {
+    const { record, payload_type, payload } = keptRecord(store, session_id, sequence);
+    if (record.kind !== "fact") continue;
+    const { command, reason } = payload;
+    return payload_type === "user_command" && command === "cancel" ? (reason as string | undefined) : undefined;
+  }
+  return undefined;
+}
+
+/** One that could not be begun with what its mode asked for. */
+export function neverOpened(failure: Failure): ChildEnd {
+  return {
+    outcome: "failed",
+    reason: failure.message,
+    usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0 },
+    log: { records: 0, head: GENESIS },
+  };
+}

@@ -1,0 +1,170 @@
+import os from "node:os";
+import type { LedgerChild } from "../kernel/ledger.ts";
+import { childId } from "../kernel/children.ts";
+import { resolve } from "../kernel/references.ts";
+import { crashPoint } from "../lib/crash-point.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Result } from "../lib/result.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { Budget } from "../protocol/payload.ts";
+import { about } from "../protocol/recording.ts";
+import type { Store } from "../store/store.ts";
+import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
+import type { FactInput } from "./facts.ts";
+import type { SessionRecords } from "./records.ts";
+import type { Session } from "./session.ts";
+import type { TroubleDoor } from "./trouble.ts";
+import type { TurnsParts } from "./turns.ts";
+
+/** A child session as its parent wants it; the rest it has of its parent. */
+export interface ChildOrder {
+  readonly mode: string;
+  readonly subject?: string;
+  readonly input: JsonObject;
+  readonly budget: Budget;
+}
+
+/** Takes a child up where it was left, or begins it by its order. Failures as `createSession` and `resumeSession`. */
+export type TakeChild = (
+  session_id: string,
+  order: ChildOrder | undefined,
+) => Promise<Result<Session<unknown>, Failure>>;
+
+export interface ChildParts {
+  readonly engine: TurnsParts["engine"];
+  readonly records: SessionRecords;
+  readonly store: Store;
+  readonly takeChild: TakeChild;
+}
+
+export interface ChildDoor extends TroubleDoor {
+  submit(input: FactInput): unknown;
+  /** Only a person could move it, and none was there. */
+  waits(): void;
+  /** Somebody had it stopped, and its parent stops with it. */
+  stopped(message: string): void;
+}
+
+const PARENT_CLOSED = "its parent session is closed";
+
+/**
+ * One child session while it is run, in its parent's process: from the durable fact that it was begun to the fact of how it ended. One
+ * that cannot go on by itself, out of its budget or without its manager, is cancelled: its parent goes on without it.
+ */
+export class Child {
+  readonly over: Promise<void>;
+  readonly #session_id: string;
+  readonly #parts: ChildParts;
+  readonly #door: ChildDoor;
+  readonly #waitForPeople: boolean;
+  #session: Session<unknown> | undefined;
+  #cancelled: string | undefined;
+  #stopping = false;
+
+  constructor(session_id: string, parts: ChildParts, door: ChildDoor, waitForPeople: boolean) {
+    this.#session_id = session_id;
+    this.#parts = parts;
+    this.#door = door;
+    this.#waitForPeople = waitForPeople;
+    this.over = this.#live().catch((error: unknown) => door.broken(error));
+  }
+
+  /** Closes it as cancelled. */
+  cancel(reason: string): void {
+    if (this.#cancelled !== undefined) return;
+    this.#cancelled = reason;
+    this.#say("cancel", reason);
+  }
+
+  /** Leaves it as it is, to be taken up with its parent. */
+  stop(): void {
+    this.#stopping = true;
+    this.#session?.stop("signal", "its parent session stopped");
+  }
+
+  /** Has it begin no more turns, or begin turns again, as its parent does. */
+  pauseLikeParent(): void {
+    const paused = this.#parts.engine.ledger.figures.paused === true;
+    if (this.#session && (this.#session.ledger.figures.paused === true) !== paused)
+      this.#say(paused ? "pause" : "resume");
+  }
+
+  /** What its parent knows of it; nothing any more if that has closed. */
+  get #known(): LedgerChild | undefined {
+    return this.#parts.engine.ledger.children.get(childId(this.#session_id));
+  }
+
+  async #live(): Promise<void> {
+    for (;;) {
+      const taken = await this.#parts.takeChild(this.#session_id, this.#order());
+      if (!taken.ok) return this.#notTaken(taken.error);
+      const end = await this.#run(taken.value);
+      if (!end.ok) return this.#door.fail(end.error);
+      if (end.value.kind === "closed") return this.#closed();
+      if (this.#stopping) return;
+      const { reason, message } = end.value;
+      if (reason === "waiting") return this.#door.waits();
+      if (reason === "signal") return this.#door.stopped(message);
+      this.#cancelled ??= message;
+    }
+  }
+
+  async #run(session: Session<unknown>): ReturnType<Session<unknown>["run"]> {
+    this.#session = session;
+    if (!session.ledger.figures.closed) this.#tell();
+    const running = session.run({ waitForPeople: this.#waitForPeople });
+    if (this.#stopping) this.stop();
+    const end = await running;
+    this.#session = undefined;
+    return end;
+  }
+
+  /** What it was not told yet, before it goes on. */
+  #tell(): void {
+    const { status, reason = "withdrawn" } = this.#known ?? { status: "withdrawn", reason: PARENT_CLOSED };
+    if (status === "withdrawn") this.#cancelled ??= reason;
+    this.pauseLikeParent();
+    if (this.#cancelled !== undefined) this.#say("cancel", this.#cancelled);
+  }
+
+  #order(): ChildOrder | undefined {
+    const child = this.#known;
+    if (!child) return undefined;
+    const { mode, subject, input, budget } = child;
+    return {
+      mode,
+      ...(subject === undefined ? {} : { subject }),
+      input: resolve(input, this.#parts.records) as JsonObject,
+      budget,
+    };
+  }
+
+  #say(command: "cancel" | "pause" | "resume", reason?: string): void {
+    this.#session?.submitFromPerson({
+      source: "user",
+      payload_type: "user_command",
+      payload: { command, ...(reason === undefined ? {} : { reason }) },
+      actor: { user: "scheduler", host: os.hostname(), via: "parent" },
+    });
+  }
+
+  /** What can never be begun has failed; all else that keeps it from being taken up is its parent's trouble. */
+  #notTaken(failure: Failure): void {
+    if (failure.code === "usage") this.#ended(neverOpened(failure));
+    else this.#door.fail(failure);
+  }
+
+  #closed(): void {
+    const row = this.#parts.store.session(this.#session_id);
+    if (row.ok) this.#ended(closedChild(this.#parts.store, row.value));
+    else this.#door.fail(row.error);
+  }
+
+  #ended(end: ChildEnd): void {
+    crashPoint("child_ended");
+    if (!this.#known) return;
+    const { subject } = this.#known;
+    const payload = { session_id: this.#session_id, ...about(subject), ...end };
+    this.#door.submit({ source: "scheduler", payload_type: "session_finished", payload, subject });
+  }
+}

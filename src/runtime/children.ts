@@ -1,0 +1,101 @@
+import { Child, type ChildDoor, type ChildParts } from "./child.ts";
+import type { TroubleDoor } from "./trouble.ts";
+import type { FactInput } from "./facts.ts";
+
+export interface ChildrenParts extends ChildParts {
+  readonly session_id: string;
+}
+
+export interface ChildrenDoor extends TroubleDoor {
+  submit(input: FactInput): unknown;
+  /** Somebody had a child stopped, and its parent stops with it. */
+  childStopped(message: string): void;
+  /** A child is gone, whatever came of it. */
+  childOver(): void;
+}
+
+/** The child sessions of a session, each run beside it. What a session is told to do they are told, too: to pause, to stop, to close. */
+export class Children {
+  readonly #parts: ChildrenParts;
+  readonly #door: ChildrenDoor;
+  readonly #running = new Map<string, Child>();
+  #waitForPeople = true;
+  #ending = false;
+  #isWaiting = false;
+
+  constructor(parts: ChildrenParts, door: ChildrenDoor) {
+    this.#parts = parts;
+    this.#door = door;
+  }
+
+  get count(): number {
+    return this.#running.size;
+  }
+
+  /** Whether one has stopped because a person must answer, and none was there. */
+  get isWaiting(): boolean {
+    return this.#isWaiting;
+  }
+
+  /** Whether one was begun and has not ended, be it that it runs as soon as that is durable. */
+  get isAnyBegun(): boolean {
+    return [...this.#parts.engine.ledger.children.values()].some(({ status }) => status !== "offered");
+  }
+
+  /** Goes on with those that an earlier scheduler had begun. Those of a closed session are closed, and their files finished, too. */
+  begin(waitForPeople: boolean): void {
+    const { engine, session_id, store } = this.#parts;
+    const { children, figures } = engine.ledger;
+    this.#waitForPeople = waitForPeople;
+    for (const { child, status } of children.values()) if (status !== "offered") this.start(child);
+    if (!figures.closed) return;
+    for (const left of store.sessions({ parent: session_id })) if (left.last_sequence > 0) this.#run(left.session_id);
+  }
+
+  /** Runs one that was begun, when that is durable. What its parent has closed without meanwhile is not wanted any more. */
+  start(child: string): void {
+    if (!this.#ending && this.#parts.engine.ledger.children.has(child)) this.#run(this.idOf(child));
+  }
+
+  idOf(child: string): string {
+    return `${this.#parts.session_id}.${child}`;
+  }
+
+  cancel(child: string, reason: string): void {
+    this.#running.get(this.idOf(child))?.cancel(reason);
+  }
+
+  pauseLikeParent(): void {
+    for (const child of this.#running.values()) child.pauseLikeParent();
+  }
+
+  /** Ends them all: resumably, or for good if their parent is closed. */
+  abortAll(): void {
+    this.#ending = true;
+    const isClosed = this.#parts.engine.ledger.figures.closed !== undefined;
+    for (const child of this.#running.values()) {
+      if (isClosed) child.cancel("its parent session is closed");
+      else child.stop();
+    }
+  }
+
+  async idle(): Promise<void> {
+    while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ over }) => over));
+  }
+
+  #run(session_id: string): void {
+    const door: ChildDoor = {
+      ...this.#door,
+      waits: () => {
+        this.#isWaiting = true;
+      },
+      stopped: (message) => this.#door.childStopped(message),
+    };
+    const child = new Child(session_id, this.#parts, door, this.#waitForPeople);
+    this.#running.set(session_id, child);
+    void child.over.then(() => {
+      this.#running.delete(session_id);
+      this.#door.childOver();
+    });
+  }
+}

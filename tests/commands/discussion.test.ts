@@ -1,0 +1,155 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { rig, type Rig, ROOT, until } from "./rig.ts";
+
+const AGENTS = join(ROOT, "examples", "agents");
+// Speaks when there is a file `go` in the workspace.
+const PATIENT = 'request=$(cat); while [ ! -e go ]; do sleep 0.05; done; printf "%s\\n" "$request" | exec "$@"';
+
+function roles(first: readonly string[] = []): string {
+  const debater = (position: string) => ["${node}", join(AGENTS, "debater.mjs"), position];
+  return JSON.stringify({
+    roles: [
+      { role_id: "one", type: "participant", cli_command: [...first, ...debater("Rename it at once.")] },
+      { role_id: "two", type: "participant", cli_command: debater("Rename it in two steps.") },
+      { role_id: "wise", type: "participant", cli_command: ["${node}", join(AGENTS, "judge.mjs"), "In two steps."] },
+    ],
+  });
+}
+
+const PLAN = JSON.stringify({
+  summary: "Rename a column",
+  tasks: [
+    {
+      task_id: "rename",
+      description: "Rename the column",
+      risks: ["data loss"],
+      review: "checks",
+      acceptance_criteria: [{ text: "it is done", command: ["test", "-e", "renamed"] }],
+      instruction: { summary: "Rename it", steps: [{ text: "rename", shell: "touch renamed" }] },
+    },
+  ],
+});
+
+const DISCUSSION = { mode: "debate", input: { debaters: ["one", "two"], judge: "wise", rounds: 1 } };
+
+/** The arguments of a session whose one task is discussed by these roles. */
+function discussed(place: Rig, first: readonly string[] = [], discussion: object = DISCUSSION): string[] {
+  const files = {
+    "--plan": place.write("plan.json", PLAN),
+    "--roles": place.write("roles.json", roles(first)),
+    "--config": place.write("config.json", JSON.stringify({ discussion })),
+  };
+  return ["run", ...Object.entries(files).flat(), "--session", "s", "--no-input", "--reporter", "plain"];
+}
+
+interface Standing {
+  readonly state: string;
+  readonly children: readonly { readonly session_id: string; readonly state: string }[];
+}
+
+async function standing(place: Rig, session_id: string): Promise<Standing> {
+  return JSON.parse((await place.run(["status", session_id, "--json"])).stdout) as Standing;
+}
+
+/** A session whose discussion has begun, and waits for its first debater. */
+async function begun(place: Rig) {
+  const running = place.start(discussed(place, ["sh", "-c", PATIENT, "sh"]));
+  await until("the discussion", () => running.stdout().includes("DISCUSSED"));
+  const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
+  await until("the first debater", () => existsSync(join(place.home, "logs", child, "000003-turn_request.json")));
+  return { running, child };
+}
+
+describe("bosun run with a discussion configured", () => {
+  it("has the proposal debated before the work, tells so, and keeps the debate as a session to look at", async () => {
+    const place = rig();
+    const done = await place.run(discussed(place));
+    expect([done.code, done.stderr]).toEqual([0, ""]);
+    expect(done.stdout).toMatch(/rename +DISCUSSED in s\.\d+, a debate of its own/);
+    expect(done.stdout).toMatch(/rename +s\.\d+ ENDED done/);
+    const { children } = await standing(place, "s");
+    expect(children).toEqual([expect.objectContaining({ mode: "debate", state: "closed", outcome: "done" })]);
+    const [{ session_id } = { session_id: "" }] = children;
+    for (const id of ["s", session_id]) {
+      expect((await place.run(["replay", id, "--verify"])).stdout).toContain("Verified.");
+    }
+    const request = readFileSync(join(place.home, "logs", session_id, "000001-session_opened.json"), "utf8");
+    expect(JSON.parse(request)).toMatchObject({
+      payload: {
+        parent: { session_id: "s", ticket_id: "rename" },
+        input: { topic: expect.stringContaining("data loss") },
+      },
+    });
+    // The list is of what people began.
+    expect(JSON.parse((await place.run(["status", "--all", "--json"])).stdout)).toHaveLength(1);
+  });
+
+  test.each<[string, object, string]>([
+    ["a mode there is no discussion in", { mode: "schedule" }, 'no discussion in the mode "schedule"'],
+    [
+      "a judge that is nobody",
+      { ...DISCUSSION, input: { debaters: ["one", "two"], judge: "x" } },
+      'names the judge "x"',
+    ],
+    ["a topic of its own", { ...DISCUSSION, input: { ...DISCUSSION.input, topic: "t" } }, "is the manager's proposal"],
+    ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "without any turn"],
+    ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],
+  ])("refuses %s before anything is begun, and names the place", async (_, discussion, why) => {
+    const place = rig();
+    const done = await place.run(discussed(place, [], discussion));
+    expect(done.code).toBe(3);
+    expect(done.stderr).toContain(why);
+    expect(done.stderr).toMatch(/config\.json:1/);
+    expect(place.sessions()).toEqual([]);
+  });
+});
+
+describe("a child session", () => {
+  it("is taken up with its parent, whichever of the two is named", async () => {
+    const place = rig();
+    const { running, child } = await begun(place);
+    running.child.kill("SIGTERM");
+    expect((await running.done).code).toBe(143);
+    expect((await standing(place, child)).state).toBe("stopped");
+    writeFileSync(join(place.workspace, "go"), "");
+    const limited = await place.run(["resume", child, "--budget-turns", "9"]);
+    expect([limited.code, limited.stderr]).toEqual([2, expect.stringContaining("bosun resume s")]);
+    const resumed = await place.run(["resume", child, "--no-input", "--reporter", "plain"]);
+    expect([resumed.code, resumed.stderr]).toEqual([0, ""]);
+    expect(resumed.stdout).toContain("s is done");
+    expect((await standing(place, child)).state).toBe("closed");
+  });
+
+  it("that is held is released by its own name, and goes on with its parent", async () => {
+    const place = rig();
+    const locked = `if [ -e open ]; then exec "$@"; fi; cat >/dev/null; printf '${JSON.stringify({
+      session_id: "%s",
+      source: "one",
+      target: "scheduler",
+      payload_type: "error",
+      version: "1.0",
+      payload: { code: "authentication", message: "Who are you?" },
+    })}\\n' "$BOSUN_SESSION_ID"`;
+    const held = await place.run(discussed(place, ["sh", "-c", locked, "sh"]));
+    expect(held.code).toBe(4);
+    const [, child = ""] = /DISCUSSED in (\S+),/.exec(held.stdout) ?? [];
+    writeFileSync(join(place.workspace, "open"), "");
+    const released = await place.run(["resume", child, "--release", "one", "--no-input", "--reporter", "plain"]);
+    expect([released.code, released.stderr]).toEqual([0, ""]);
+    expect(released.stdout).toContain("s is done");
+  });
+
+  it("shows in its parent's status, and what is said to it reaches it", async () => {
+    const place = rig();
+    const { running, child } = await begun(place);
+    expect((await place.run(["status", "s"])).stdout).toContain(`The debate ${child} is debating`);
+    const told = await place.run(["tell", child, "Think of the night shift."]);
+    expect([told.code, told.stdout]).toEqual([0, expect.stringContaining("took it")]);
+    const cancelled = await place.run(["cancel", child]);
+    expect(cancelled.code).toBe(0);
+    expect((await running.done).code).toBe(0);
+    expect(running.stdout()).toMatch(/ENDED cancelled/);
+  });
+});

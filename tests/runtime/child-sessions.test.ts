@@ -1,0 +1,211 @@
+import { afterEach, describe, expect, it, test, vi } from "vitest";
+import { scriptedAgent } from "../../src/agents/scripted.ts";
+import type { Agent } from "../../src/kernel/agent.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { type Script, task } from "./crew.ts";
+import { childOf, choices, debating, DISCUSSION, held } from "./discussing.ts";
+import { begin, type Choices, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told, value } from "./rig.ts";
+
+afterEach(cleanUp);
+
+/** What the manager was told of the discussion. */
+function heard(reports: readonly JsonObject[]): string {
+  return reports.at(-1)?.["summary"] as string;
+}
+
+describe("a ticket that is discussed in a session of its own", () => {
+  it("is done after it: the child is closed, its verdict reaches the manager, what it used counts", async () => {
+    const rig = newRig();
+    const reports: JsonObject[] = [];
+    const session = await begin(
+      rig,
+      choices(
+        debating({
+          report: ({ payload }) => {
+            reports.push(payload.message.payload);
+            return { payload_type: "instruction", payload: { summary: "In three steps, then." } };
+          },
+        }),
+      ),
+    );
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const child = value(rig.store.session(childOf(session)));
+    expect(child).toMatchObject({ mode: "debate", state: "closed", outcome: "done", parent: session.session_id });
+    expect(heard(reports)).toContain("In three steps");
+    const [opened] = logOf(rig, child.session_id, "session_opened");
+    expect(opened?.payload).toMatchObject({
+      parent: { session_id: session.session_id, ticket_id: "a" },
+      config: { budget: { turns: 40 } },
+      input: { topic: expect.stringContaining("In two steps") },
+    });
+    expect(opened?.payload["config"]).not.toHaveProperty("discussion");
+    const [ended] = logOf(rig, session.session_id, "session_finished");
+    expect(ended?.payload).toMatchObject({
+      session_id: child.session_id,
+      outcome: "done",
+      usage: { turns: 5 },
+      log: { records: child.last_sequence, head: child.head },
+    });
+    const own = logOf(rig, session.session_id, "turn_request").length;
+    expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ turns: own + 5 });
+  });
+
+  test.each<[string, Choices["config"], Readonly<Record<string, Agent>>, string]>([
+    ["has used up its budget", { discussion: { ...DISCUSSION, budget: { turns: 3 } } }, {}, "the limit of 3 turns"],
+    [
+      "has lost its judge",
+      { max_retries: 0 },
+      { wise: scriptedAgent(() => ({ payload_type: "report", payload: { status: "completed" } })) },
+      "the judge wise failed",
+    ],
+    ["takes too long", { discussion: { ...DISCUSSION, timeout_s: 0.05 } }, { one: held().agent }, "timeout"],
+    ["is of a mode that there is not", { discussion: { mode: "seance" } }, {}, 'no sessions of the mode "seance"'],
+    [
+      "is given what its mode does not take",
+      { discussion: { mode: "debate", input: { debaters: ["one"], judge: "wise" } } },
+      {},
+      "invalid_input",
+    ],
+  ])("goes on without it when that %s", async (_, config, agents, why) => {
+    const rig = newRig();
+    const reports: JsonObject[] = [];
+    const report: Script = ({ payload }) => {
+      reports.push(payload.message.payload);
+      return { payload_type: "instruction", payload: { summary: "Then as I said." } };
+    };
+    const session = await begin(rig, choices(debating({ report }, agents), config));
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(heard(reports)).toContain(why);
+    for (const row of rig.store.sessions({ parent: session.session_id })) expect(row.state).toBe("closed");
+  });
+});
+
+describe("a session that is told something while a child of it runs", () => {
+  it("to be cancelled closes the child before it ends itself", async () => {
+    const rig = newRig();
+    const one = held();
+    const session = await begin(rig, choices(debating({}, { one: one.agent })));
+    const end = run(session);
+    await one.asked;
+    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    expect(await end).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
+    expect(value(rig.store.session(childOf(session)))).toMatchObject({ state: "closed", outcome: "cancelled" });
+  });
+
+  it("to stop stops the child, and both go on where they were when it is taken up", async () => {
+    const rig = newRig();
+    const one = held();
+    const first = await begin(rig, choices(debating({}, { one: one.agent })));
+    const end = run(first);
+    await one.asked;
+    first.stop("signal", "that is enough");
+    expect(await end).toMatchObject({ kind: "stopped", reason: "signal" });
+    const child = childOf(first);
+    expect(value(rig.store.session(child))).toMatchObject({ state: "stopped" });
+    const again = await resume(rig, first.session_id, choices(debating()));
+    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(logOf(rig, child, "opinion").length).toBe(4);
+    expect(logOf(rig, first.session_id, "session_begun").length).toBe(1);
+    expect(logOf(rig, first.session_id, "session_finished").length).toBe(1);
+  });
+
+  it("to close while nobody runs the child has it closed when it is looked at again", async () => {
+    const rig = newRig();
+    const one = held();
+    const first = await begin(rig, choices(debating({}, { one: one.agent })));
+    const end = run(first);
+    await one.asked;
+    first.stop("signal", "that is enough");
+    await end;
+    // Closed before it was run, as by a scheduler that dies right after the commit.
+    const second = await resume(rig, first.session_id, choices(debating()));
+    const closed = told(second, ({ kind }) => kind === "ended");
+    second.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    await closed;
+    expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "stopped" });
+    const third = await resume(rig, first.session_id, choices(debating()));
+    expect(await run(third)).toMatchObject({ kind: "closed", outcome: "cancelled" });
+    expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "closed", outcome: "cancelled" });
+  });
+
+  it("to pause pauses the child, and to go on lets it go on", async () => {
+    const rig = newRig();
+    const one = held();
+    const session = await begin(rig, choices(debating({}, { one: one.agent })));
+    const end = run(session);
+    await one.asked;
+    const child = childOf(session);
+    const say = (command: string) =>
+      session.submit({ source: "user", payload_type: "user_command", payload: { command } });
+    say("pause");
+    await vi.waitFor(() => expect(value(rig.store.session(child)).state).toBe("paused"));
+    one.letGo();
+    await vi.waitFor(() => expect(logOf(rig, child, "opinion").length).toBe(2));
+    expect(logOf(rig, child, "turn_request").length).toBe(2);
+    say("resume");
+    expect(await end).toEqual({ kind: "closed", outcome: "done" });
+  });
+
+  it("stops with a child that somebody stops", async () => {
+    const rig = newRig();
+    const one = held();
+    const session = await begin(rig, choices(debating({}, { one: one.agent })));
+    const end = run(session);
+    await one.asked;
+    const actor = { user: "ada", host: "here", via: "test" };
+    await rig.store.inbox.put(
+      childOf(session),
+      { payload_type: "user_command", payload: { command: "stop", reason: "dinner" } },
+      actor,
+    );
+    expect(await end).toMatchObject({ kind: "stopped", reason: "signal", message: expect.stringContaining("dinner") });
+  });
+});
+
+describe("what a child may use", () => {
+  it("is kept for it of its parent's, whose other turns wait meanwhile and begin afterwards", async () => {
+    const rig = newRig();
+    const one = held();
+    const tasks = [task("a", [], { proposal_needed: true }), task("c"), task("d")];
+    const session = await begin(rig, choices(debating({}, { one: one.agent }, tasks), { budget: { turns: 30 } }));
+    const begunFact = told(session, recordOf("session_begun"));
+    const end = run(session);
+    await begunFact;
+    const log = logOf(rig, session.session_id);
+    const at = log.findIndex(({ payload_type }) => payload_type === "session_begun");
+    const before = log.slice(0, at).filter(({ payload_type }) => payload_type === "turn_request").length;
+    expect(log[at]?.payload["budget"]).toMatchObject({ turns: 30 - before });
+    await one.asked;
+    expect(logOf(rig, session.session_id, "turn_request").length).toBe(before);
+    one.letGo();
+    expect(await end).toEqual({ kind: "closed", outcome: "done" });
+  });
+
+  it("is nothing where the parent has nothing left: that stops, and begins it when the limit is raised", async () => {
+    const rig = newRig();
+    const first = await begin(rig, choices(debating(), { budget: { turns: 2 } }));
+    expect(await run(first)).toMatchObject({ kind: "stopped", reason: "limit" });
+    expect(logOf(rig, first.session_id, "session_begun")).toEqual([]);
+    const again = await resume(rig, first.session_id, choices(debating()), { limits: { turns: 99 } });
+    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(logOf(rig, first.session_id, "session_begun").length).toBe(1);
+  });
+
+  it("is unknown where its agents do not say what they cost, and stops a parent that limits that", async () => {
+    const rig = newRig();
+    const priced = (payload: JsonObject): JsonObject => ({ ...payload, usage: { cost_usd: 0.01 } });
+    const agentFor = debating({
+      requirement: () => ({
+        payload_type: "plan",
+        payload: priced({ tasks: [task("a", [], { proposal_needed: true })] }),
+      }),
+      ticket: () => ({ payload_type: "instruction_proposal", payload: priced({ summary: "In two steps" }) }),
+    });
+    const session = await begin(rig, choices(agentFor, { budget: { usd: 5 } }));
+    expect(await run(session)).toMatchObject({
+      kind: "stopped",
+      reason: "limit",
+      message: expect.stringContaining(childOf(session)),
+    });
+  });
+});
