@@ -2,6 +2,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { openSync, readdirSync, readFileSync } from "node:fs";
 import { devNull } from "node:os";
 import type { Readable, Writable } from "node:stream";
+import { setFlagsFromString } from "node:v8";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -32,12 +33,13 @@ interface Spawned {
 }
 
 async function spawned([file = "", ...given]: readonly string[], spec: LaunchSpec): Promise<Result<Spawned, Error>> {
+  beyondThree ??= firstStart();
   try {
     const child = spawn(file, given, {
       cwd: spec.directory,
       env: { ...spec.environment },
       detached: true,
-      stdio: ["pipe", "pipe", "pipe", ...(beyondThree ??= covered())],
+      stdio: ["pipe", "pipe", "pipe", ...beyondThree],
     }) as ChildProcessWithoutNullStreams;
     const { pid } = child;
     if (pid === undefined) return err(await new Promise<Error>((resolve) => child.once("error", resolve)));
@@ -62,6 +64,8 @@ class StartedProcess implements Launched {
   readonly #way: Way | undefined;
   readonly #strays: Strays;
   readonly #since = performance.now();
+  /** What is gone stays gone, whoever is given its number next. */
+  #groupGone = false;
 
   constructor({ child, pid }: Spawned, mark: Mark, way: Way | undefined) {
     this.identity = identify(pid);
@@ -83,7 +87,9 @@ class StartedProcess implements Launched {
   }
 
   groupLives(): boolean {
-    return groupLives(this.identity.pid, this.#since) || this.#strays.live;
+    const { pid } = this.identity;
+    this.#groupGone ||= !signalGroup(pid, 0);
+    return (!this.#groupGone && groupLives(pid, this.#since)) || this.#strays.live;
   }
 
   seekStrays(expected: boolean): void {
@@ -103,6 +109,15 @@ const CLOSED_ON_EXEC = 0o2000000;
 const MOST_COVERED = 1_024;
 
 let beyondThree: ("ignore" | number)[] | undefined;
+
+/**
+ * Every start waits until the pages of this process are marked for its child and let go of by it: some 45 µs for each MiB that it has
+ * written. So from the first one on the heap's young generation grows no further, which would be 32 MiB and more.
+ */
+function firstStart(): ("ignore" | number)[] {
+  setFlagsFromString("--semi-space-growth-factor=1");
+  return covered();
+}
 
 /**
  * What a program is given beyond its three descriptors. Everything that Node opens stays with this process, but what this process

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 
 /** A process as the system knows it. A zombie is not living: it can do nothing, and under an init that never reaps it stays for ever. */
@@ -72,14 +72,35 @@ export function environmentOf(pid: number): readonly string[] {
   }
 }
 
+/** Up to so many numbers are asked after one by one, which costs less than a list of every process. */
+const FEW = 50;
+
 /**
  * The pids that can have been given to processes younger than this one: pids are given in a circle. A circle that has closed
  * meanwhile makes this list too short. Empty without `/proc`.
  */
 export function pidsGivenSince(pid: number): number[] {
   if (process.platform !== "linux") return [];
-  const last = Number(readFileSync("/proc/loadavg", "utf8").trim().split(" ").at(-1));
-  return allPids().filter((other) => (last >= pid ? other > pid && other <= last : other > pid || other <= last));
+  const last = lastPid();
+  return (
+    fewBetween(pid, last) ??
+    allPids().filter((other) => (last >= pid ? other > pid && other <= last : other > pid || other <= last))
+  );
+}
+
+/** The same where they are few; undefined where they are not, and without `/proc`. */
+export function fewGivenSince(pid: number): number[] | undefined {
+  return process.platform === "linux" ? fewBetween(pid, lastPid()) : undefined;
+}
+
+function lastPid(): number {
+  return Number(readFileSync("/proc/loadavg", "utf8").trim().split(" ").at(-1));
+}
+
+function fewBetween(pid: number, last: number): number[] | undefined {
+  const given = last - pid;
+  if (given < 0 || given > FEW) return undefined;
+  return Array.from({ length: given }, (_, index) => pid + 1 + index).filter((other) => existsSync(`/proc/${other}`));
 }
 
 /** Every pid there is; empty without `/proc`. */

@@ -1,10 +1,20 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import { belongsTo, type SessionMark } from "./mark.ts";
-import { allPids, descendantsOf, entryOf, type ProcessEntry, processTable, startOf } from "./process-table.ts";
+import {
+  allPids,
+  descendantsOf,
+  entryOf,
+  fewGivenSince,
+  type ProcessEntry,
+  processTable,
+  startOf,
+} from "./process-table.ts";
 
 const LONGEST_POLL_MS = 50;
 const AFTER_KILL_MS = 1_000;
+/** In so short a time no machine gives so many pids that it comes to the same ones again. */
+const NO_CIRCLE_MS = 1_000;
 
 /**
  * The identity of a child that was just started and not yet waited for, so that its process entry still exists. Where the
@@ -28,9 +38,13 @@ export function groupLives(group: number, since: number): boolean {
   return entryOf(group)?.group === group || membersOf(group, since).length > 0;
 }
 
-/** Those of a group that could still work, at `since` or later. */
+/** Those of a group that could still work, at `since` or later; its leader, who was started then, is the oldest. */
 export function membersOf(group: number, since: number): ProcessEntry[] {
-  return [...processTable(since).entries.values()].filter((entry) => entry.group === group);
+  const younger = performance.now() - since < NO_CIRCLE_MS ? fewGivenSince(group) : undefined;
+  const entries = younger
+    ? [group, ...younger].flatMap((pid) => entryOf(pid) ?? [])
+    : [...processTable(since).entries.values()];
+  return entries.filter((entry) => entry.group === group);
 }
 
 /** Sends to every process of a group; `0` only asks. False if there was nobody whom it could reach, zombies included. */

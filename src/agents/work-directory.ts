@@ -18,10 +18,10 @@ const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
  */
 export function makeWorkDirectory(path: string): Result<void, Failure> {
   try {
-    if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) {
-      rmSync(path, { force: true });
-      makeDirectory(path);
-    }
+    const there = lstatSync(path, { throwIfNoEntry: false });
+    if (there?.isDirectory()) return ok(undefined);
+    if (there) rmSync(path, { force: true });
+    makeDirectory(path);
     return ok(undefined);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

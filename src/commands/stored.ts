@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { SessionRecords } from "../runtime/records.ts";
-import { keptRecord } from "../store/kept-record.ts";
+import { measuredRecord } from "../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
@@ -46,7 +46,7 @@ export async function readSession(
     else if (!RUNTIME_COLLECTIONS.has(collection)) mode.apply(state, { put: collection, id, value });
   }
   const records = new SessionRecords(
-    (sequence) => keptRecord(reader, session_id, sequence),
+    (sequence) => measuredRecord(reader, session_id, sequence),
     sessionPaths(home, session_id).folder,
   );
   const view = mode.view(state);

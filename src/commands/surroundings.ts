@@ -32,7 +32,9 @@ const NOTIFICATION_MS = 30_000;
 
 /** Puts together what a session needs to run in this process. */
 export function placeOf({ home, store }: OpenHome<Store>, context: CommandContext): Place {
-  const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
+  // Node asks the system for each variable whenever it is read, and every turn reads them all.
+  const environment = { ...context.environment };
+  const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
   return {
     home,
     store,
@@ -44,10 +46,10 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
     notify: {
       words: (session, telling) => notificationFor(home, store, session, telling),
       timeout_ms: NOTIFICATION_MS,
-      environment: context.environment,
+      environment,
     },
     childrenOf: childSessions(loadMode),
-    agentFor: (_role, config) => agentFor(launcher, home, config, context),
+    agentFor: (_role, config) => agentFor(launcher, home, config, environment),
   };
 }
 
@@ -66,7 +68,7 @@ function agentFor(
   launcher: Launcher,
   home: string,
   config: ResolvedConfiguration,
-  { environment }: CommandContext,
+  environment: CommandContext["environment"],
 ): Agent {
   return cliAgent({
     launcher,

@@ -9,7 +9,7 @@ import { LogFolder } from "../log/writer.ts";
 import { type Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
-import { keptRecord } from "../store/kept-record.ts";
+import { measuredRecord } from "../store/kept-record.ts";
 import { embeddedQueue } from "../store/queue.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
@@ -106,7 +106,7 @@ export function assemble<S>(
       head: made.head,
       store,
       lease,
-      records: new SessionRecords((sequence) => keptRecord(store, session_id, sequence), paths.folder),
+      records: new SessionRecords((sequence) => measuredRecord(store, session_id, sequence), paths.folder),
       log: log?.value,
       clock: new SteadyClock(around.clock, made.last_at),
       launcher,

@@ -1,12 +1,10 @@
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { sizeOf } from "../kernel/cut.ts";
 import type { Lookup, Recorded } from "../kernel/references.ts";
 import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
-import type { Json } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
@@ -15,6 +13,7 @@ const GENERATION = 4096;
 /** It is over sooner if its records have so many bytes. */
 const GENERATION_BYTES = 32 * 1024 * 1024;
 
+/** A record, and how many bytes its line has. */
 interface Kept {
   readonly record: Recorded;
   readonly bytes: number;
@@ -29,10 +28,10 @@ export class SessionRecords implements Lookup {
   #young = new Map<number, Kept>();
   #youngBytes = 0;
   #old = new Map<number, Kept>();
-  readonly #read: (sequence: number) => Recorded;
+  readonly #read: (sequence: number) => Kept;
   readonly #folder: string;
 
-  constructor(read: (sequence: number) => Recorded, folder: string) {
+  constructor(read: (sequence: number) => Kept, folder: string) {
     this.#read = read;
     this.#folder = folder;
   }
@@ -61,7 +60,7 @@ export class SessionRecords implements Lookup {
   #find(sequence: number): Kept {
     const young = this.#young.get(sequence);
     if (young) return young;
-    const found = this.#old.get(sequence) ?? measured(this.#read(sequence));
+    const found = this.#old.get(sequence) ?? this.#read(sequence);
     // A generation that is over stays until the next commit, and a report that quotes everything would make it grow meanwhile.
     if (this.#youngBytes <= GENERATION_BYTES) this.#keep(sequence, found);
     return found;
@@ -82,8 +81,4 @@ export class SessionRecords implements Lookup {
     renameSync(`${path}.tmp`, path);
     return path;
   }
-}
-
-function measured(record: Recorded): Kept {
-  return { record, bytes: sizeOf(record as unknown as Json) };
 }

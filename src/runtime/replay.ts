@@ -115,7 +115,11 @@ class Replay {
   constructor(mode: Mode<unknown>, opened: LogRecord, lineOf: (sequence: number) => string) {
     this.engine = { mode, state: mode.empty(), ledger: emptyLedger() };
     this.#opened = opened;
-    this.#records = new SessionRecords((sequence) => JSON.parse(lineOf(sequence)) as LogRecord, "");
+    const read = (sequence: number) => {
+      const line = lineOf(sequence);
+      return { record: JSON.parse(line) as LogRecord, bytes: Buffer.byteLength(line) };
+    };
+    this.#records = new SessionRecords(read, "");
   }
 
   /** Decided records that should have come and have not. */

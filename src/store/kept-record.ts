@@ -12,10 +12,19 @@ export function keptRecord(
   session_id: string,
   sequence: number,
 ): LogRecord {
+  return measuredRecord(reader, session_id, sequence).record;
+}
+
+/** The same, and how many bytes it has. */
+export function measuredRecord(
+  reader: Pick<StoreReader, "place" | "record">,
+  session_id: string,
+  sequence: number,
+): { readonly record: LogRecord; readonly bytes: number } {
   const line = reader.record(session_id, sequence);
   if (line === undefined) throw new StorageError(lost(reader.place, session_id, sequence));
   try {
-    return JSON.parse(line) as LogRecord;
+    return { record: JSON.parse(line) as LogRecord, bytes: Buffer.byteLength(line) };
   } catch (error) {
     throw new StorageError(lost(reader.place, session_id, sequence), error);
   }

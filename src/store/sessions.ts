@@ -79,7 +79,7 @@ export function sessionQueries(database: Database) {
     leave: (session: number, epoch: number): void => void leave.run(session, epoch),
     /** False if the epoch or the last sequence is not the expected one: then nothing changed. */
     advance: (step: Advance): boolean => advance.run(step).changes === 1,
-    change: (session: number, changes: SessionChanges): void => change(database, session, changes),
+    change: changeQuery(database),
     list: (filter: SessionFilter): SessionRow[] => list(database, filter),
     find(id_or_prefix: string): Result<SessionRow, Failure> {
       const exact = byId.get(id_or_prefix);
@@ -123,14 +123,18 @@ function ambiguous(prefix: string, found: readonly SessionRow[]): Failure {
   );
 }
 
-/** Rare beside `advance`, so it is put together from the fields that are there. */
-function change(database: Database, session: number, changes: SessionChanges): void {
-  const fields = CHANGEABLE.filter((field) => changes[field] !== undefined);
-  if (fields.length === 0) return;
-  const assignments = fields.map((field) => `${field} = ?`).join(", ");
-  database
-    .prepare(`UPDATE sessions SET ${assignments} WHERE session = ?`)
-    .run(...fields.map((field) => changes[field]), session);
+/** A statement for each set of fields that is ever changed together: most commits change the same two. */
+function changeQuery(database: Database): (session: number, changes: SessionChanges) => void {
+  const statements = new Map<string, ReturnType<Database["prepare"]>>();
+  return (session, changes) => {
+    const fields = CHANGEABLE.filter((field) => changes[field] !== undefined);
+    if (fields.length === 0) return;
+    const assignments = fields.map((field) => `${field} = ?`).join(", ");
+    const statement =
+      statements.get(assignments) ?? database.prepare(`UPDATE sessions SET ${assignments} WHERE session = ?`);
+    statements.set(assignments, statement);
+    statement.run(...fields.map((field) => changes[field]), session);
+  };
 }
 
 function list(database: Database, filter: SessionFilter): SessionRow[] {

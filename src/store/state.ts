@@ -4,7 +4,7 @@ import type { Database } from "./database.ts";
 import type { StateRow } from "./store.ts";
 
 /** How many rows are fetched at once. */
-const PAGE_ROWS = 1_000;
+const PAGE_ROWS = 250;
 
 /** The rows of `state`: values by collection and id. */
 export function stateQueries(database: Database) {
@@ -24,20 +24,30 @@ export function stateQueries(database: Database) {
     .prepare<[number, string], string | null>("SELECT min(collection) FROM state WHERE session = ? AND collection >= ?")
     .pluck();
   const page = database
-    .prepare<[number, string, string, number], [id: string, value: string]>(
-      "SELECT id, value FROM state WHERE session = ? AND collection = ? AND id >= ? ORDER BY id LIMIT ?",
+    .prepare<[number, string, string, number], [ids: string, values: string]>(
+      `SELECT json_group_array(id), '[' || coalesce(group_concat(value), '') || ']' FROM
+         (SELECT id, value FROM state WHERE session = ? AND collection = ? AND id >= ? ORDER BY id LIMIT ?)`,
     )
     .raw();
 
-  /** In pages, since a statement that stays open would keep its connection from writing. */
+  /**
+   * In pages, since a statement that stays open would keep its connection from writing; each is one text, which takes less time to read
+   * than one for each of its rows.
+   */
   function* rowsOf(session: number, collection: string): IterableIterator<StateRow> {
     let from = "";
     for (;;) {
-      const rows = page.all(session, collection, from, PAGE_ROWS);
-      for (const [id, value] of rows) yield { collection, id, value: JSON.parse(value) as Json };
-      const final = rows.at(-1);
-      if (final === undefined || rows.length < PAGE_ROWS) return;
-      from = after(final[0]);
+      const [idsText, valuesText] = page.get(session, collection, from, PAGE_ROWS) ?? ["[]", "[]"];
+      const ids = JSON.parse(idsText) as string[];
+      const values = JSON.parse(valuesText) as Json[];
+      if (ids.length !== values.length) throw new SyntaxError(`a value of "${collection}" is not one`);
+      let id = "";
+      for (let index = 0; index < ids.length; index++) {
+        id = ids[index] as string;
+        yield { collection, id, value: values[index] as Json };
+      }
+      if (ids.length < PAGE_ROWS) return;
+      from = after(id);
     }
   }
 

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { bundled } from "../bench/bundled.ts";
 import { type ChildrenCost, type ChildrenOrder } from "../bench/children.ts";
@@ -21,4 +23,11 @@ describe("a scheduler with many live children", () => {
     expect(launched.alive).toBeLessThan(floor.alive * 1.35);
     expect(supervised.alive).toBeLessThan(floor.alive * 2.1);
   }, 60_000);
+});
+
+test("a heap that grows is young in little memory from the first start on, since each later one pays for all of it", () => {
+  const young = (starts: number) =>
+    Number(execFileSync(process.execPath, [join(import.meta.dirname, "children/young.ts"), String(starts)]));
+  expect(young(0)).toBeGreaterThan(16 * 2 ** 20);
+  expect(young(1)).toBeLessThan(4 * 2 ** 20);
 });

@@ -96,6 +96,8 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   if (!opened.ok) throw new Error(opened.error.message);
   const store = opened.value;
   const launcher = embeddedLauncher();
+  // As the program does it.
+  const environment = { ...process.env };
   const config: ResolvedConfiguration = {
     ...CONFIGURATION_DEFAULTS,
     max_workers,
@@ -136,7 +138,7 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
           answer_grace_ms: 1_000,
           max_line_bytes: config.max_line_bytes,
           max_output_bytes: config.max_output_bytes,
-          environment: process.env,
+          environment,
           redact: (text) => text,
         },
       })

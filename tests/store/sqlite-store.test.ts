@@ -188,6 +188,7 @@ describe("a disk that refuses", () => {
     ["its last record", "DELETE FROM records WHERE sequence = 3"],
     ["the last record as it was", "UPDATE records SET hash = 'sha256:other' WHERE sequence = 3"],
     ["a value that can be read", "UPDATE state SET value = '{\"cut\": ' WHERE id = '1'"],
+    ["a value that is one and not two", "UPDATE state SET value = '1, 2' WHERE id = '1'"],
   ])("that has lost %s is told as damaged, and no session begins on it", async (_, sql) => {
     const home = temporaryDirectory();
     const database = value(openForWriting(home));

@@ -236,13 +236,14 @@ export class SupervisedRun {
     clearTimeout(this.#timer);
     // This process could not look for a while, since the machine slept or it was stopped itself. Nobody could be heard
     // meanwhile, so that was no silence of the agent's.
-    if (uptimeMs() - this.#expected >= PAUSE_MS) this.#lastOutput = performance.now();
+    const uptime = uptimeMs();
+    if (uptime - this.#expected >= PAUSE_MS) this.#lastOutput = performance.now();
     const [cause, due] = this.#nextLimit();
     const remaining = due - performance.now();
     if (remaining <= 0) return this.stop(cause);
     if (remaining === Number.POSITIVE_INFINITY) return;
     const delay_ms = Math.min(Math.ceil(remaining), LOOK_EVERY_MS);
-    this.#expected = uptimeMs() + delay_ms;
+    this.#expected = uptime + delay_ms;
     // The output that came during a stall of the event loop is read before the time is looked at.
     this.#timer = setTimeout(() => setImmediate(() => this.#look()), delay_ms);
   }

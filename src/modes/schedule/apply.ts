@@ -29,9 +29,9 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
   if (before?.status !== ticket.status) {
     if (before) add(state.counts, before.status, -1);
     add(state.counts, ticket.status, 1);
-    if (ticket.status === "pending" || ticket.status === "done" || ticket.status === "error")
-      state.underway.delete(ticket.id);
-    else state.underway.add(ticket.id);
+    if (ticket.status !== "pending" && ticket.status !== "done" && ticket.status !== "error")
+      state.underway.add(ticket.id);
+    else if (before) state.underway.delete(ticket.id);
   }
   if (before?.depends_on !== ticket.depends_on && !(before && sameList(before.depends_on, ticket.depends_on))) {
     if (before) forgetDependencies(state, before);
@@ -40,8 +40,9 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
       const list = state.dependents.get(dependency);
       if (list) list.push(ticket.id);
       else state.dependents.set(dependency, [ticket.id]);
-      if (state.tickets.get(dependency)?.status !== "done") unmet += 1;
-      if (state.tickets.get(dependency)?.status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
+      const status = state.tickets.get(dependency)?.status;
+      if (status !== "done") unmet += 1;
+      if (status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
     }
     state.unmet.set(ticket.id, unmet);
     relieve(state, ticket.id);
