@@ -1,4 +1,4 @@
-import { isHeldAt, stopFor } from "../kernel/holds.ts";
+import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -39,7 +39,7 @@ export function restOf(
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "a person must answer" } };
   }
   if (!first) return { kind: "stuck" };
-  // A hold that has no end of its own may be ended by the person who is there; one that has is not waited for in vain.
-  if (forPeople && held.some((hold) => hold.until === undefined)) return WAITS;
+  // A hold that has no end of its own may be ended by the person who is there, for a while; one that has is not waited for in vain.
+  if (forPeople && held.some((hold) => hold.until === undefined && !isHeldTooLong(ledger, hold, now))) return WAITS;
   return { kind: "stops", with: stopFor(ledger, first, now) };
 }
