@@ -30,9 +30,10 @@ export function restOf(
   childWaits: boolean,
 ): Rest {
   if (ledger.figures.paused || timers.willWake(wants)) return WAITS;
-  const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now));
+  // Of a role that the session does not want it makes no difference whether it is held.
+  const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now) && wants(hold.role_id));
   const held = standing.filter(({ limit }) => limit === undefined);
-  const spent = standing.filter(({ limit, role_id }) => limit !== undefined && wants(role_id));
+  const spent = standing.filter(({ limit }) => limit !== undefined);
   // Rows come back in another order: of several spent budgets always the same one is named.
   const [first = spent.toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1))[0]] = held;
   if (ledger.asks.size > 0 || childWaits) {
