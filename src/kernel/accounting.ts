@@ -1,7 +1,7 @@
 import { askForChild, isLateOfChild, onChild } from "./children.ts";
 import { onDoubtAnswered } from "./doubts.ts";
-import { endsTurn, figuresAfter, stopOf } from "./figures.ts";
-import { hold, isHold, lift, liftUnending, onHoldTimer, termsOf } from "./holds.ts";
+import { cutShort, endsTurn, figuresAfter, figuresLate, withUnpriced } from "./figures.ts";
+import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
 import { isDropped, onSleep, repeatDropped } from "./sleep.ts";
@@ -31,12 +31,18 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
     case "error":
       return isHold(fact) || isDropped(ledger, fact) ? NOTHING : undefined;
     case "timer_fired":
-      return onHoldTimer(ledger, fact);
+      return isHoldTimer(fact.payload.timer_id) ? NOTHING : undefined;
     case "clarification_response":
       return onDoubtAnswered(ledger, fact);
     default:
       return undefined;
   }
+}
+
+/** The engine's changes that follow from a fact that came too late: it moves nothing, but what it used was used. */
+export function accountLate(ledger: Ledger, fact: Fact): Change[] {
+  const after = figuresLate(ledger, fact);
+  return after === ledger.figures ? [] : [put("figures", "figures", after)];
 }
 
 /** The engine's changes that follow from a fact and the commands its step gave. */
@@ -71,6 +77,7 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
   let after = figures;
   for (const command of commands) after = carry(ledger, fact, command, after, changes);
   limitRoles(ledger, fact, after.closed !== undefined, changes);
+  after = withUnpriced(after, cutShort(ledger, fact, changes));
   if (after !== ledger.figures) changes.push(put("figures", "figures", after));
   return changes;
 }
@@ -124,7 +131,7 @@ function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigu
       askForChild(ledger, command, changes);
       return figures;
     case "stop_session":
-      return { ...figures, stopped: stopOf(command.reason, command.message, command.limit) };
+      return { ...figures, stopping: true };
     case "finish":
       for (const id of ledger.turns.keys()) if (id !== fact.turn?.turn_id) changes.push({ drop: "turn", id });
       for (const id of ledger.timers.keys()) changes.push({ drop: "timer", id });
@@ -143,7 +150,7 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const turn = ledger.turns.get(stamp.turn_id);
   if (!turn || fact.payload_type !== "turn_request") return;
   const { role_id } = fact.payload;
-  const { begun: _, ...rest } = turn;
+  const { begun: _, slept: __, ...rest } = turn;
   const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
   changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun }));
   // Whoever is given a turn is held no longer.

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Disposition } from "../protocol/record.ts";
 import { cut } from "../protocol/refusal.ts";
-import { account, isLate, ownStep } from "./accounting.ts";
+import { account, accountLate, isLate, ownStep } from "./accounting.ts";
 import { doubts } from "./doubts.ts";
 import { applyToLedger, type Ledger } from "./ledger.ts";
 import type { Change, EnvelopeDraft, Fact, Mode, Step } from "./mode.ts";
@@ -26,11 +26,15 @@ const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
 
 /**
  * The one way in which anything moves: live and in a replay alike, so that a replay of the same facts arrives at the same state.
- * A late fact moves nothing; what is the engine's own business (a hold, a turn in doubt) moves only the engine's account.
+ * A late fact moves nothing, though what it used counts; what is the engine's own business (a hold, a turn in doubt) moves only the engine's account.
  */
 export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   const { mode, state, ledger } = engine;
-  if (isLate(ledger, fact)) return { disposition: "late", step: NOTHING, changes: [], envelopes: [] };
+  if (isLate(ledger, fact)) {
+    const changes = accountLate(ledger, fact);
+    for (const change of changes) applyToLedger(ledger, change);
+    return { disposition: "late", step: NOTHING, changes, envelopes: [] };
+  }
   const decided = ownStep(ledger, fact) ?? mode.decide(state, fact);
   const written = decided.refused ? [refusal(fact, decided), ...decided.envelopes] : decided.envelopes;
   const asked =

@@ -1,7 +1,11 @@
 import type { JsonObject } from "../lib/json.ts";
 import { isNotice, type PayloadByType, type Usage } from "../protocol/payload.ts";
+import { childId } from "./children.ts";
+import { isHold } from "./holds.ts";
 import type { Ledger, LedgerFigures, StopKept } from "./ledger.ts";
-import type { Fact } from "./mode.ts";
+import type { Change, Fact } from "./mode.ts";
+import { runsEnded } from "./runs.ts";
+import { isDropped } from "./sleep.ts";
 
 /** Whether a fact is its turn's end: what an agent says on the way is not, nor is the turn's beginning. */
 export function endsTurn(fact: Fact): boolean {
@@ -9,21 +13,24 @@ export function endsTurn(fact: Fact): boolean {
 }
 
 /** The session's figures after a fact; the same object if it changes none. */
-export function figuresAfter({ figures, turns }: Ledger, fact: Fact): LedgerFigures {
+export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
+  const { figures } = ledger;
   switch (fact.payload_type) {
     case "turn_request":
       return { ...figures, turns: figures.turns + 1 };
-    case "session_stopped":
-      return { ...figures, stopped: stopOf(fact.payload.reason, fact.payload.message, fact.payload) };
+    case "session_stopped": {
+      const { stopping: _, ...rest } = figures;
+      return { ...rest, stopped: stopOf(fact.payload) };
+    }
     case "session_recovered": {
-      const { stopped: _, ...rest } = figures;
+      const { stopped: _, stopping: __, ...rest } = figures;
       const recoveries = rest.recoveries + (fact.payload.graceful ? 0 : 1);
       const { limits } = fact.payload;
       return limits ? withLimits({ ...rest, recoveries }, limits) : { ...rest, recoveries };
     }
     case "session_reopened": {
       // A stop or a pause from before its end would keep it from doing what it was reopened for.
-      const { closed: _, stopped: __, paused: ___, ...rest } = figures;
+      const { closed: _, stopped: __, stopping: ___, paused: ____, ...rest } = figures;
       return rest;
     }
     case "user_command": {
@@ -37,21 +44,56 @@ export function figuresAfter({ figures, turns }: Ledger, fact: Fact): LedgerFigu
     case "session_finished":
       return withChild(figures, fact.payload);
     default:
-      if (!endsTurn(fact)) return figures;
-      return withUntold(
-        withUsage(figures, fact.usage),
-        turns.get(fact.turn?.turn_id ?? "")?.role_id ?? fact.source,
-        fact.usage,
-      );
+      return endsTurn(fact) ? withTurn(ledger, fact) : figures;
   }
 }
 
+/** What a turn's end tells of what it took. */
+function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
+  const { figures } = ledger;
+  const turn = ledger.turns.get(fact.turn?.turn_id ?? "");
+  // Its run was cut short, and counted then; this is only what a person said of it.
+  if (turn?.status === "asked") return figures;
+  const { usage } = fact;
+  const after = withUnpriced(withUsage(figures, usage), usage?.cost_usd === undefined ? 1 : 0);
+  // Whoever could not work, or was cut off by the machine's sleep, hides nothing by telling nothing.
+  if (!usage && (isHold(fact) || isDropped(ledger, fact))) return after;
+  return withUntold(after, turn?.role_id ?? fact.source, usage);
+}
+
+/** What a late fact tells was used all the same. That its run told nothing in time is counted already. */
+export function figuresLate({ figures }: Ledger, { usage }: Fact): LedgerFigures {
+  return usage ? withUsage(figures, usage) : figures;
+}
+
+/**
+ * How many runs, and child sessions, a step cuts short before they told what they took. Nobody hid it, so no limit stops the session over
+ * it; but what the session cost is unknown.
+ */
+export function cutShort(ledger: Ledger, fact: Fact, changes: readonly Change[]): number {
+  const own = endsTurn(fact) ? fact.turn?.turn_id : undefined;
+  const turns = [...runsEnded(ledger, changes)].filter(({ turn_id }) => turn_id !== own);
+  const told = fact.payload_type === "session_finished" ? childId(fact.payload.session_id) : undefined;
+  const children = changes.filter(
+    (change) => "drop" in change && change.drop === "child" && change.id !== told && isBegun(ledger, change.id),
+  );
+  return turns.length + children.length;
+}
+
+function isBegun({ children }: Ledger, child: string): boolean {
+  const status = children.get(child)?.status;
+  return status !== undefined && status !== "offered";
+}
+
 /** What the figures keep of a stop. */
-export function stopOf(
-  reason: string,
-  message: string,
-  { limit, used, max, signal }: StopKept = {},
-): NonNullable<LedgerFigures["stopped"]> {
+function stopOf({
+  reason,
+  message,
+  limit,
+  used,
+  max,
+  signal,
+}: StopKept & { readonly reason: string; readonly message: string }): NonNullable<LedgerFigures["stopped"]> {
   return {
     reason,
     message,
@@ -80,7 +122,8 @@ function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
 function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
   const { turns, cost_usd, ...tokens } = usage;
   const told = { ...tokens, ...(cost_usd === null ? {} : { cost_usd }) };
-  return { ...withUntold(withUsage(figures, told), session_id, told), turns: figures.turns + turns };
+  const after = withUnpriced(withUsage(figures, told), cost_usd === null ? 1 : 0);
+  return { ...withUntold(after, session_id, told), turns: figures.turns + turns };
 }
 
 /** Remembers who did not tell what a turn took. */
@@ -94,13 +137,19 @@ function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefine
   return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }
 
+/** Adds what was told. A sum that nobody could write down would be the end of the session, so it stays at the most there is. */
 function withUsage(figures: LedgerFigures, usage: Usage | undefined): LedgerFigures {
+  const tokens = (before: number, more = 0) => Math.min(before + more, Number.MAX_SAFE_INTEGER);
   return {
     ...figures,
-    input_tokens: figures.input_tokens + (usage?.input_tokens ?? 0),
-    output_tokens: figures.output_tokens + (usage?.output_tokens ?? 0),
-    cached_tokens: figures.cached_tokens + (usage?.cached_tokens ?? 0),
-    cost_usd: figures.cost_usd + (usage?.cost_usd ?? 0),
-    unpriced_turns: figures.unpriced_turns + (usage?.cost_usd === undefined ? 1 : 0),
+    input_tokens: tokens(figures.input_tokens, usage?.input_tokens),
+    output_tokens: tokens(figures.output_tokens, usage?.output_tokens),
+    cached_tokens: tokens(figures.cached_tokens, usage?.cached_tokens),
+    cost_usd: Math.min(figures.cost_usd + (usage?.cost_usd ?? 0), Number.MAX_VALUE),
   };
+}
+
+/** Counts what nobody told the cost of. */
+export function withUnpriced(figures: LedgerFigures, more: number): LedgerFigures {
+  return more === 0 ? figures : { ...figures, unpriced_turns: figures.unpriced_turns + more };
 }

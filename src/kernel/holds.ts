@@ -1,7 +1,7 @@
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
-import type { Change, Command, Fact, Step } from "./mode.ts";
+import type { Change, Command, Fact } from "./mode.ts";
 
 /** Failures that are the trouble of a role, or of the account it works under, and not of the turn that met them. */
 export const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
@@ -92,14 +92,9 @@ export function liftUnending(ledger: Ledger, changes: Change[]): void {
   }
 }
 
-/** What follows when a role has been held for `max_hold_s`; undefined for a timer that is the mode's. */
-export function onHoldTimer(ledger: Ledger, fact: Extract<Fact, { payload_type: "timer_fired" }>): Step | undefined {
-  const { timer_id } = fact.payload;
-  if (!timer_id.startsWith(HOLD_TIMER)) return undefined;
-  const held = ledger.holds.get(timer_id.slice(HOLD_TIMER.length));
-  const late = held && isHeldAt(held, fact.received_at);
-  const commands: Command[] = late ? [{ do: "stop_session", ...stopFor(ledger, held, fact.received_at) }] : [];
-  return { changes: [], envelopes: [], effects: [], commands };
+/** Whether a timer is one of the engine's own: it only wakes the session, which stops if nothing else can go on. */
+export function isHoldTimer(timer_id: string): boolean {
+  return timer_id.startsWith(HOLD_TIMER);
 }
 
 /**
@@ -165,6 +160,12 @@ export function endsInTime({ terms }: Ledger, { until, since }: LedgerHold): boo
   if (until === undefined) return false;
   if (since === undefined || terms.max_hold_s === undefined) return true;
   return milliseconds(until) <= milliseconds(since) + terms.max_hold_s * 1000;
+}
+
+/** Whether a role has been held for so long that nobody is waited for any more. */
+export function isHeldTooLong({ terms }: Ledger, { since }: LedgerHold, at: Instant): boolean {
+  if (since === undefined || terms.max_hold_s === undefined) return false;
+  return milliseconds(at) >= milliseconds(since) + terms.max_hold_s * 1000;
 }
 
 /** What an agent said of the end of its trouble; a time that none can read is no end. */

@@ -127,12 +127,15 @@ export interface LedgerFigures {
   readonly output_tokens: number;
   readonly cached_tokens: number;
   readonly cost_usd: number;
-  /** Turns that did not say what they cost: with any of these the session's cost is unknown, not zero. */
+  /** Runs that did not say what they cost, or were cut short before: with any of these the session's cost is unknown, not zero. */
   readonly unpriced_turns: number;
   /** The roles whose turns did not say how many tokens they took, or what they cost, since a person last set such a limit. */
   readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
+  /** It was decided that it stops; what runs is being ended. */
+  readonly stopping?: boolean;
+  /** What the log says of its stop. */
   readonly stopped?: StopKept & { readonly reason: string; readonly message: string };
   readonly closed?: { readonly outcome: Outcome; readonly reason?: string };
   readonly limits?: JsonObject;

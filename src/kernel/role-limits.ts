@@ -1,6 +1,7 @@
 import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
-import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, type RoleUse, put } from "./ledger.ts";
+import { type Ledger, type LedgerHold, type LedgerTerms, type RoleUse, put } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
+import { runsEnded } from "./runs.ts";
 
 /** What the holds of a role's own limits are kept under; no role id has a colon. A role may have one of each, and one by a failure. */
 export const BUDGET_HOLD = "budget:";
@@ -86,13 +87,7 @@ function limitReached({ turns, wall_s }: { turns?: number; wall_s?: number }, us
 function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): ReadonlyMap<string, number> {
   const took = new Map<string, number>();
   if (fact.payload_type === "session_recovered") return took;
-  const ended = new Set<LedgerTurn>();
-  for (const change of changes) {
-    if (("put" in change ? change.put : change.drop) !== "turn") continue;
-    const before = ledger.turns.get(change.id);
-    const after = "put" in change ? (change.value as unknown as LedgerTurn) : undefined;
-    if (before?.status === "open" && after?.status !== "open") ended.add(before);
-  }
+  const ended = runsEnded(ledger, changes);
   if (fact.payload_type === "session_stopped") {
     for (const turn of ledger.turns.values()) if (turn.status === "open") ended.add(turn);
   }

@@ -10,8 +10,8 @@ const UNITS = [
 
 const DURATION = /^(?:(\d{1,9})d)?(?:(\d{1,9})h)?(?:(\d{1,9})m)?(?:(\d{1,9})s)?(?:(\d{1,9})ms)?$/;
 
-/** The longest duration that may be written: ten years, in milliseconds. Beyond it a typing error is likelier than a wish. */
-export const MAX_DURATION_MS = 3_650 * 86_400_000;
+/** The longest duration that may be written: a year, in milliseconds, as in the schemas. Beyond it a typing error is likelier than a wish. */
+export const MAX_DURATION_MS = 365 * 86_400_000;
 
 /**
  * Milliseconds of a duration as people write it: `250ms`, `90s`, `15m`, `4h`, `1d`, or several in falling order, `1h30m`.
@@ -25,7 +25,7 @@ export function parseDuration(text: string): Result<number, string> {
   }
   let total = 0;
   for (const [index, unit] of UNITS.entries()) total += Number(parts[index + 1] ?? 0) * unit.milliseconds;
-  if (total > MAX_DURATION_MS) return err(`"${text}": it is longer than the longest duration allowed, 3650d`);
+  if (total > MAX_DURATION_MS) return err(`"${text}": it is longer than the longest duration allowed, 365d`);
   return ok(total);
 }
 

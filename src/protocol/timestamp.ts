@@ -7,6 +7,9 @@ export type Instant = string;
 // Stricter than ajv-formats and Date.parse, which take a space for the `T`, `+0100`, year 0000, second 60 or 30 February.
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})?$/;
 
+/** The end of the year 9999: what comes after is no RFC 3339 time. */
+const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
 /** Reads RFC 3339 text and converts an explicit offset to UTC. A time without a zone, or one no calendar has, is `validation_failed`. */
 export function parseInstant(text: string): Result<Instant, Failure> {
   const match = RFC_3339.exec(text);
@@ -45,9 +48,9 @@ export function milliseconds(time: Instant): number {
   return Date.parse(time);
 }
 
-/** The instant `ms` milliseconds after another. */
+/** The instant `ms` milliseconds after another, and the last one there is where that would be beyond it: a log may hold any number. */
 export function later(time: Instant, ms: number): Instant {
-  return instant(milliseconds(time) + ms);
+  return instant(Math.min(milliseconds(time) + ms, LAST_MS));
 }
 
 function offsetMinutes(zone: string): number | null {

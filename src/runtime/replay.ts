@@ -148,8 +148,9 @@ class Replay {
   }
 
   #decide(sequence: number, record: LogRecord): string | undefined {
-    const { disposition, effects } = record.record;
-    if (isNote(record))
+    const { disposition, effects, usage } = record.record;
+    // Of what came late only the end of a turn tells what was used, and that counts.
+    if (isNote(record) && !(disposition === "late" && usage))
       return moves(record) ? "a message that moves nothing is said to have moved something" : undefined;
     if (this.awaited > 0) {
       const missing = this.#awaited[0]?.payload_type ?? "final_report";

@@ -1,4 +1,4 @@
-import { isHeldAt, stopFor } from "../kernel/holds.ts";
+import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -30,16 +30,17 @@ export function restOf(
   childWaits: boolean,
 ): Rest {
   if (ledger.figures.paused || timers.willWake(wants)) return WAITS;
-  const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now));
+  // Of a role that the session does not want it makes no difference whether it is held.
+  const standing = [...ledger.holds.values()].filter((hold) => isHeldAt(hold, now) && wants(hold.role_id));
   const held = standing.filter(({ limit }) => limit === undefined);
-  const spent = standing.filter(({ limit, role_id }) => limit !== undefined && wants(role_id));
+  const spent = standing.filter(({ limit }) => limit !== undefined);
   // Rows come back in another order: of several spent budgets always the same one is named.
   const [first = spent.toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1))[0]] = held;
   if (ledger.asks.size > 0 || childWaits) {
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "a person must answer" } };
   }
   if (!first) return { kind: "stuck" };
-  // A hold that has no end of its own may be ended by the person who is there; one that has is not waited for in vain.
-  if (forPeople && held.some((hold) => hold.until === undefined)) return WAITS;
+  // A hold that has no end of its own may be ended by the person who is there, for a while; one that has is not waited for in vain.
+  if (forPeople && held.some((hold) => hold.until === undefined && !isHeldTooLong(ledger, hold, now))) return WAITS;
   return { kind: "stops", with: stopFor(ledger, first, now) };
 }

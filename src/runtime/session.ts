@@ -289,8 +289,8 @@ export class Session<S> {
   }
 
   #admit(): void {
-    const { figures } = this.ledger;
-    if (this.#begun === undefined || this.#leaving || figures.paused || figures.stopped || figures.closed) return;
+    const { paused, stopping, stopped, closed } = this.ledger.figures;
+    if (this.#begun === undefined || this.#leaving || paused || stopping || stopped || closed) return;
     const limit = admitAll(this.#parts, this.#work, this.#begun, {
       submit: (input) => this.submit(input),
       afterwards: (effect) => this.#journal.afterwards(effect),

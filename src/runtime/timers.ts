@@ -74,13 +74,13 @@ export class Timers {
 
   /**
    * Whether a timer or a hold that ends by itself will move the session. Waiting for a hold that outlasts `max_hold_s` would be in
-   * vain, and so would it be for a role's own rate if the session does not want it.
+   * vain, and so would it be for a role that the session does not want.
    */
   willWake(wants: (role_id: string) => boolean): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
     for (const [id, hold] of this.#ledger.holds) {
       if (!this.#isAhead(id, hold)) continue;
-      if (hold.limit === undefined ? endsInTime(this.#ledger, hold) : wants(hold.role_id)) return true;
+      if ((hold.limit !== undefined || endsInTime(this.#ledger, hold)) && wants(hold.role_id)) return true;
     }
     return false;
   }

@@ -10,14 +10,13 @@ import type { FactInput } from "./facts.ts";
 export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
   const { answer, exit } = result;
-  const base = { subject: stamp.subject, turn: stamp, ...(exit ? { exit } : {}) };
   const usage = answer?.payload.usage as Usage | undefined;
+  const base = { subject: stamp.subject, turn: stamp, ...(exit ? { exit } : {}), ...(usage ? { usage } : {}) };
   const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
   const wrong = called ?? answerTrouble(result, payload.expects);
   if (!answer || wrong) {
     return {
       ...base,
-      ...(usage ? { usage } : {}),
       source: "scheduler",
       payload_type: "turn_failed",
       payload: failedPayload(result, stamp, wrong),
@@ -34,7 +33,6 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
   }
   return {
     ...base,
-    ...(usage ? { usage } : {}),
     source: role.role_id,
     payload_type: answer.payload_type,
     payload: inlined.value,

@@ -67,7 +67,7 @@ function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome, 
     if (payload_type === "session_finished") tokens += (payload["usage"] as { input_tokens: number }).input_tokens;
     for (const { ticket_id, to } of record.effects ?? [])
       if (to === "done") done.set(ticket_id, (done.get(ticket_id) ?? 0) + 1);
-    tokens += record.disposition === "late" ? 0 : (record.usage?.input_tokens ?? 0);
+    tokens += record.usage?.input_tokens ?? 0;
     if (payload_type !== "turn_request") continue;
     const turn_id = record.turn_id ?? "";
     const run = record.run ?? 0;

@@ -86,6 +86,16 @@ const open = [
   "turn_request/message/payload",
 ];
 
+/** What holds numbers that are added up, or counted into the time to come. */
+const COUNTING: { [name: string]: JsonObject } = {
+  plan: { tasks: [{ task_id: "a", description: "b", budget: {} }] },
+  plan_file: { tasks: [{ task_id: "a", description: "b", budget: {} }] },
+  report: { status: "completed", usage: {} },
+  user_command: { command: "limits", limits: {} },
+  scheduler_config: { budget: { ticket: {} }, discussion: { mode: "debate", budget: {} } },
+  roles: { roles: [{ role_id: "a", type: "worker", cli_command: ["a"], budget: {}, rate_limit: {} }] },
+};
+
 function without(object: JsonObject, key: string): JsonObject {
   return Object.fromEntries(Object.entries(object).filter(([name]) => name !== key));
 }
@@ -175,6 +185,39 @@ describe("every schema", () => {
       }
     }
     expect(unbounded).toEqual([]);
+  });
+
+  it.each([
+    ["plan", "/tasks/0/budget/wall_s", 31_536_000],
+    ["plan_file", "/tasks/0/budget/wall_s", 31_536_000],
+    ["report", "/usage/cost_usd", 1_000_000_000],
+    ["report", "/usage/input_tokens", Number.MAX_SAFE_INTEGER],
+    ["user_command", "/limits/wall_s", 31_536_000],
+    ["user_command", "/limits/usd", 1_000_000_000],
+    ["scheduler_config", "/budget/wall_s", 31_536_000],
+    ["scheduler_config", "/budget/usd", 1_000_000_000],
+    ["scheduler_config", "/budget/ticket/wall_s", 31_536_000],
+    ["scheduler_config", "/discussion/budget/wall_s", 31_536_000],
+    ["roles", "/roles/0/budget/wall_s", 31_536_000],
+    ["roles", "/roles/0/timeout_s", 604_800],
+    ["roles", "/roles/0/idle_timeout_s", 604_800],
+    ["roles", "/roles/0/rate_limit/turns_per_minute", 10_000],
+    ["roles", "/roles/0/rate_limit/messages_per_minute", 10_000],
+  ])("takes in %s no number at %s that no sum and no date can hold", (name, pointer, most) => {
+    const [, place = "", key = ""] = /^(.*)\/(.*)$/.exec(pointer) ?? [];
+    const whole = (value: number) => changed(COUNTING[name] ?? {}, place, (inner) => ({ ...inner, [key]: value }));
+    expect(validate(name, whole(most))).toMatchObject({ ok: true });
+    for (const beyond of [most + 1, 1e300]) {
+      expect(validate(name, whole(beyond))).toMatchObject({ ok: false, error: { pointer } });
+    }
+  });
+
+  it("takes no rate so low that its next turn would never come", () => {
+    const roles = (rate: number) => ({
+      roles: [{ role_id: "a", type: "worker", cli_command: ["a"], rate_limit: { turns_per_minute: rate } }],
+    });
+    expect(validate("roles", roles(0.00001))).toMatchObject({ ok: true });
+    expect(validate("roles", roles(1e-12))).toMatchObject({ ok: false });
   });
 
   it("means the same to ajv when it reads the files as they are", async () => {

@@ -101,4 +101,8 @@ describe("instants", () => {
     expect(later("2025-12-31T23:59:59.500Z", 500)).toBe("2026-01-01T00:00:00Z");
     expect(later("2025-12-06T12:34:56Z", 1)).toBe("2025-12-06T12:34:56.001Z");
   });
+
+  test.each([1e12, 1e15, 1e16, 1e300, Number.POSITIVE_INFINITY])("end with the year 9999, %d ms later", (ms) => {
+    expect(later("9990-12-31T00:00:00Z", ms)).toBe("9999-12-31T23:59:59.999Z");
+  });
 });

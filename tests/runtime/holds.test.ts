@@ -140,4 +140,54 @@ describe("a role that is held", () => {
     able = true;
     expect(await run(await resume(rig, session.session_id, { agentFor }))).toMatchObject({ outcome: "done" });
   });
+
+  it.each([
+    ["authentication", {}, "waiting"],
+    ["rate_limited", { retry_at: instant(Date.now() + 3_600_000) }, "limit"],
+  ] as const)(
+    "over %s for too long leaves the others at work, and stops the session when they are done",
+    async (code, details, reason) => {
+      const rig = newRig();
+      const tasks = [
+        given("a", "hand"),
+        given("b", "ear"),
+        task("c", ["b"], { instruction: INSTRUCTION, assigned_to: { role_id: "ear" } }),
+      ];
+      let over = false;
+      const agentFor = crew(tasks, {
+        instruction: async ({ role, stamp }) => {
+          if (role.role_id === "hand") return { failure: failure(code, "Not now.", { details }), refused: [] };
+          if (stamp.subject === "b") await isOver;
+          return report();
+        },
+      });
+      const session = await begin(rig, { agentFor, roles: SHARED, config: { max_hold_s: 0.2 } });
+      const isOver = told(session, recordOf("timer_fired")).then(() => {
+        over = true;
+      });
+      expect(await session.run({ waitForPeople: true })).toMatchObject({ value: { kind: "stopped", reason } });
+      expect([over, session.view().counts]).toEqual([true, { done: 2, in_progress: 1 }]);
+      const requests = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target === "ear");
+      expect(requests.map(({ record }) => `${record.ticket_id} ${record.run}`)).toEqual(["b 1", "c 1"]);
+    },
+  );
+
+  it("and wanted by nobody keeps no session waiting for it", async () => {
+    const rig = newRig();
+    const question = { status: "open", questions: [{ question_id: "q", text: "?" }] };
+    const agentFor = crew([given("a", "hand"), given("b", "ear")], {
+      instruction: ({ role }) => (role.role_id === "hand" ? limited(Date.now() + 60_000) : report()),
+      review_request: () => ({ payload_type: "clarification", payload: question }),
+    });
+    const session = await begin(rig, { agentFor, roles: SHARED });
+    const asked = told(session, recordOf("clarification"));
+    const ended = run(session);
+    await asked;
+    session.submitFromPerson({
+      source: "user",
+      payload_type: "user_command",
+      payload: { command: "cancel", ticket_id: "a" },
+    });
+    expect(await ended).toMatchObject({ kind: "stopped", reason: "waiting", message: "a person must answer" });
+  });
 });

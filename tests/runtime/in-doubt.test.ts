@@ -109,4 +109,22 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
     expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
     expect(logOf(rig, session.session_id, "clarification")).toEqual([]);
   });
+
+  it("is in doubt when the scheduler was killed while it stopped by itself", async () => {
+    const rig = newRig();
+    const session_id = sessionId();
+    const script = join(import.meta.dirname, "children/failing-manager.ts");
+    const child = spawn(process.execPath, [script, rig.home, rig.workspace, session_id], {
+      stdio: ["ignore", "ignore", "inherit"],
+      env: { PATH: process.env["PATH"], BOSUN_CRASH_AT: "stopping:1" },
+    });
+    expect((await once(child, "exit"))[1]).toBe("SIGKILL");
+    const session = await resume(rig, session_id, { agentFor: crew([]) });
+    expect(logOf(rig, session_id, "session_stopped")).toEqual([]);
+    expect(session.ledger.figures.recoveries).toBe(1);
+    const [about] = session.ledger.asks.keys();
+    expect(session.ledger.turns.get(about ?? "")).toMatchObject({ subject: "a", status: "asked" });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
+    expect(session.view().counts).toEqual({ in_progress: 1, done: 1 });
+  });
 });

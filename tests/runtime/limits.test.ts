@@ -2,7 +2,8 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, logOf, newRig, resume, run } from "./rig.ts";
+import { instant } from "../../src/protocol/timestamp.ts";
+import { begin, cleanUp, cli, CREW, logOf, newRig, reportOf, resume, run, shell, told } from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -99,5 +100,112 @@ describe("a session", () => {
   it("without such a limit does not care", async () => {
     const rig = newRig();
     expect(await run(await begin(rig, { agentFor: telling({}) }))).toMatchObject({ outcome: "done" });
+  });
+
+  it.each([{ usd: 5 }, { tokens: 500 }])(
+    "with a limit of %j goes on after a rate limit that told nothing",
+    async (budget) => {
+      const rig = newRig();
+      const agentFor = crew([], {
+        requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a")], usage: TOLD } }),
+        instruction: ({ stamp }) => {
+          if (stamp.run > 1) return report({ usage: TOLD });
+          const details = { retry_at: instant(Date.now() + 100) };
+          return { payload_type: "error", payload: { code: "rate_limited", message: "Later.", details } };
+        },
+        review_request: () => ({ payload_type: "review", payload: { decision: "approved", usage: TOLD } }),
+      });
+      const session = await begin(rig, { agentFor, config: { budget } });
+      expect(await run(session)).toMatchObject({ outcome: "done" });
+      expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ turns: 4, input_tokens: 30, cost_usd: null });
+    },
+  );
+});
+
+/** Says what it costs when it is ended, and else at once; the ticket `a` is what it never comes to an end with by itself. */
+const DEAR = `
+paid() { say report "{\\"status\\":\\"completed\\",\\"usage\\":{\\"input_tokens\\":1,\\"output_tokens\\":1,\\"cost_usd\\":$1}}"; }
+if [ "$BOSUN_TICKET_ID" = a ] && [ ! -e begun ]; then
+  : >begun
+  trap 'if [ "$LATE" ]; then paid 100; fi; exit 0' TERM
+  echo begun
+  while :; do sleep 0.05; done
+fi
+paid 0.5`;
+
+describe("what a run costs that is cut short", () => {
+  const paid = { input_tokens: 1, output_tokens: 1, cost_usd: 0.5 };
+  const choices = (late: string) => ({
+    roles: CREW.map((role) =>
+      role.role_id === "hand" ? { ...role, cli_command: shell(DEAR), env: { LATE: late } } : role,
+    ),
+    agentFor: crew(
+      [],
+      {
+        requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a"), given("b")], usage: paid } }),
+        review_request: () => ({ payload_type: "review", payload: { decision: "approved", usage: paid } }),
+      },
+      { hand: cli() },
+    ),
+    config: { budget: { usd: 5 }, max_workers: 1 },
+  });
+  const cancel = {
+    source: "user",
+    payload_type: "user_command",
+    payload: { command: "cancel", ticket_id: "a" },
+  } as const;
+
+  it("is unknown, and stops no session that limits money", async () => {
+    const rig = newRig();
+    const session = await begin(rig, choices(""));
+    const begun = told(session, (event) => event.kind === "console");
+    const ended = run(session);
+    await begun;
+    session.submitFromPerson(cancel);
+    expect(await ended).toMatchObject({ kind: "closed" });
+    expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ input_tokens: 3, cost_usd: null });
+  });
+
+  it("counts when it is told too late, and is within the limit or stops the session", async () => {
+    const rig = newRig();
+    const session = await begin(rig, choices("yes"));
+    const begun = told(session, (event) => event.kind === "console");
+    const ended = run(session);
+    await begun;
+    session.submitFromPerson(cancel);
+    expect(await ended).toMatchObject({ kind: "stopped", reason: "limit", message: expect.stringContaining("5 USD") });
+    expect(logOf(rig, session.session_id, "report")).toMatchObject([
+      { record: { disposition: "late", usage: { cost_usd: 100 } } },
+    ]);
+    const limits = { limits: { usd: 200 } };
+    expect(await run(await resume(rig, session.session_id, choices("yes"), limits))).toMatchObject({ kind: "closed" });
+    // That the log gives this report again is looked at when the test is over.
+    expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ input_tokens: 4, cost_usd: null });
+  });
+
+  it("is unknown also when a stop cut it short", async () => {
+    const rig = newRig();
+    const session = await begin(rig, choices(""));
+    const begun = told(session, (event) => event.kind === "console");
+    const ended = run(session);
+    await begun;
+    session.stop("signal", "enough");
+    await ended;
+    expect(await run(await resume(rig, session.session_id, choices("")))).toMatchObject({ kind: "closed" });
+    expect(reportOf(rig, session.session_id)["usage"]).toMatchObject({ turns: 6, input_tokens: 5, cost_usd: null });
+  });
+});
+
+describe("what an answer tells that cannot stand", () => {
+  it("counts: a plan whose file is not there", async () => {
+    const rig = newRig();
+    const payload =
+      '{"tasks_ref":{"label":"x","uri":"nothere.json"},"usage":{"input_tokens":1,"output_tokens":1,"cost_usd":7}}';
+    const roles = CREW.map((role) =>
+      role.role_id === "boss" ? { ...role, cli_command: shell(`say plan '${payload}'`) } : role,
+    );
+    const session = await begin(rig, { roles, agentFor: crew([], {}, { boss: cli() }), config: { max_retries: 0 } });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
+    expect(session.ledger.figures).toMatchObject({ input_tokens: 1, cost_usd: 7, unpriced_turns: 0 });
   });
 });

@@ -17,11 +17,11 @@ const TURN: LedgerTurn = {
 };
 
 /** What a recovery puts on record when the turn is open and its schedulers have died so often. */
-function recorded(recoveries: number, left: "by a crash" | "by a stop"): readonly string[] {
+function recorded(recoveries: number, left: "by a crash" | "by a stop" | "by a crash in a stop"): readonly string[] {
   const ledger = emptyLedger();
   applyToLedger(ledger, put("turn", TURN.turn_id, { ...TURN, recoveries }));
-  const stopped = left === "by a stop" ? { stopped: { reason: "signal", message: "" } } : {};
-  applyToLedger(ledger, put("figures", "figures", { ...ledger.figures, ...stopped }));
+  const stop = { stopping: true, ...(left === "by a stop" ? { stopped: { reason: "signal", message: "" } } : {}) };
+  applyToLedger(ledger, put("figures", "figures", { ...ledger.figures, ...(left === "by a crash" ? {} : stop) }));
   const said: FactInput[] = [];
   const config = { ...CONFIGURATION_DEFAULTS, workspace: "/", plan_approval: "never" as const, max_recoveries: 3 };
   const session = { submit: (input: FactInput) => void said.push(input) };
@@ -36,8 +36,8 @@ describe("a turn that was open when its scheduler went", () => {
     expect(recorded(2, "by a crash")).toEqual(['recovered [{"turn_id":"t4.1","run":5}]']);
   });
 
-  it("is a failed turn when it has", () => {
-    expect(recorded(3, "by a crash")).toEqual(["turn_failed", "recovered []"]);
+  it.each(["by a crash", "by a crash in a stop"] as const)("%s is a failed turn when it has", (left) => {
+    expect(recorded(3, left)).toEqual(["turn_failed", "recovered []"]);
   });
 
   it("is given again after a stop, however many it has brought down before", () => {

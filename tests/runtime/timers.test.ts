@@ -130,6 +130,7 @@ describe("timers", () => {
     ledger.holds.set("hand", { role_id: "hand", reason: "rate_limited", until: instant(50) });
     timers.arm();
     expect([clock.armed, timers.willWake(() => true), timers.isHeld("hand")]).toEqual([[50], true, true]);
+    expect(timers.willWake((role_id) => role_id !== "hand")).toBe(false);
     clock.moveTo(50);
     expect([timers.isHeld("hand"), timers.isHeld("forever")]).toEqual([false, true]);
   });

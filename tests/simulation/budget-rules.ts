@@ -4,6 +4,10 @@ import type { LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { World } from "./world.ts";
 
+/** How a turn fails that is given again, as the promise has it: without a word of what it took it hides nothing. */
+const HELD = new Set(["rate_limited", "authentication", "trust"]);
+const DROPPED = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
+
 interface KnownBudget {
   readonly turns?: number;
   readonly wall_s?: number;
@@ -25,7 +29,7 @@ export class BudgetRules {
   /** Since a person last released the role: its runs, and how long those took that ended. */
   readonly #roles = new Map<string, { turns: number; wall_ms: number }>();
   /** When the runs began that have not ended, by turn. */
-  readonly #begun = new Map<string, { role_id: string; at: number }>();
+  readonly #begun = new Map<string, { role_id: string; at: number; slept: boolean }>();
   readonly #admissions = new Map<string, number[]>();
   readonly #tickets = new Map<string, TicketUse>();
   readonly #used = { tokens: 0, usd: 0 };
@@ -73,7 +77,10 @@ export class BudgetRules {
   }
 
   slept(ms: number): void {
-    for (const run of this.#begun.values()) run.at += ms;
+    for (const run of this.#begun.values()) {
+      run.at += ms;
+      run.slept = true;
+    }
   }
 
   /** Whatever ran is over; when it ended the log does not always say. */
@@ -81,15 +88,24 @@ export class BudgetRules {
     this.#begun.clear();
   }
 
-  ended({ record }: LogRecord): void {
-    const { usage, turn_id = "", received_at } = record;
+  /** What is told counts, also when it comes too late. */
+  told({ usage }: LogRecord["record"]): void {
     this.#used.tokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
     this.#used.usd += usage?.cost_usd ?? 0;
-    if (usage?.input_tokens === undefined || usage.output_tokens === undefined) this.#untold.tokens = true;
-    if (usage?.cost_usd === undefined) this.#untold.usd = true;
+  }
+
+  ended({ record, payload_type, payload }: LogRecord): void {
+    const { usage, turn_id = "", received_at } = record;
+    this.told(record);
     const run = this.#begun.get(turn_id);
     this.#begun.delete(turn_id);
     if (!run) return;
+    const code = payload_type === "turn_failed" || payload_type === "error" ? (payload["code"] as string) : "";
+    const again = HELD.has(code) || (run.slept && payload_type === "turn_failed" && DROPPED.has(code));
+    if (usage || !again) {
+      if (usage?.input_tokens === undefined || usage.output_tokens === undefined) this.#untold.tokens = true;
+      if (usage?.cost_usd === undefined) this.#untold.usd = true;
+    }
     const { turns, wall_ms } = this.#roles.get(run.role_id) ?? { turns: 0, wall_ms: 0 };
     this.#roles.set(run.role_id, { turns, wall_ms: wall_ms + milliseconds(received_at) - run.at });
   }
@@ -98,7 +114,7 @@ export class BudgetRules {
     const { turn_id = "", ticket_id, received_at } = record;
     const at = milliseconds(received_at);
     this.#begins(payload["role_id"] as string, at);
-    this.#begun.set(turn_id, { role_id: payload["role_id"] as string, at });
+    this.#begun.set(turn_id, { role_id: payload["role_id"] as string, at, slept: false });
     const { payload_type: message } = payload["message"] as { payload_type: string };
     const ticket = this.#tickets.get(ticket_id ?? "");
     if (ticket && message !== "error") this.#worksOn(ticket, ticket_id ?? "", turn_id, message);

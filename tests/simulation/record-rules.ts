@@ -90,6 +90,7 @@ export class RecordRules {
     if (mark?.startsWith("person-")) this.#marks.set(mark, this.count(mark) + 1);
     if (disposition === "late" || disposition === "duplicate") {
       if (effects.length > 0) this.#broken("what comes late moves nothing", describe(record));
+      this.#budgets.told(record.record);
       return;
     }
     if (payload_type === "check_result") this.#checked(payload, ticket_id);

@@ -8,7 +8,7 @@ import type { ScheduleState } from "./state.ts";
 /** The scheduler: a manager plans, instructs and reviews tickets; workers do them (the founding design, seed 4). */
 export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReading,
-  rules: 4,
+  rules: 5,
   rights: SCHEDULE_RIGHTS,
   attached: { plan: { reference: "tasks_ref", field: "tasks" } },
   decide,

@@ -92,7 +92,8 @@ export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
   }
   switch (command) {
     case "tell":
-      if (ticket) draft.patchTicket(ticket.id, { notes: [...(ticket.notes ?? []), fact.sequence] });
+      if (!fact.payload.text) draft.refuse(notPermitted("nothing was told", "bosun tell <session> TEXT"));
+      else if (ticket) draft.patchTicket(ticket.id, { notes: [...(ticket.notes ?? []), fact.sequence] });
       else draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
       return;
     case "cancel":

@@ -105,7 +105,7 @@ function playTurn(rig: DebateRig, action: TurnAction, pick: number): void {
 
 /** Everybody answers from now on. */
 function finish(rig: DebateRig): void {
-  if (rig.stopped !== undefined || rig.phase === "stopped" || rig.phase === "waiting") rig.recover(true);
+  if (rig.isStopping || rig.phase === "stopped" || rig.phase === "waiting") rig.recover(true);
   for (let steps = 0; rig.phase !== "closed"; steps += 1) {
     expect(steps, "a debate in which everybody answers ends").toBeLessThan(40);
     const [timer] = rig.engine.ledger.timers.keys();

@@ -50,8 +50,9 @@ export class DebateRig {
     return this.#sequence;
   }
 
-  get stopped(): string | undefined {
-    return this.engine.ledger.figures.stopped?.message;
+  get isStopping(): boolean {
+    const { stopping, stopped } = this.engine.ledger.figures;
+    return stopping === true || stopped !== undefined;
   }
 
   debater(id: string): Debater {
@@ -208,10 +209,7 @@ export class DebateRig {
       closed,
       "the mode and the engine disagree on whether it is closed",
     );
-    assert.ok(
-      held.length + timed.length > 0 || closed || ledger.figures.stopped,
-      "nothing is open, nothing is finished",
-    );
+    assert.ok(held.length + timed.length > 0 || closed || this.isStopping, "nothing is open, nothing is finished");
   }
 }
 

@@ -171,7 +171,7 @@ describe("a judge that fails", () => {
     expect(rig.phase).toBe("judging");
     expect(rig.turnOf("judge").attempt).toBe(1);
     rig.fail("judge");
-    expect(rig.stopped).toBeUndefined();
+    expect(rig.isStopping).toBe(false);
     rig.fire("retry:");
     rig.answer("judge", "verdict", { conclusion: "Go." });
     expect(rig.phase).toBe("closed");

@@ -1,7 +1,8 @@
 import { describe, expect, it, test } from "vitest";
+import { isHeldTooLong, stopFor } from "../../../src/kernel/holds.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
-import { milliseconds } from "../../../src/protocol/timestamp.ts";
+import { later, milliseconds } from "../../../src/protocol/timestamp.ts";
 import { Scene, type SceneOptions } from "./rig.ts";
 import { COMPLETED, CREW, INSTRUCTION, task } from "./words.ts";
 
@@ -174,19 +175,23 @@ describe("roles of one account", () => {
   });
 });
 
+/** How the session stops over the role when its time is up. */
+function stop({ engine: { ledger } }: Scene): unknown {
+  const [hold] = ledger.holds.values();
+  if (!hold) throw new Error("nobody is held");
+  return stopFor(ledger, hold, later(hold.since ?? "", (ledger.terms.max_hold_s ?? 0) * 1000));
+}
+
 describe("a role that is held longer than max_hold_s", () => {
-  it("stops the session because it waits for a person, naming role, reason and remedy", () => {
+  it("has its alarm, which decides nothing: the session stops when nothing else can go on", () => {
     const scene = working().fails("a", "authentication");
     const before = scene.open;
-    scene.fires("hold:hand");
-    expect(scene.last.step.commands).toEqual([
-      {
-        do: "stop_session",
-        reason: "waiting",
-        message: 'the role "hand" is held (authentication): log in with its program, then resume the session',
-      },
-    ]);
-    expect([scene.last.step.changes, scene.open, alarms(scene)]).toEqual([[], before, []]);
+    expect(scene.fires("hold:hand").last.step).toEqual({ changes: [], envelopes: [], effects: [], commands: [] });
+    expect([scene.last.disposition, scene.open, alarms(scene)]).toEqual(["applied", before, []]);
+    expect(stop(scene)).toEqual({
+      reason: "waiting",
+      message: 'the role "hand" is held (authentication): log in with its program, then resume the session',
+    });
     expect(scene.stops("waiting").recovers().open).toEqual(before);
     expect([held(scene), alarms(scene)]).toEqual([[], []]);
   });
@@ -195,42 +200,33 @@ describe("a role that is held longer than max_hold_s", () => {
     ["trust", "let its program trust the workspace"],
     ["rate_limited", "wait until its limit allows work again"],
   ])("is told what helps against %s", (code, remedy) => {
-    const scene = working({ roles: SHARED }).fails("a", code).fires("hold:hand");
-    expect(scene.last.step.commands).toMatchObject([
-      { message: `the role "hand" (account "acme") is held (${code}): ${remedy}, then resume the session` },
-    ]);
+    expect(stop(working({ roles: SHARED }).fails("a", code))).toMatchObject({
+      message: `the role "hand" (account "acme") is held (${code}): ${remedy}, then resume the session`,
+    });
   });
 
   it("with an end beyond that stops it by the limit, with the time to resume at", () => {
-    const scene = working({ config: { max_hold_s: 60 } })
-      .fails("a", "rate_limited", until("2026-01-01T05:00:00Z"))
-      .fires("hold:hand");
-    expect(scene.last.step.commands).toMatchObject([
-      {
-        do: "stop_session",
-        reason: "limit",
-        message: expect.stringMatching(
-          /"hand" is held until 2026-01-01T05:00:00Z \(rate_limited\), longer than max_hold_s/,
-        ),
-        limit: { limit: "max_hold_s", used: 60, max: 60 },
-      },
-    ]);
+    const scene = working({ config: { max_hold_s: 60 } }).fails("a", "rate_limited", until("2026-01-01T05:00:00Z"));
+    expect(stop(scene)).toMatchObject({
+      reason: "limit",
+      message: expect.stringMatching(
+        /"hand" is held until 2026-01-01T05:00:00Z \(rate_limited\), longer than max_hold_s/,
+      ),
+      limit: { limit: "max_hold_s", used: 60, max: 60 },
+    });
+  });
+
+  it.each([
+    ["a moment before", "2026-01-01T01:00:06.999Z", false],
+    ["at that moment", "2026-01-01T01:00:07Z", true],
+  ])("is not waited for any more: %s", (_, at, is) => {
+    const { ledger } = working().fails("a", "authentication").engine;
+    expect([...ledger.holds.values()].map((hold) => isHeldTooLong(ledger, hold, at))).toEqual([is]);
   });
 
   it("counts from the failure, through stops and resumptions", () => {
     const scene = working().fails("a", "rate_limited", until("2026-01-01T05:00:00Z"));
     const due = alarms(scene);
     expect(alarms(scene.stops().recovers(false))).toEqual(due);
-  });
-
-  it("has no alarm where it came free before", () => {
-    const scene = working().fails("a", "rate_limited", until("2026-01-01T00:30:00Z"));
-    scene.fact(
-      "scheduler",
-      "timer_fired",
-      { timer_id: "hold:hand", due_at: "2026-01-01T01:00:07Z" },
-      { at: "2026-01-01T01:00:07Z" },
-    );
-    expect(scene.last.step.commands).toEqual([]);
   });
 });

@@ -174,7 +174,7 @@ export class Invariants {
       holds(Boolean(waits) || isOver(state, ticket), `${ticket.id} is ${ticket.status} and nothing will move it`);
       holds(!ticket.gated || session.gate, `${ticket.id} waits for an approval that nobody is asked for`);
     }
-    const stopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopped !== undefined;
+    const stopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopping === true;
     const moving =
       ledger.turns.size +
       ledger.asks.size +

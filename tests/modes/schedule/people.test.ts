@@ -122,6 +122,14 @@ describe("telling", () => {
 
   it("a ticket that does not exist is refused", () => {
     expect(new Scene().planned(task("a")).command("tell", "nobody", { text: "Hi" }).refused).toBe("not_permitted");
+    for (const ticket of ["a", undefined]) {
+      const silent = new Scene().planned(task("a")).command("tell", ticket);
+      expect([silent.refused, silent.ticket("a").notes, silent.state.session?.notes]).toEqual([
+        "not_permitted",
+        undefined,
+        [],
+      ]);
+    }
   });
 
   it("is kept through a revision of the plan", () => {

@@ -1,0 +1,68 @@
+import { afterEach, describe, expect, it } from "vitest";
+import type { Role } from "../../src/protocol/roles.ts";
+import { crew, report, task } from "./crew.ts";
+import { begin, cleanUp, cli, CREW, logOf, newRig, reportOf, resume, run, shell } from "./rig.ts";
+
+afterEach(cleanUp);
+
+const INSTRUCTION = { summary: "Do it." };
+const given = (id: string, more = {}) => task(id, [], { instruction: INSTRUCTION, review: "manager", ...more });
+
+function withRole(role_id: string, more: Partial<Role>): readonly Role[] {
+  return CREW.map((role) => (role.role_id === role_id ? { ...role, ...more } : role));
+}
+
+describe("a number that no date and no sum can hold", () => {
+  it("is refused in a manager's plan, and takes no scheduler down, nor the next", async () => {
+    const rig = newRig();
+    const tasks = '[{"task_id":"a","description":"x","budget":{"wall_s":1e13},"instruction":{"summary":"x"}}]';
+    const roles = withRole("boss", { cli_command: shell(`say plan '{"tasks":${tasks}}'`) });
+    const choices = { roles, agentFor: crew([], {}, { boss: cli() }), config: { max_retries: 0 } };
+    const session = await begin(rig, choices);
+    const stopped = { kind: "stopped", reason: "manager_failed" };
+    expect(await run(session)).toMatchObject(stopped);
+    expect(logOf(rig, session.session_id, "turn_failed")).toMatchObject([
+      { payload: { code: "validation_failed", details: { pointer: "/payload/tasks/0/budget/wall_s" } } },
+    ]);
+    expect(await run(await resume(rig, session.session_id, choices))).toMatchObject(stopped);
+  });
+
+  it("is refused where an agent tells what it cost", async () => {
+    const rig = newRig();
+    const roles = withRole("hand", {
+      cli_command: shell(`say report '{"status":"completed","usage":{"cost_usd":1e308}}'`),
+    });
+    const agentFor = crew([given("a")], {}, { hand: cli() });
+    const session = await begin(rig, { roles, agentFor, config: { max_retries: 0 } });
+    expect(await run(session)).toMatchObject({ outcome: "failed" });
+    expect(logOf(rig, session.session_id, "turn_failed")).toMatchObject([
+      { payload: { code: "validation_failed", details: { pointer: "/payload/usage/cost_usd" } } },
+    ]);
+  });
+
+  it("of an older log ends no ticket's time and holds no role before the last moment there is", async () => {
+    const rig = newRig();
+    const roles = withRole("hand", { rate_limit: { turns_per_minute: 1e-12 } });
+    const config = { budget: { ticket: { wall_s: 1e13 } } };
+    const session = await begin(rig, { roles, config, agentFor: crew([given("a")]) });
+    expect(await run(session)).toMatchObject({ outcome: "done" });
+  });
+
+  it("of an agent inside the process is the most there is when it is told twice, and the session comes to its end", async () => {
+    const rig = newRig();
+    const most = { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 1, cost_usd: Number.MAX_VALUE };
+    const agentFor = crew([], {
+      requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a"), given("b")], usage: most } }),
+      instruction: () => report({ usage: most }),
+      review_request: () => ({ payload_type: "review", payload: { decision: "approved", usage: most } }),
+    });
+    const session = await begin(rig, { agentFor });
+    expect(await run(session)).toMatchObject({ outcome: "done" });
+    expect(reportOf(rig, session.session_id)["usage"]).toEqual({
+      turns: 5,
+      input_tokens: Number.MAX_SAFE_INTEGER,
+      output_tokens: 5,
+      cost_usd: Number.MAX_VALUE,
+    });
+  });
+});
