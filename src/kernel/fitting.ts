@@ -50,17 +50,27 @@ function* candidates<D extends Quoting>(draft: D, note: string): IterableIterato
 
 /** No fewer bytes than the draft resolves to, mostly from the sizes of the records alone. */
 function atMost(value: Json | undefined, lookup: Lookup): number {
+  // No UTF-16 unit takes more, and what stands in a draft itself is short: it is not worth measuring.
+  if (typeof value === "string") return 2 + 6 * value.length;
   if (value === null || typeof value !== "object") return sizeOf(value);
-  if (Array.isArray(value)) return sum(value as readonly Json[], (entry) => 1 + atMost(entry, lookup));
+  let bytes = 4;
+  if (Array.isArray(value)) {
+    for (const entry of value as readonly Json[]) bytes += 1 + atMost(entry, lookup);
+    return bytes;
+  }
   const object = value as JsonObject;
-  if (Array.isArray(object.$from)) return lookup.bytes(object.$from[0] as number);
-  if (Array.isArray(object.$history)) return sum(object.$history as number[], (sequence) => lookup.bytes(sequence));
-  if (Array.isArray(object.$file)) return LONGEST_PATH.length;
-  return sum(Object.keys(object), (key) => key.length + 4 + atMost(object[key], lookup));
+  for (const key of Object.keys(object)) {
+    const member = object[key];
+    if (key === "$from" && Array.isArray(member)) return lookup.bytes(member[0] as number);
+    if (key === "$history" && Array.isArray(member)) return historyBytes(member as readonly number[], lookup);
+    if (key === "$file" && Array.isArray(member)) return LONGEST_PATH.length;
+    bytes += 6 * key.length + 4 + atMost(member, lookup);
+  }
+  return bytes;
 }
 
-function sum<T>(list: readonly T[], sizeOfOne: (one: T) => number): number {
+function historyBytes(sequences: readonly number[], lookup: Lookup): number {
   let bytes = 4;
-  for (const one of list) bytes += sizeOfOne(one);
+  for (const sequence of sequences) bytes += lookup.bytes(sequence);
   return bytes;
 }
