@@ -179,7 +179,8 @@ function historyEntry(sequence: number, recorded: Recorded): Json {
   };
 }
 
-function at(value: Json, pointer: string): Json | undefined {
+/** The value inside of another that a JSON pointer leads to. */
+export function at(value: Json, pointer: string): Json | undefined {
   if (pointer === "") return value;
   let current: Json | undefined = value;
   for (const part of pointer.split("/").slice(1)) {
