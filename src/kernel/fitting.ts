@@ -48,6 +48,9 @@ function* candidates<D extends Quoting>(draft: D, note: string): IterableIterato
   for (const level of CONTEXT_LAST) yield (next = { ...next, context: cutTo(context, level) });
 }
 
+/** Of a longer record, in bytes, only what is quoted is measured. */
+const LONG_RECORD = 65_536;
+
 /** No fewer bytes than the draft resolves to if they are at most `limit`, mostly from the sizes of the records alone. */
 function atMost(value: Json | undefined, lookup: Lookup, limit: number): number {
   // No UTF-16 unit takes more, and what stands in a draft itself is short: it is not worth measuring.
@@ -71,8 +74,8 @@ function atMost(value: Json | undefined, lookup: Lookup, limit: number): number 
 
 function quotedAtMost([sequence, pointer]: readonly [number, string], lookup: Lookup, limit: number): number {
   const bytes = lookup.bytes(sequence);
-  // A plan alone can be longer than that, and every request quotes a little of it.
-  return bytes <= limit ? bytes : sizeOf(at(lookup.record(sequence).payload, pointer), limit);
+  // A plan is long, and every request quotes a little of it in several places.
+  return bytes <= LONG_RECORD ? bytes : sizeOf(at(lookup.record(sequence).payload, pointer), limit);
 }
 
 function historyAtMost(sequences: readonly number[], lookup: Lookup): number {
