@@ -9,6 +9,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { collectEarly } from "../runtime/memory.ts";
 import type { Surroundings } from "../runtime/assemble.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { databasePath } from "../store/database.ts";
@@ -30,6 +31,7 @@ const NOTIFICATION_MS = 30_000;
 
 /** Puts together what a session needs to run in this process. */
 export function placeOf({ home, store }: OpenHome<Store>, context: CommandContext): Place {
+  collectEarly();
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(context.environment.PATH));
   return {
     home,

@@ -1,6 +1,5 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -19,9 +18,16 @@ export function writeReport(folder: string, payload: JsonObject): Result<void, F
 
 function writeBoth(folder: string, payload: JsonObject): void {
   makeDirectory(folder);
-  replace(join(folder, "final_report.json"), `${JSON.stringify(JSON.parse(canonicalJson(payload)), null, 2)}\n`);
+  replace(join(folder, "final_report.json"), `${JSON.stringify(payload, ordered, 2)}\n`);
   crashPoint("report_begun");
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));
+}
+
+/** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */
+function ordered(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, (value as JsonObject)[key]]));
 }
 
 function replace(path: string, text: string): void {
@@ -40,13 +46,9 @@ function reportMarkdown(report: Report): string {
     `- ${usageWords(report.usage)}`,
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
-  if (report.tickets?.length)
-    lines.push(
-      "",
-      "| ticket | status | owner | attempts | |",
-      "|---|---|---|---|---|",
-      ...report.tickets.map(ticketRow),
-    );
+  if (report.tickets?.length) lines.push("", "| ticket | status | owner | attempts | |", "|---|---|---|---|---|");
+  // One by one, since there may be more tickets than a call takes arguments.
+  for (const ticket of report.tickets ?? []) lines.push(ticketRow(ticket));
   for (const ticket of report.tickets ?? []) lines.push(...ticketSection(ticket));
   if (report.result !== undefined) lines.push(...resultSections(report.mode, report.result as JsonObject));
   if (report.next_steps?.length)
