@@ -75,16 +75,18 @@ function quotedKey(key: string): string {
   return quoted;
 }
 
-const SHORT_TEXT = 100;
-
 function quote(text: string): string {
-  if (text.length <= SHORT_TEXT && isPlain(text)) return `"${text}"`;
+  if (isPlain(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new TypeError("A lone surrogate has no UTF-8 form");
   return JSON.stringify(text);
 }
 
-/** Only printable ASCII that stands for itself, as most texts are: to see that costs less than to call JSON.stringify. */
-function isPlain(text: string): boolean {
+/** A longer text is not looked through: JSON.stringify is faster at that. */
+const SHORT_TEXT = 100;
+
+/** Short, and only of printable ASCII that stands for itself, as most texts are: to see that costs less than to call JSON.stringify. */
+export function isPlain(text: string): boolean {
+  if (text.length > SHORT_TEXT) return false;
   for (let place = 0; place < text.length; place++) {
     const unit = text.charCodeAt(place);
     if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false;
