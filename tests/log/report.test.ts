@@ -22,6 +22,7 @@ const report = (tickets: readonly object[]) => ({
   finished_at: "2026-01-01T00:00:01Z",
   usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: null },
   recoveries: 0,
+  next_steps: [],
   log: { records: 1, head: "h" },
 });
 
