@@ -10,6 +10,7 @@ import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { childSessions } from "../runtime/child-sessions.ts";
 import { systemClock } from "../runtime/clock.ts";
+import { collectEarly } from "../runtime/memory.ts";
 import type { Surroundings } from "../runtime/assemble.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { databasePath } from "../store/database.ts";
@@ -32,6 +33,7 @@ const NOTIFICATION_MS = 30_000;
 
 /** Puts together what a session needs to run in this process. */
 export function placeOf({ home, store }: OpenHome<Store>, context: CommandContext): Place {
+  collectEarly();
   // Node asks the system for each variable whenever it is read, and every turn reads them all.
   const environment = { ...context.environment };
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));

@@ -1,3 +1,4 @@
+import { isPlain } from "../lib/canonical.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 
 /** How much is given of every quoted value. */
@@ -92,5 +93,5 @@ export function sizeOf(value: Json | undefined, limit = Number.POSITIVE_INFINITY
 }
 
 function textSize(text: string): number {
-  return Buffer.byteLength(JSON.stringify(text));
+  return isPlain(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));
 }

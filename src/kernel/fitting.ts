@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import { LEVELS, sizeOf } from "./cut.ts";
-import { cutTo, type Lookup, resolveWithin } from "./references.ts";
+import { at, cutTo, type Lookup, resolveWithin } from "./references.ts";
 
 /** What is put to somebody, and what they need to know for it. */
 export interface Quoting {
@@ -20,7 +20,7 @@ const LONGEST_PATH = "/".repeat(4_096);
  * be run stays whole. `note` is told with what is cut. Should the last level not suffice, it is given all the same.
  */
 export function fittingDraft<D extends Quoting>(draft: D, lookup: Lookup, bytes: number, note: string): D {
-  if (atMost(draft as unknown as Json, lookup) <= bytes) return draft;
+  if (atMost(draft as unknown as Json, lookup, bytes) <= bytes) return draft;
   const measured: Lookup = {
     record: (sequence) => lookup.record(sequence),
     bytes: (sequence) => lookup.bytes(sequence),
@@ -48,19 +48,38 @@ function* candidates<D extends Quoting>(draft: D, note: string): IterableIterato
   for (const level of CONTEXT_LAST) yield (next = { ...next, context: cutTo(context, level) });
 }
 
-/** No fewer bytes than the draft resolves to, mostly from the sizes of the records alone. */
-function atMost(value: Json | undefined, lookup: Lookup): number {
+/** Of a longer record, in bytes, only what is quoted is measured. */
+const LONG_RECORD = 65_536;
+
+/** No fewer bytes than the draft resolves to if they are at most `limit`, mostly from the sizes of the records alone. */
+function atMost(value: Json | undefined, lookup: Lookup, limit: number): number {
+  // No UTF-16 unit takes more, and what stands in a draft itself is short: it is not worth measuring.
+  if (typeof value === "string") return 2 + 6 * value.length;
   if (value === null || typeof value !== "object") return sizeOf(value);
-  if (Array.isArray(value)) return sum(value as readonly Json[], (entry) => 1 + atMost(entry, lookup));
+  let bytes = 4;
+  if (Array.isArray(value)) {
+    for (const entry of value as readonly Json[]) bytes += 1 + atMost(entry, lookup, limit);
+    return bytes;
+  }
   const object = value as JsonObject;
-  if (Array.isArray(object.$from)) return lookup.bytes(object.$from[0] as number);
-  if (Array.isArray(object.$history)) return sum(object.$history as number[], (sequence) => lookup.bytes(sequence));
-  if (Array.isArray(object.$file)) return LONGEST_PATH.length;
-  return sum(Object.keys(object), (key) => key.length + 4 + atMost(object[key], lookup));
+  for (const key of Object.keys(object)) {
+    const member = object[key];
+    if (key === "$from" && Array.isArray(member)) return quotedAtMost(member as never, lookup, limit);
+    if (key === "$history" && Array.isArray(member)) return historyAtMost(member as never, lookup);
+    if (key === "$file" && Array.isArray(member)) return LONGEST_PATH.length;
+    bytes += 6 * key.length + 4 + atMost(member, lookup, limit);
+  }
+  return bytes;
 }
 
-function sum<T>(list: readonly T[], sizeOfOne: (one: T) => number): number {
+function quotedAtMost([sequence, pointer]: readonly [number, string], lookup: Lookup, limit: number): number {
+  const bytes = lookup.bytes(sequence);
+  // A plan is long, and every request quotes a little of it in several places.
+  return bytes <= LONG_RECORD ? bytes : sizeOf(at(lookup.record(sequence).payload, pointer), limit);
+}
+
+function historyAtMost(sequences: readonly number[], lookup: Lookup): number {
   let bytes = 4;
-  for (const one of list) bytes += sizeOfOne(one);
+  for (const sequence of sequences) bytes += lookup.bytes(sequence);
   return bytes;
 }

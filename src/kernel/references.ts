@@ -74,38 +74,65 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
   if (Array.isArray(value)) {
     if (meter) meter.left -= 1 + value.length;
     const entries = cut ? cutEntries(value as readonly Json[], cut) : (value as readonly Json[]);
-    return entries.map((item: Json) => resolve(item, lookup, cut, meter) ?? null);
+    const found = entries.map((item: Json) => resolve(item, lookup, cut, meter) ?? null);
+    return found.length === value.length && found.every((item, place) => item === value[place]) ? value : found;
   }
   const object = value as JsonObject;
-  if (Array.isArray(object.$from)) {
-    const [sequence, pointer] = object.$from as [number, string];
-    return quoted(at(lookup.record(sequence).payload, pointer), sequence, cut, meter);
-  }
-  if (Array.isArray(object.$history))
-    return (object.$history as number[]).map((sequence) => {
-      const recorded = lookup.record(sequence);
-      const entry = counted(historyEntry(sequence, recorded), meter) as JsonObject;
-      return { ...entry, payload: quoted(recorded.payload, sequence, cut, meter) };
-    });
-  if (Array.isArray(object.$file)) return counted(lookup.file(...(object.$file as [number, string])), meter);
-  if (Array.isArray(object.$first)) return firstFound(object.$first as Json[], lookup, cut, meter);
-  if (Array.isArray(object.$lines))
-    return (object.$lines as Json[]).flatMap((part) => linesFrom(part, lookup, cut, meter)).join("\n");
-  if (Array.isArray(object.$cut)) {
-    const [inner, characters, items, commands] = object.$cut as [Json, number, number, boolean];
-    return resolve(inner, lookup, { characters, items, commands }, meter);
-  }
-  if (Array.isArray(object.$fit)) return fitted(...(object.$fit as [JsonObject, number]), lookup);
-  const resolved: Record<string, Json | undefined> = {};
+  const keys = Object.keys(object);
+  const [only = ""] = keys;
+  const referred = keys.length === 1 ? REFERENCES.get(only) : undefined;
+  if (referred && Array.isArray(object[only])) return referred(object[only] as never, lookup, cut, meter);
   if (meter) meter.left -= 2;
-  for (const key of Object.keys(object)) {
+  // Copied only where something is put in or left out: most of what is put to somebody holds no reference.
+  let resolved: Record<string, Json> | undefined;
+  for (let place = 0; place < keys.length; place += 1) {
+    const key = keys[place] as string;
     const inner = object[key];
     const found = inner === undefined ? undefined : resolve(inner, lookup, cut, meter);
-    if (found === undefined) continue;
-    if (meter) meter.left -= key.length + 4;
-    resolved[key] = found;
+    if (meter && found !== undefined) meter.left -= key.length + 4;
+    if (found !== inner) resolved ??= membersOf(object, keys.slice(0, place));
+    if (resolved && found !== undefined) resolved[key] = found;
   }
-  return resolved;
+  return resolved ?? object;
+}
+
+type Resolver = (of: never, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined) => Json | undefined;
+
+/** A reference is an object whose only member has one of these names, and holds a list. */
+const REFERENCES: ReadonlyMap<string, Resolver> = new Map<string, Resolver>([
+  [
+    "$from",
+    ([sequence, pointer]: [number, string], lookup, cut, meter) =>
+      quoted(at(lookup.record(sequence).payload, pointer), sequence, cut, meter),
+  ],
+  [
+    "$history",
+    (sequences: readonly number[], lookup, cut, meter) =>
+      sequences.map((sequence) => {
+        const recorded = lookup.record(sequence);
+        const entry = counted(historyEntry(sequence, recorded), meter) as JsonObject;
+        return { ...entry, payload: quoted(recorded.payload, sequence, cut, meter) };
+      }),
+  ],
+  ["$file", (place: [number, string], lookup, _cut, meter) => counted(lookup.file(...place), meter)],
+  ["$first", firstFound],
+  [
+    "$lines",
+    (parts: readonly Json[], lookup, cut, meter) =>
+      parts.flatMap((part) => linesFrom(part, lookup, cut, meter)).join("\n"),
+  ],
+  [
+    "$cut",
+    ([inner, characters, items, commands]: [Json, number, number, boolean], lookup, _cut, meter) =>
+      resolve(inner, lookup, { characters, items, commands }, meter),
+  ],
+  ["$fit", ([value, bytes]: [JsonObject, number], lookup) => fitted(value, bytes, lookup)],
+]);
+
+function membersOf(object: JsonObject, keys: readonly string[]): Record<string, Json> {
+  const members: Record<string, Json> = {};
+  for (const key of keys) members[key] = object[key] as Json;
+  return members;
 }
 
 function counted(value: Json, meter: Meter | undefined): Json {
@@ -183,12 +210,13 @@ function historyEntry(sequence: number, recorded: Recorded): Json {
   };
 }
 
-function at(value: Json, pointer: string): Json | undefined {
+/** The value inside of another that a JSON pointer leads to. */
+export function at(value: Json, pointer: string): Json | undefined {
   if (pointer === "") return value;
   let current: Json | undefined = value;
   for (const part of pointer.split("/").slice(1)) {
     if (current === null || typeof current !== "object") return undefined;
-    const key = part.replaceAll("~1", "/").replaceAll("~0", "~");
+    const key = part.includes("~") ? part.replaceAll("~1", "/").replaceAll("~0", "~") : part;
     current = Array.isArray(current) ? (current as Json[])[Number(key)] : (current as JsonObject)[key];
   }
   return current;

@@ -10,38 +10,44 @@ const quotedKeys = new Map<string, string>();
  * Throws a TypeError for what has no such text: NaN, infinities, lone surrogates, and anything that is not JSON.
  */
 export function canonicalJson(value: unknown): string {
-  if (typeof value === "string") return quote(value);
+  return appended("", value);
+}
+
+/** Everything is added to the one text: texts of their own for what is inside would only have to be put together again. */
+function appended(text: string, value: unknown): string {
+  if (typeof value === "string") return text + quote(value);
   if (typeof value === "object") {
-    if (value === null) return "null";
-    return Array.isArray(value) ? canonicalArray(value) : canonicalObject(value as Record<string, unknown>);
+    if (value === null) return `${text}null`;
+    return Array.isArray(value) ? withArray(text, value) : withObject(text, value as Record<string, unknown>);
   }
   if (typeof value === "number") {
     if (!Number.isFinite(value)) throw new TypeError(`${value} is not a JSON number`);
     // JSON.stringify and not String, because it writes -0 as 0.
-    return JSON.stringify(value);
+    return text + JSON.stringify(value);
   }
-  if (typeof value === "boolean") return value ? "true" : "false";
+  if (typeof value === "boolean") return text + (value ? "true" : "false");
   throw new TypeError(`A ${typeof value} is not JSON`);
 }
 
-function canonicalArray(values: readonly unknown[]): string {
-  let text = "[";
+function withArray(before: string, values: readonly unknown[]): string {
+  let text = `${before}[`;
   for (let index = 0; index < values.length; index++) {
     if (index > 0) text += ",";
-    text += canonicalJson(values[index]);
+    text = appended(text, values[index]);
   }
   return `${text}]`;
 }
 
-function canonicalObject(value: Readonly<Record<string, unknown>>): string {
-  let text = "{";
+function withObject(before: string, value: Readonly<Record<string, unknown>>): string {
+  let text = `${before}{`;
+  let isFirst = true;
   // The default order of `sort` is by UTF-16 code units, which is the order RFC 8785 asks for.
   for (const key of sortedKeys(value)) {
     const member = value[key];
     if (member === undefined) continue;
-    if (text.length > 1) text += ",";
-    text += quotedKey(key);
-    text += canonicalJson(member);
+    if (!isFirst) text += ",";
+    isFirst = false;
+    text = appended(text + quotedKey(key), member);
   }
   return `${text}}`;
 }
@@ -70,6 +76,20 @@ function quotedKey(key: string): string {
 }
 
 function quote(text: string): string {
+  if (isPlain(text)) return `"${text}"`;
   if (!text.isWellFormed()) throw new TypeError("A lone surrogate has no UTF-8 form");
   return JSON.stringify(text);
+}
+
+/** A longer text is not looked through: JSON.stringify is faster at that. */
+const SHORT_TEXT = 100;
+
+/** Short, and only of printable ASCII that stands for itself, as most texts are: to see that costs less than to call JSON.stringify. */
+export function isPlain(text: string): boolean {
+  if (text.length > SHORT_TEXT) return false;
+  for (let place = 0; place < text.length; place++) {
+    const unit = text.charCodeAt(place);
+    if (unit < 0x20 || unit > 0x7e || unit === 0x22 || unit === 0x5c) return false;
+  }
+  return true;
 }

@@ -1,6 +1,5 @@
-import { renameSync, writeFileSync } from "node:fs";
+import { appendFileSync, closeSync, openSync, renameSync } from "node:fs";
 import { join } from "node:path";
-import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -19,19 +18,42 @@ export function writeReport(folder: string, payload: JsonObject): Result<void, F
 
 function writeBoth(folder: string, payload: JsonObject): void {
   makeDirectory(folder);
-  replace(join(folder, "final_report.json"), `${JSON.stringify(JSON.parse(canonicalJson(payload)), null, 2)}\n`);
+  replace(join(folder, "final_report.json"), [JSON.stringify(payload, ordered, 2)]);
   crashPoint("report_begun");
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));
 }
 
-function replace(path: string, text: string): void {
-  writeFileSync(`${path}.tmp`, text);
+/** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */
+function ordered(_key: string, value: unknown): unknown {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  const keys = Object.keys(value).sort();
+  return Object.fromEntries(keys.map((key) => [key, (value as JsonObject)[key]]));
+}
+
+/** A file is written in pieces of about this many characters: a report may be long. */
+const PIECE = 64 * 1024;
+
+function replace(path: string, lines: Iterable<string>): void {
+  const file = openSync(`${path}.tmp`, "w");
+  try {
+    let piece = "";
+    for (const line of lines) {
+      piece += `${line}\n`;
+      if (piece.length < PIECE) continue;
+      appendFileSync(file, piece);
+      piece = "";
+    }
+    appendFileSync(file, piece);
+  } finally {
+    closeSync(file);
+  }
   renameSync(`${path}.tmp`, path);
 }
 
 /** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
-function reportMarkdown(report: Report): string {
-  const lines = [
+function* reportMarkdown(report: Report): IterableIterator<string> {
+  const { tickets, next_steps } = report;
+  yield* [
     `# ${oneLine(report.requirement) || report.session_id}`,
     "",
     `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
@@ -40,18 +62,11 @@ function reportMarkdown(report: Report): string {
     `- ${usageWords(report.usage)}`,
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
-  if (report.tickets?.length)
-    lines.push(
-      "",
-      "| ticket | status | owner | attempts | |",
-      "|---|---|---|---|---|",
-      ...report.tickets.map(ticketRow),
-    );
-  for (const ticket of report.tickets ?? []) lines.push(...ticketSection(ticket));
-  if (report.result !== undefined) lines.push(...resultSections(report.mode, report.result as JsonObject));
-  if (report.next_steps?.length)
-    lines.push("", "## Next", "", ...report.next_steps.map((step) => `- ${oneLine(step)}`));
-  return `${lines.join("\n")}\n`;
+  if (tickets.length > 0) yield* ["", "| ticket | status | owner | attempts | |", "|---|---|---|---|---|"];
+  for (const ticket of tickets) yield ticketRow(ticket);
+  for (const ticket of tickets) yield* ticketSection(ticket);
+  if (report.result !== undefined) yield* resultSections(report.mode, report.result as JsonObject);
+  if (next_steps.length > 0) yield* ["", "## Next", "", ...next_steps.map((step) => `- ${oneLine(step)}`)];
 }
 
 /** Only what somebody told: agents that tell neither tokens nor money are most likely no models. */

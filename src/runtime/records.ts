@@ -5,6 +5,7 @@ import { resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
+import type { Json } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
@@ -30,6 +31,8 @@ export class SessionRecords implements Lookup {
   #old = new Map<number, Kept>();
   readonly #read: (sequence: number) => Kept;
   readonly #folder: string;
+  /** The files that were seen to be there since the last commit: every turn's request names the plan's. */
+  readonly #files = new Map<number, string>();
 
   constructor(read: (sequence: number) => Kept, folder: string) {
     this.#read = read;
@@ -43,6 +46,7 @@ export class SessionRecords implements Lookup {
 
   /** Lets go of what has long not been used; only safe for records that are stored, so it is called after a commit. */
   trim(): void {
+    this.#files.clear();
     if (this.#young.size <= GENERATION && this.#youngBytes <= GENERATION_BYTES) return;
     this.#old = this.#young;
     this.#young = new Map();
@@ -72,13 +76,19 @@ export class SessionRecords implements Lookup {
 
   /** Writes the value once, as a whole or not at all, and gives the path: for programs that want the plan as a file. */
   file(sequence: number, pointer: string): string {
+    const known = this.#files.get(sequence);
+    if (known !== undefined) return known;
     const payload_type = this.record(sequence).payload_type;
     const path = join(this.#folder, `${String(sequence).padStart(6, "0")}-${payload_type}.json`);
-    if (existsSync(path)) return path;
+    if (!existsSync(path)) this.#write(path, resolve({ $from: [sequence, pointer] }, this) ?? null);
+    this.#files.set(sequence, path);
+    return path;
+  }
+
+  #write(path: string, value: Json): void {
     makeDirectory(this.#folder);
-    writeFileSync(`${path}.tmp`, `${canonicalJson(resolve({ $from: [sequence, pointer] }, this) ?? null)}\n`);
+    writeFileSync(`${path}.tmp`, `${canonicalJson(value)}\n`);
     crashPoint("given_file_written");
     renameSync(`${path}.tmp`, path);
-    return path;
   }
 }

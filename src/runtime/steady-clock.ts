@@ -25,6 +25,8 @@ export class SteadyClock implements Clock {
   #slept = 0;
   /** By how much the wall has been found off. */
   #off: number;
+  /** The time that was told last. */
+  #told = { ms: Number.NaN, text: "" };
 
   /** `notBefore` is the time of the last record there is. */
   constructor(clock: Clock, notBefore?: Instant) {
@@ -37,7 +39,10 @@ export class SteadyClock implements Clock {
   }
 
   now(): Instant {
-    return instant(this.#anchor + this.#awake() + this.#slept);
+    const ms = Math.floor(this.#anchor + this.#awake() + this.#slept);
+    // Many facts come in one millisecond, and to write a time as text costs more than to read a clock.
+    if (ms !== this.#told.ms) this.#told = { ms, text: instant(ms) };
+    return this.#told.text;
   }
 
   monotonic(): number {

@@ -34,8 +34,12 @@ export function openForWriting(home: string): Result<Database, Failure> {
   return guarded(path, () => {
     makeDirectory(home);
     return prepared(new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
+      // Of a new file, before anything is in it: records of about 1 KiB fill such pages better, and with fewer writes.
+      database.pragma("page_size = 8192");
       writeAhead(database);
       database.pragma("synchronous = FULL");
+      // In pages: state is written over and over, and what is copied into the database less often is copied fewer times.
+      database.pragma("wal_autocheckpoint = 2000");
       // KiB, negative: state is updated here and there, and the default of 2 MiB holds few of its pages.
       database.pragma("cache_size = -16384");
       database.pragma("foreign_keys = ON");

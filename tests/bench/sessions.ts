@@ -10,6 +10,7 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/pr
 import type { Role } from "../../src/protocol/roles.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createSession } from "../../src/runtime/create.ts";
+import { collectEarly } from "../../src/runtime/memory.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 
 export const SESSION = "bench";
@@ -92,6 +93,7 @@ export interface SessionOrder {
 /** Runs a whole session whose manager, and unless told otherwise its workers, are functions in this process. */
 export async function runSession(order: SessionOrder): Promise<Finished> {
   const { home, shape, max_workers, files, leave } = order;
+  collectEarly();
   const opened = openStore(home);
   if (!opened.ok) throw new Error(opened.error.message);
   const store = opened.value;

@@ -55,4 +55,13 @@ describe("resolve", () => {
   it("gives the path of a file for a value that is too large to send", () => {
     expect(resolve({ plan_file: { $file: [1, "/plan"] } }, lookup)).toEqual({ plan_file: "/files/1/plan.json" });
   });
+
+  it("copies nothing that holds no reference, and takes nothing for one that has other members too", () => {
+    const plain = { limits: { timeout_s: 1 }, said: { $from: [1, ""], more: true }, price: { $from: "1 EUR" } };
+    expect(resolve(plain, lookup)).toBe(plain);
+    const mixed = { plain, quoted: { ...from(1, "/summary") } };
+    const resolved = resolve(mixed, lookup);
+    expect(resolved).toEqual({ plain, quoted: "s" });
+    expect((resolved as typeof mixed).plain).toBe(plain);
+  });
 });

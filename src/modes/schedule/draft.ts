@@ -31,11 +31,10 @@ export class EventRefused extends Error {
 /** How many of a ticket's latest records go into `context.history[]`. */
 const HISTORY_LENGTH = 20;
 
-/** One step being written: reads see what the step has put so far, writes are collected in order. */
+/** One step being written: reads see what the step has put so far, and of several writes to one value only the last is its change. */
 export class Draft {
   readonly fact: Fact;
   readonly #state: ReadonlyState<ScheduleState>;
-  readonly #changes: Change[] = [];
   readonly #envelopes: EnvelopeDraft[] = [];
   readonly #effects: Effect[] = [];
   readonly #commands: Command[] = [];
@@ -83,7 +82,6 @@ export class Draft {
 
   putSession(value: SessionValue): void {
     this.#session = value;
-    this.#changes.push({ put: "session", id: "session", value: value as unknown as Json });
   }
 
   patchSession(patch: { [K in keyof SessionValue]?: SessionValue[K] | undefined }): void {
@@ -92,7 +90,6 @@ export class Draft {
 
   putTicket(ticket: Ticket): void {
     this.#tickets.set(ticket.id, ticket);
-    this.#changes.push({ put: "ticket", id: ticket.id, value: ticket as unknown as Json });
   }
 
   /** A patch whose value is `undefined` takes the field away. */
@@ -107,12 +104,10 @@ export class Draft {
   dropTicket(id: string): void {
     this.#tickets.delete(id);
     this.#dropped.add(id);
-    this.#changes.push({ drop: "ticket", id });
   }
 
   putQuestions(set: QuestionSet): void {
     this.#questions.set(set.id, set);
-    this.#changes.push({ put: "question", id: set.id, value: set as unknown as Json });
   }
 
   /** Moves a ticket along an arrow of its machine, keeping the effect for the record. */
@@ -284,9 +279,18 @@ export class Draft {
     return [...ids].flatMap((id) => this.ticket(id) ?? []).toSorted(planOrder);
   }
 
+  #changes(): Change[] {
+    const changes: Change[] = [];
+    if (this.#session && this.#session !== this.#state.session) changes.push(put("session", "session", this.#session));
+    for (const id of this.#dropped) if (!this.#tickets.has(id)) changes.push({ drop: "ticket", id });
+    for (const [id, ticket] of this.#tickets) changes.push(put("ticket", id, ticket));
+    for (const [id, set] of this.#questions) changes.push(put("question", id, set));
+    return changes;
+  }
+
   step(): Step {
     return {
-      changes: this.#changes,
+      changes: this.#changes(),
       envelopes: this.#envelopes,
       effects: this.#effects,
       commands: this.#commands,
@@ -295,10 +299,19 @@ export class Draft {
   }
 }
 
-function merge<T extends object>(value: T, patch: object): T {
-  const next = { ...value, ...patch } as Record<string, unknown>;
-  for (const key in patch) if (next[key] === undefined) return withoutUndefined(next) as unknown as T;
-  return next as unknown as T;
+function put(collection: string, id: string, value: object): Change {
+  return { put: collection, id, value: value as Json };
+}
+
+function merge<T extends object>(value: T, patch: Readonly<Record<string, unknown>>): T {
+  const next = { ...value } as Record<string, unknown>;
+  let isLess = false;
+  for (const key in patch) {
+    if (patch[key] === undefined && next[key] === undefined) continue;
+    next[key] = patch[key];
+    if (patch[key] === undefined) isLess = true;
+  }
+  return (isLess ? withoutUndefined(next) : next) as T;
 }
 
 /** Copied and not deleted from: an object that lost a member costs several times the memory and the time. */

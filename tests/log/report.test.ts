@@ -1,0 +1,41 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { writeReport } from "../../src/log/report.ts";
+
+let folder = "";
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "bosun-report-"));
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const report = (tickets: readonly object[]) => ({
+  session_id: "s",
+  mode: "schedule",
+  outcome: "done",
+  requirement: "Mend it",
+  tickets: tickets as never,
+  started_at: "2026-01-01T00:00:00Z",
+  finished_at: "2026-01-01T00:00:01Z",
+  usage: { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: null },
+  recoveries: 0,
+  next_steps: [],
+  log: { records: 1, head: "h" },
+});
+
+it("has its members in the order that they have in the log, at every depth", () => {
+  const ticket = { ticket_id: "t", status: "done", "10": 1, "9": [{ b: 1, a: 2 }] };
+  expect(writeReport(folder, report([ticket])).ok).toBe(true);
+  const text = readFileSync(join(folder, "final_report.json"), "utf8");
+  expect([...text.matchAll(/^ {2}"(\w+)"/gm)].map(([, name]) => name)).toEqual(Object.keys(report([])).toSorted());
+  expect(text).toContain('"a": 2,\n          "b": 1');
+});
+
+it("tells of more tickets than a call takes arguments", () => {
+  const tickets = Array.from({ length: 200_000 }, (_, number) => ({ ticket_id: `t${number}`, status: "done" }));
+  expect(writeReport(folder, report(tickets)).ok).toBe(true);
+  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t199999 | done |");
+});
