@@ -54,13 +54,14 @@ export async function exportablePlan(
     const record = place && recordAt(reader, row.session_id, place[0]);
     return record?.payload_type === "instruction" ? { ...task, instruction: planned(record.payload) } : task;
   });
-  const recorded: PlanFile = { ...requirementOf(row), summary: plan.summary, tasks };
+  const summary = plan.summary.trim() === "" ? {} : { summary: plan.summary };
+  const recorded: PlanFile = { ...requirementOf(row), ...summary, tasks };
   return ok(literally(recorded as unknown as Json) as unknown as PlanFile);
 }
 
 /** In a plan file `${…}` is filled in by the playbook manager; what was only text in the record must stay what it is. */
 function literally(value: Json): Json {
-  if (typeof value === "string") return value.replaceAll("${", "$${");
+  if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return (value as Json[]).map(literally);
   return Object.fromEntries(

@@ -63,7 +63,7 @@ it("tells what a manager was sent of a discussion, by the quoted program", async
   const session = value(
     await createSession({ ...place, version: "0.0.0", agentFor: () => scripted }, scheduleMode, {
       session_id: SESSION,
-      config: settings as const,
+      config: settings,
       roles: [seat("boss", "manager"), seat("hand", "worker"), ...seats],
       workspace: home,
       started_by: ADA,
