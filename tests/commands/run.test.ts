@@ -37,6 +37,22 @@ describe("bosun run", () => {
     }
   });
 
+  it("plays what it takes: a plan for editors, with an anchor that hundreds of texts use", async () => {
+    const here = rig();
+    const lines = [
+      "$schema: plan_file.schema.json",
+      "tasks:",
+      "  - task_id: a",
+      "    description: &again all over",
+      "    risks:",
+      ...Array.from({ length: 300 }, () => "      - *again"),
+      "    instruction: {summary: *again, steps: [{shell: 'true'}]}",
+      "    proposal_needed: false",
+    ];
+    const ran = await here.run(["run", "--plan", here.write("plan.yaml", lines.join("\n"))]);
+    expect([ran.stderr, ran.code]).toEqual(["", 0]);
+  });
+
   it("takes the plan file's own requirement when none is given, and keeps its own copy of the file", async () => {
     const here = rig();
     const plan = here.write("plan.json", WRITE);
