@@ -14,7 +14,7 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
-import { missingProgram } from "./reach.ts";
+import { missingProgram, programOf } from "./reach.ts";
 import { addRegistryOptions, type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { homeOf } from "./home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
@@ -161,10 +161,9 @@ async function roleFinding({ directory, environment }: CommandContext, role: Rol
   const wrong = missingProgram(role, directory, PATH) ?? unreachable(role) ?? (await missingSandbox(role, PATH));
   if (wrong)
     return { name, state: "missing", what: wrong.message, ...(wrong.hint === undefined ? {} : { hint: wrong.hint }) };
-  const [file = ""] = role.cli_command ?? [];
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
-  return { name, state: "ok", what: `${role.type}, ${programFile(file, directory, PATH) ?? file}${kept}` };
+  return { name, state: "ok", what: `${role.type}, ${programOf(role, directory, PATH)}${kept}` };
 }
 
 async function notifyFinding(

@@ -5,6 +5,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Instruction, PlanFile, Task } from "../protocol/payload.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
+import { isUnsafe, safeQuoted } from "../ui/display.ts";
 import type { ShownPlan } from "../ui/plan.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt } from "./asks.ts";
@@ -54,13 +55,14 @@ export async function exportablePlan(
     const record = place && recordAt(reader, row.session_id, place[0]);
     return record?.payload_type === "instruction" ? { ...task, instruction: planned(record.payload) } : task;
   });
-  const recorded: PlanFile = { ...requirementOf(row), summary: plan.summary, tasks };
+  const summary = plan.summary.trim() === "" ? {} : { summary: plan.summary };
+  const recorded: PlanFile = { ...requirementOf(row), ...summary, tasks };
   return ok(literally(recorded as unknown as Json) as unknown as PlanFile);
 }
 
 /** In a plan file `${…}` is filled in by the playbook manager; what was only text in the record must stay what it is. */
 function literally(value: Json): Json {
-  if (typeof value === "string") return value.replaceAll("${", "$${");
+  if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (typeof value !== "object" || value === null) return value;
   if (Array.isArray(value)) return (value as Json[]).map(literally);
   return Object.fromEntries(
@@ -77,9 +79,15 @@ function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement
   return requirement === null ? {} : { requirement };
 }
 
-/** A plan file's text, for a file of that name. */
+/** A plan file's text, for a file of that name; a terminal can show it as it is. */
 export async function planFileText(file: string, plan: PlanFile): Promise<string> {
-  if (file.endsWith(".json")) return `${JSON.stringify(plan, null, 2)}\n`;
-  const { stringify } = await import("yaml");
-  return stringify(plan);
+  if (file.endsWith(".json")) return `${safeQuoted(JSON.stringify(plan, null, 2))}\n`;
+  const { Document, visit } = await import("yaml");
+  const document = new Document(plan);
+  visit(document, {
+    Scalar: (_key, scalar) => {
+      if (typeof scalar.value === "string" && isUnsafe(scalar.value)) scalar.type = "QUOTE_DOUBLE";
+    },
+  });
+  return safeQuoted(document.toString());
 }

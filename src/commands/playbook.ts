@@ -1,15 +1,31 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { extname, join } from "node:path";
 import { crewProgram } from "../config/installation.ts";
+import { pointerTo } from "../config/located.ts";
+import type { LoadedPlan } from "../config/plan-file.ts";
+import { problemsFailure } from "../config/problem.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { planProblems } from "../protocol/playbook/plan-check.ts";
 import type { Role } from "../protocol/roles.ts";
 
 /** Whether a role is the bundled manager that plays a plan file. */
 export function isPlaybook(role: Pick<Role, "cli_command">): boolean {
   return role.cli_command?.includes(crewProgram("playbook")) === true;
+}
+
+/** Why a plan file cannot be played, told before anything begins; undefined if it can. */
+export function unplayable({ source }: LoadedPlan): Failure | undefined {
+  const problems = planProblems(source.value, (name) => existsSync(crewProgram(name)));
+  if (problems.length === 0) return undefined;
+  return problemsFailure(
+    problems.map(({ path, message, at_key }) => {
+      const pointer = path.reduce<string>((parent, key) => pointerTo(parent, String(key)), "");
+      return source.problem(pointer, message, at_key === true ? { at: "key" } : {});
+    }),
+  );
 }
 
 /** Where a session keeps its own copy of a plan file that is played. */

@@ -2,10 +2,16 @@ import { programFile } from "../agents/program-file.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 
+/** The file that a role's program would be started from: it is looked up in the `PATH` of its own environment. */
+export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {
+  const program = role.cli_command?.[0];
+  return program === undefined ? undefined : programFile(program, directory, role.env?.["PATH"] ?? path);
+}
+
 /** A failure for a role whose program is not there, before anything is begun for it. */
 export function missingProgram(role: Role, directory: string, path: string | undefined): Failure | undefined {
   const program = role.cli_command?.[0];
-  if (program === undefined || programFile(program, directory, path) !== undefined) return undefined;
+  if (program === undefined || programOf(role, directory, path) !== undefined) return undefined;
   const where = program.includes("/") ? "is not a program that is there" : "is not on the PATH";
   return failure("environment", `The role ${role.role_id} runs ${JSON.stringify(program)}, which ${where}.`, {
     hint: "Install it, or name another with --manager CMD, --worker CMD, --crew NAME or --roles FILE; `bosun doctor` checks them all.",

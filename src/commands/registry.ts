@@ -52,7 +52,7 @@ export function findConfiguration(
   if (!project.ok) return project;
   const named = options.config !== undefined && (options.roles !== undefined || options.crew !== undefined);
   if (project.value === undefined || named) return ok({ user: user.value, project: undefined });
-  const needed = trustNeeded(project.value, () => false);
+  const needed = trustNeeded(project.value, user.value);
   if (!needed.ok) return needed;
   if (needed.value === undefined) return ok({ user: user.value, project: project.value });
   const { folder, powers } = needed.value;

@@ -4,6 +4,7 @@ import type { Command } from "commander";
 import { isDirectory } from "../config/found.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { listFolder, readFolder } from "../log/reader.ts";
+import { isLogRecord } from "../log/record-shape.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
@@ -155,8 +156,8 @@ function list(out: Output, { folder, row }: LogSource, filter: Filter, json: boo
 
 function parsed(bytes: Buffer): LogRecord | undefined {
   try {
-    const record = JSON.parse(bytes.toString("utf8")) as Partial<LogRecord> | null;
-    return typeof record?.record === "object" && typeof record.payload === "object" ? (record as LogRecord) : undefined;
+    const record: unknown = JSON.parse(bytes.toString("utf8"));
+    return isLogRecord(record) ? record : undefined;
   } catch {
     return undefined;
   }

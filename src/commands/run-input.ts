@@ -18,7 +18,7 @@ import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./command.ts";
 import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
-import { isPlaybook } from "./playbook.ts";
+import { isPlaybook, unplayable } from "./playbook.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { rehearse } from "./rehearse.ts";
@@ -125,6 +125,8 @@ function inputOf(
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [...facts.slice(0, 1), planFact]);
   if (refused) return err(placed(refused, plan));
+  const wrong = played ? unplayable(plan) : undefined;
+  if (wrong) return err(wrong);
   return ok({
     session: {
       requirement,

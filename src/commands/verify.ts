@@ -6,6 +6,7 @@ import { ok, type Result } from "../lib/result.ts";
 import { type Listing, listFolder, readFolder } from "../log/reader.ts";
 import type { Problem } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { validators } from "../protocol/generated/validators.js";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -61,6 +62,7 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
     if (bytes === null || !same(report, bytes.toString("utf8"))) {
       return [{ sequence, what: `The report ${file} is not the one in this record.` }];
     }
+    if (!validators.final_report(JSON.parse(report))) return [{ sequence, what: "It is not a final report." }];
     return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
   return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];

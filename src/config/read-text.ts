@@ -30,7 +30,7 @@ export function decodeText(file: string, bytes: Uint8Array): Result<string, Prob
 }
 
 /** The bytes of an ordinary file, with the same problems but those of its text. */
-export function readBytes(file: string, limit_bytes: number): Result<Uint8Array, Problem> {
+function readBytes(file: string, limit_bytes: number): Result<Uint8Array, Problem> {
   let descriptor: number | undefined;
   try {
     // Not blocking: opening a named pipe that nobody writes to would otherwise wait for ever.

@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { lstatSync, readdirSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import { canonicalJson } from "../lib/canonical.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -8,16 +8,13 @@ import { DEFAULTS } from "./settings.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
 import type { FoundConfiguration } from "./found.ts";
 import { printable, problemsFailure } from "./problem.ts";
-import { readBytes } from "./read-text.ts";
 
-/** More files than this are no configuration; hashing them would only cost time. */
+/** More files than this are no configuration. */
 const MAX_FILES = 1_000;
 
 /** A found configuration that wants more than a stranger's may have, for a person to look at and to trust or not. */
 export interface TrustRequest {
   readonly folder: string;
-  /** `sha256:…` of every name and byte below the folder: what is trusted is this content, wherever it lies. */
-  readonly hash: string;
   readonly powers: readonly Power[];
 }
 
@@ -28,19 +25,19 @@ export interface Power {
 }
 
 /**
- * What a person must trust before a project's found configuration may be used; undefined when it asks for nothing dangerous, or
- * `trusted` knows its content. Files that a person names with a flag are trusted by that. Failure `trust` for a folder that
- * cannot be pinned down (links, too many files), `configuration` for a file that cannot be read.
+ * What a person must trust before a project's found configuration may be used; undefined when it asks for nothing dangerous. What is
+ * dangerous is seen against what would hold without it: the person's own settings, and the defaults. Files that a person names with a flag
+ * are trusted by that. Failure `trust` for a folder that cannot be pinned down (links, too many files), `configuration` for a file that
+ * cannot be read.
  */
 export function trustNeeded(
   found: FoundConfiguration,
-  trusted: (hash: string) => boolean,
+  person: FoundConfiguration | undefined,
 ): Result<TrustRequest | undefined, Failure> {
   const files = filesBelow(found.folder);
   if (!files.ok) return files;
-  const hash = contentHash(found.folder, files.value);
-  if (!hash.ok) return hash;
-  if (trusted(hash.value)) return ok(undefined);
+  const usual = settingsOf(person);
+  if (!usual.ok) return usual;
   const powers: Power[] = [];
   for (const name of files.value) {
     const file = join(found.folder, name);
@@ -49,32 +46,20 @@ export function trustNeeded(
     const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
     if (!document.ok) return err(problemsFailure([document.error]));
     const { value, problem } = document.value;
-    const claims = isRegistry ? rolePowers(value) : settingPowers(value);
+    const claims = isRegistry ? rolePowers(value) : settingPowers(value, usual.value);
     for (const { pointer, what } of claims) {
       powers.push({ where: printable(`${file}:${problem(pointer, "").place?.line ?? 1}`), what: printable(what) });
     }
   }
-  return ok(powers.length === 0 ? undefined : { folder: found.folder, hash: hash.value, powers });
+  return ok(powers.length === 0 ? undefined : { folder: found.folder, powers });
 }
 
-/**
- * The digest of a found configuration's content: every file's name and bytes below its folder. Scripts that it names but that lie
- * elsewhere in the repository are not in it.
- */
-export function configurationHash(folder: string): Result<string, Failure> {
-  const files = filesBelow(folder);
-  return files.ok ? contentHash(folder, files.value) : files;
-}
-
-function contentHash(folder: string, files: readonly string[]): Result<string, Failure> {
-  const hash = createHash("sha256").update("bosun-trust-v1\0");
-  for (const name of files) {
-    const bytes = readBytes(join(folder, name), MAX_CONFIGURATION_BYTES);
-    if (!bytes.ok) return err(problemsFailure([bytes.error]));
-    // With both lengths written out, no two folders can give the same bytes.
-    hash.update(`${Buffer.byteLength(name)} ${bytes.value.length}\0${name}`).update(bytes.value);
-  }
-  return ok(`sha256:${hash.digest("hex")}`);
+/** What a person's own file sets; whether it fits its schema is found where it is used. */
+function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, Failure> {
+  if (person?.settings === undefined) return ok({});
+  const document = loadDocument(person.settings, MAX_CONFIGURATION_BYTES);
+  if (!document.ok) return err(problemsFailure([document.error]));
+  return ok(isObject(document.value.value) ? document.value.value : {});
 }
 
 /** Relative paths of all files, in byte order. A link could be turned elsewhere after it was trusted, so none is accepted. */
@@ -118,7 +103,7 @@ function rolePowers(value: Json): Claim[] {
   });
 }
 
-function settingPowers(value: Json): Claim[] {
+function settingPowers(value: Json, usual: JsonObject): Claim[] {
   if (!isObject(value)) return [];
   const claims: Claim[] = [];
   const checks = isObject(value.checks) ? value.checks : {};
@@ -126,6 +111,10 @@ function settingPowers(value: Json): Claim[] {
     for (const [index, check] of entries(checks, kind).entries()) {
       if (check.command === undefined) continue;
       claims.push({ pointer: `/checks/${kind}/${index}`, what: `a check runs ${JSON.stringify(check.command)}` });
+    }
+    const own = isObject(usual.checks) ? usual.checks[kind] : undefined;
+    if (own !== undefined && checks[kind] !== undefined && canonicalJson(own) !== canonicalJson(checks[kind])) {
+      claims.push({ pointer: `/checks/${kind}`, what: `your own checks of each ${kind} are replaced` });
     }
   }
   if (isObject(value.notify) && value.notify.command !== undefined) {
@@ -137,17 +126,30 @@ function settingPowers(value: Json): Claim[] {
   if (value.workspace !== undefined) {
     claims.push({ pointer: "/workspace", what: `the work is done in ${JSON.stringify(value.workspace)}` });
   }
-  return [...claims, ...budgetPowers(isObject(value.budget) ? value.budget : {})];
+  const review = usual.review ?? DEFAULTS.review;
+  if (value.review !== undefined && value.review !== review) {
+    const words = `work is reviewed by ${JSON.stringify(value.review)} and not by ${JSON.stringify(review)}`;
+    claims.push({ pointer: "/review", what: words });
+  }
+  return [...claims, ...budgetPowers(value.budget, [DEFAULTS.budget, usual.budget])];
 }
 
-/** A budget above the default lets a session use up more than it would. */
-function budgetPowers(budget: JsonObject): Claim[] {
-  const usual: JsonObject = DEFAULTS.budget;
-  return Object.entries(budget).flatMap(([key, amount]) => {
-    const limit = usual[key];
-    if (typeof amount !== "number" || typeof limit !== "number" || amount <= limit) return [];
-    return [{ pointer: `/budget/${key}`, what: `the budget in ${key} is raised from ${limit} to ${amount}` }];
-  });
+/** A larger budget lets a session use up more than it would; `below` are those it is laid over, the nearest last. */
+function budgetPowers(
+  budget: Json | undefined,
+  below: readonly (Json | undefined)[],
+  path: readonly string[] = [],
+): Claim[] {
+  if (isObject(budget)) {
+    return Object.entries(budget).flatMap(([name, amount]) => {
+      const inner = below.map((one) => (isObject(one) ? one[name] : undefined));
+      return budgetPowers(amount, inner, [...path, name]);
+    });
+  }
+  const limit = below.findLast((one) => typeof one === "number");
+  if (typeof budget !== "number" || limit === undefined || budget <= limit) return [];
+  const what = `the budget in ${path.join(".")} is raised from ${limit} to ${budget}`;
+  return [{ pointer: ["/budget", ...path].join("/"), what }];
 }
 
 function entries(value: Json, key: string): JsonObject[] {

@@ -1,7 +1,7 @@
 import "./no-inspector.ts";
 import { answer } from "./playbook/answer.ts";
 import { loadPlanFile } from "./playbook/plan-file.ts";
-import { errorReply, readTurn, say } from "./turn.ts";
+import { errorReply, readTurn, sayAnswer } from "./turn.ts";
 
 /** The manager that plays a plan file: one turn, one answer. The file's path is in `BOSUN_PLAYBOOK`. */
 async function main(): Promise<void> {
@@ -9,14 +9,14 @@ async function main(): Promise<void> {
   if (turn === undefined) return;
   const path = process.env["BOSUN_PLAYBOOK"];
   if (path === undefined || path === "") {
-    say(
+    sayAnswer(
       turn,
       errorReply("invalid_plan", "BOSUN_PLAYBOOK is not set", "set it to the path of a plan file (YAML or JSON)"),
     );
     return;
   }
   const plan = await loadPlanFile(path, import.meta.filename);
-  say(
+  sayAnswer(
     turn,
     plan.ok
       ? answer(turn, plan.value, import.meta.filename)

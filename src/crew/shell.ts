@@ -2,7 +2,7 @@ import "./no-inspector.ts";
 import { access, constants } from "node:fs/promises";
 import { Work } from "./shell/work.ts";
 import type { Reply, Turn } from "./turn.ts";
-import { errorReply, list, readTurn, say, textOf } from "./turn.ts";
+import { cutTo, errorReply, list, readTurn, sayAnswer, textOf } from "./turn.ts";
 
 /** The exit code of a program that SIGTERM ended. */
 const ENDED_BY_SIGTERM = 143;
@@ -22,14 +22,17 @@ async function main(): Promise<void> {
       process.stdout.on("error", () => work.stop());
       const report = await work.report();
       if (report === undefined) process.exitCode = ENDED_BY_SIGTERM;
-      else say(turn, report);
+      else sayAnswer(turn, report);
       return;
     }
     case "instruction_proposal":
-      say(turn, await readiness(turn));
+      sayAnswer(turn, await readiness(turn));
       return;
     default:
-      say(turn, errorReply("validation_failed", `a shell worker has no answer to "${turn.message.payload_type}"`));
+      sayAnswer(
+        turn,
+        errorReply("validation_failed", `a shell worker has no answer to "${turn.message.payload_type}"`),
+      );
   }
 }
 
@@ -50,7 +53,10 @@ async function readiness(turn: Turn): Promise<Reply> {
       status: "proposal",
       summary: `I would run the ${steps.length} steps in order and stop at the first that fails.`,
       evidence: issues.length === 0 ? ["The workspace can be read and the artifacts directory written to."] : [],
-      issues: [...issues, ...questions.map((question) => `I run commands and cannot answer: ${question}`)],
+      issues: [
+        ...issues,
+        ...questions.map((question) => `I run commands and cannot answer: ${cutTo(question, 1_000)}`),
+      ].slice(0, 1_000),
       next_actions: steps,
     },
   };

@@ -87,6 +87,14 @@ function required(value: Json | undefined, name: string): string {
   throw new Error(`the turn_request has no ${name}`);
 }
 
+/** What a program without a model takes of either, known and not only untold: a budget can be kept by it. */
+const NOTHING_USED = { input_tokens: 0, output_tokens: 0, cost_usd: 0 };
+
+/** Prints this turn's answer on stdout. */
+export function sayAnswer(turn: Turn, { payload_type, payload }: Reply): void {
+  say(turn, { payload_type, payload: { ...payload, usage: NOTHING_USED } });
+}
+
 /** Prints one envelope of this turn on stdout. */
 export function say(turn: Turn, reply: Reply): void {
   const envelope = {
@@ -116,4 +124,9 @@ export function textOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
   const inner = record(value)["text"];
   return typeof inner === "string" ? inner : "";
+}
+
+/** A text with at most so many UTF-16 units, which are never half a character. */
+export function cutTo(text: string, most: number): string {
+  return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

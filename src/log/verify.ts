@@ -4,6 +4,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { expectedHash, GENESIS } from "./chain.ts";
 import { listFolder, readFolder, recordName, type RecordFile } from "./reader.ts";
+import { isLogRecord } from "./record-shape.ts";
 
 /** How many problems are told one by one; a last one says how many more there are. */
 export const PROBLEMS_TOLD = 100;
@@ -111,7 +112,7 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
   if (bytes === null) return unusable("The file cannot be read, or is larger than any record.");
   const line = bytes.toString("utf8");
   const record = parse(line);
-  if (record === null) return unusable("It is not a record: not JSON, or without its integrity fields.");
+  if (record === null) return unusable("It is not a record: not JSON, or without what every record has.");
 
   const faults: string[] = [];
   const { sequence, previous, hash } = record.integrity;
@@ -123,18 +124,13 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
   return { faults, hash, previous };
 }
 
-function parse(line: string): Pick<LogRecord, "integrity" | "payload_type"> | null {
-  let value: unknown;
+function parse(line: string): LogRecord | null {
   try {
-    value = JSON.parse(line);
+    const value: unknown = JSON.parse(line);
+    return isLogRecord(value) ? value : null;
   } catch {
     return null;
   }
-  const record = value as Partial<LogRecord> | null;
-  const integrity = record?.integrity as Partial<LogRecord["integrity"]> | null | undefined;
-  if (typeof record?.payload_type !== "string" || typeof integrity?.hash !== "string") return null;
-  if (typeof integrity.sequence !== "number" || typeof integrity.previous !== "string") return null;
-  return record as LogRecord;
 }
 
 /** Bytes and not text are compared: what is not UTF-8 decodes to something else than it was. */

@@ -82,11 +82,20 @@ export function replayDecisions(
   if (!replay) return undefined;
   const problems: { sequence: number; what: string }[] = [];
   for (const sequence of sequences) {
-    const wrong = replay.take(sequence, lineOf(sequence));
+    const wrong = taken(replay, sequence, lineOf(sequence));
     if (wrong !== undefined) problems.push({ sequence, what: wrong });
     if (problems.length >= DECISIONS_TOLD) break;
   }
   return { problems, awaited: replay.awaited };
+}
+
+/** What is wrong with the next record. A log can be forged around anything, and rules expect what was let in: what they fail on is wrong. */
+function taken(replay: Replay, sequence: number, line: string): string | undefined {
+  try {
+    return replay.take(sequence, line);
+  } catch (error) {
+    return `the rules cannot go on with this: ${(error as Error).message}`;
+  }
 }
 
 /** Starts over from the first record; undefined where the rules cannot be compared. */

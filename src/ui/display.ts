@@ -66,12 +66,24 @@ export function clipped(text: string, width: number): string {
  * JSON's own escapes.
  */
 export function safeJson(value: unknown): string {
-  return JSON.stringify(value).replace(UNSAFE, (character) =>
-    Array.from(
-      { length: character.length },
-      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
-    ).join(""),
+  return safeQuoted(JSON.stringify(value));
+}
+
+/** The same for a text of JSON or YAML in lines; in YAML, whatever holds such a character must stand in double quotes. */
+export function safeQuoted(text: string): string {
+  return text.replace(UNSAFE, (character) =>
+    character === "\n"
+      ? character
+      : Array.from(
+          { length: character.length },
+          (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+        ).join(""),
   );
+}
+
+/** Whether a text would not reach a terminal as it is, but for its line breaks. */
+export function isUnsafe(text: string): boolean {
+  return text.replaceAll("\n", "").search(UNSAFE) >= 0;
 }
 
 /** How many terminal columns a line takes. */

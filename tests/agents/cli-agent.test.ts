@@ -178,6 +178,15 @@ describe("a turn of a command-line agent", () => {
     });
   });
 
+  test("names no ticket to the agent of a turn about none, whatever its role says", async () => {
+    const { puppet } = await rig.turn({
+      request: { stamp: { turn_id: "t7", attempt: 1, run: 1 } },
+      environment: { BOSUN_TICKET_ID: "T-1" },
+    });
+    const { environment } = await puppet.ask({ do: "environment" }, "environment");
+    expect(environment).not.toHaveProperty("BOSUN_TICKET_ID");
+  });
+
   test("keeps console text in a file for each stream and emits it, redacted", async () => {
     const { puppet, result, events } = await rig.turn({
       settings: { redact: (text) => text.replaceAll("hunter2", "***") },

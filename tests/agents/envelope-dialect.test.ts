@@ -141,8 +141,10 @@ describe("the envelope reader", () => {
       (text) => text,
     );
     expect(reader.read(Buffer.from('{"payload_type":"report","payload":{"summary":"xxx'), true)).toBe(true);
+    expect(reader.read(Buffer.from('{"payload":{"status":"completed","summary":"xxx'), true)).toBe(true);
     expect(reader.read(Buffer.from('{"something":"else'), true)).toBe(false);
-    expect(events).toMatchObject([{ kind: "refused", refusal: { code: "output_limit" } }]);
+    const refused = { kind: "refused", refusal: { code: "output_limit" } };
+    expect(events).toMatchObject([refused, refused]);
   });
 
   test("keeps the latest eight refusals and emits at most a thousand events, and still hears the answer", () => {

@@ -42,6 +42,12 @@ describe("the budget of a role", () => {
 });
 
 describe("a limit of tokens or money", () => {
+  it("is kept by the embedded crew, which uses neither", async () => {
+    const here = rig();
+    const args = ["run", "--plan", here.write("plan.json", THREE), "--budget-tokens", "1", "--budget-usd", "0.01"];
+    const ended = await here.run(args);
+    expect([ended.stderr, ended.code]).toEqual(["", 0]);
+  });
   it.each([
     ["tokens", { input_tokens: 600, output_tokens: 400 }, "1500", "--budget-tokens 4000"],
     ["usd", { cost_usd: 0.75 }, "1.2", "--budget-usd 3"],
@@ -61,7 +67,7 @@ describe("a limit of tokens or money", () => {
 
   it("is not kept by what is unknown: the first turn of unknown cost stops it, naming the role and the remedy", async () => {
     const here = rig();
-    const roles = registry(here, {});
+    const roles = registry(here, { cli_command: telling({}) });
     const args = ["run", "--plan", here.write("plan.json", THREE), "--roles", roles, "--max-workers", "1"];
     const stopped = await here.run([...args, "--budget-usd", "3"]);
     expect(stopped.code).toBe(5);

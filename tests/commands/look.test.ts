@@ -33,6 +33,21 @@ async function done(here: Rig, plan = TWO): Promise<string> {
   return onlySession(here);
 }
 
+type Forged = Omit<LogRecord, "integrity">;
+
+/** Changes the records of a type in a log folder, and makes the chain anew around them. */
+function forge(log: string, type: string, change: (record: Forged) => object): void {
+  const names = readdirSync(log).filter((name) => name.endsWith(".json"));
+  let previous: string = GENESIS;
+  for (const [index, name] of names.toSorted().entries()) {
+    const { integrity: _, ...record } = JSON.parse(readFileSync(join(log, name), "utf8")) as LogRecord;
+    const forged = name.includes(`-${type}.`) ? change(record) : record;
+    const sealed = seal(forged as Forged, { sequence: index + 1, previous });
+    writeFileSync(join(log, name), sealed.line);
+    previous = sealed.hash;
+  }
+}
+
 describe("what programs read", () => {
   it("is one JSON object a line on stdout and nothing else: hello, records, result", async () => {
     const here = rig();
@@ -75,7 +90,7 @@ describe("what programs read", () => {
       ],
       pending_questions: [],
       holds: [],
-      usage: { input_tokens: 0, output_tokens: 0, cost_usd: null },
+      usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
     });
   });
 
@@ -285,22 +300,32 @@ describe("bosun replay", () => {
     const here = rig();
     const session_id = await done(here);
     const log = join(here.home, "logs", session_id);
-    const names = readdirSync(log)
-      .filter((name) => name.endsWith(".json"))
-      .toSorted();
-    let previous: string = GENESIS;
-    for (const [index, name] of names.entries()) {
-      const { integrity: _, ...record } = JSON.parse(readFileSync(join(log, name), "utf8")) as LogRecord;
-      const forged = name.includes("requirement") ? { ...record, payload: { text: "Write other files." } } : record;
-      const sealed = seal(forged, { sequence: index + 1, previous });
-      writeFileSync(join(log, name), sealed.line);
-      previous = sealed.hash;
-    }
+    forge(log, "requirement", (record) => ({ ...record, payload: { text: "Write other files." } }));
     const verdict = await typedJson<Verdict>(here, ["replay", session_id, "--verify", "--json"]);
     const told = verdict.problems.map(({ what }) => what).join("\n");
     expect(verdict.ok).toBe(false);
     expect(told).toContain("but it is known to be sha256:");
     expect(told).toContain("The final report says that this record's hash is sha256:");
+  });
+
+  it.each<[what: string, type: string, change: (record: Forged) => object]>([
+    ["effects that are none", "plan", (record) => ({ ...record, record: { ...record.record, effects: "x" } })],
+    ["a ticket that is a number", "plan", (record) => ({ ...record, record: { ...record.record, ticket_id: 5 } })],
+    ["a time that is none", "plan", (record) => ({ ...record, record: { ...record.record, received_at: "x" } })],
+    ["no fate", "plan", (record) => ({ ...record, record: {} })],
+    ["no payload", "plan", (record) => ({ ...record, payload: null })],
+    ["a plan without tasks", "plan", (record) => ({ ...record, payload: {} })],
+    ["a report without its log", "final_report", (record) => ({ ...record, payload: { outcome: "done" } })],
+  ])("finds a log forged with %s, and shows what it can of it", async (_, type, change) => {
+    const here = rig();
+    const session_id = await done(here);
+    const log = join(here.home, "logs", session_id);
+    forge(log, type, change);
+    const report = join(here.home, "sessions", session_id, "final_report.json");
+    if (type === "final_report") writeFileSync(report, '{"outcome":"done"}');
+    expect((await typed(here, ["replay", log])).code).toBe(0);
+    expect((await typed(here, ["replay", log, "--ticket", "first"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
   });
 
   it("shows what it can of a log that was made unreadable", async () => {

@@ -1,5 +1,8 @@
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { loadPlanFile } from "../../src/config/plan-file.ts";
+import { valueOf } from "../config/scratch.ts";
 import { onlySession, typed } from "./in-process.ts";
 import { rig, tinyPlan } from "./rig.ts";
 import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
@@ -82,6 +85,35 @@ describe("the commands that come next", () => {
     expect((await typed(other, ["plan", "--export", again])).stdout).toBe(
       `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of its roles: boss.\n`,
     );
+  });
+});
+
+describe("a plan that is written out", () => {
+  it("means the same when it is run again, and moves no cursor when it is shown", async () => {
+    const here = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
+    const task_id = "good";
+    const description = "Good \u001B[2J\u009B2J\u202E: # 'or'\n  \"not\"\n";
+    const shell = 'echo "${HOME:+home}" $${#1} >> out.txt';
+    const plan = { tasks: [{ task_id, description, instruction: { summary: "it", steps: [{ shell }] } }] };
+    const given = here.write("plan.json", JSON.stringify(plan));
+    const first = ["run", "--plan", given, "--roles", roles, "--config", here.write("c.json", '{"review": "user"}')];
+    expect((await typed(here, first)).code).toBe(4);
+    const session_id = await onlySession(here);
+    const written = () => readFileSync(join(here.workspace, "out.txt"), "utf8");
+    expect(written()).toMatch(/^home \d+\{#1\}\n$/);
+    for (const name of ["again.yaml", "again.json"]) {
+      const file = join(here.workspace, name);
+      rmSync(join(here.workspace, "out.txt"));
+      expect((await typed(here, ["plan", session_id, "--export", file])).code).toBe(0);
+      expect(readFileSync(file, "utf8")).not.toMatch(/[^\n\P{Cc}]|\u202E/u);
+      const again = valueOf(await loadPlanFile(file)).plan;
+      expect(again.tasks[0]?.description).toBe(description);
+      expect(again).not.toHaveProperty("summary");
+      expect((await typed(here, ["run", "--plan", file])).code).toBe(0);
+      expect(written()).toMatch(/^home \d+\{#1\}\n$/);
+    }
   });
 });
 

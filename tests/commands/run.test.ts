@@ -1,6 +1,7 @@
-import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, foreignCrew, rig, tinyPlan } from "./rig.ts";
 
@@ -35,6 +36,51 @@ describe("bosun run", () => {
       expect(ran.code).toBe(0);
       expect(JSON.parse(ran.stdout.split("\n")[0] ?? "")).toMatchObject({ type: "hello", requirement: "Say hello." });
     }
+  });
+
+  it("looks a role's program up where it will be started: in the PATH of the role's own", async () => {
+    const here = rig();
+    const program = here.write(
+      "bin/its-own-worker",
+      `#!/bin/sh\nexec '${process.execPath}' '${built("crew/shell.js")}'\n`,
+    );
+    chmodSync(program, 0o755);
+    const registry = (worker: object) =>
+      here.write(
+        "roles.json",
+        JSON.stringify({
+          roles: [
+            { role_id: "boss", type: "manager", cli_command: ["false"] },
+            { role_id: "hand", type: "worker", ...worker },
+          ],
+        }),
+      );
+    const args = [
+      "--roles",
+      registry({ cli_command: ["its-own-worker"], env: { PATH: `${dirname(program)}:/bin:/usr/bin` } }),
+    ];
+    expect((await here.run(["doctor", ...args])).stdout).toContain(`worker, ${program}`);
+    const ran = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
+    expect([ran.stderr, ran.code]).toEqual(["", 0]);
+    registry({ cli_command: ["sh"], env: { PATH: dirname(program) } });
+    const refused = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('"sh", which is not on the PATH')]);
+  });
+
+  it("plays what it takes: a plan for editors, with an anchor that hundreds of texts use", async () => {
+    const here = rig();
+    const lines = [
+      "$schema: plan_file.schema.json",
+      "tasks:",
+      "  - task_id: a",
+      "    description: &again all over",
+      "    risks:",
+      ...Array.from({ length: 300 }, () => "      - *again"),
+      "    instruction: {summary: *again, steps: [{shell: 'true'}]}",
+      "    proposal_needed: false",
+    ];
+    const ran = await here.run(["run", "--plan", here.write("plan.yaml", lines.join("\n"))]);
+    expect([ran.stderr, ran.code]).toEqual(["", 0]);
   });
 
   it("takes the plan file's own requirement when none is given, and keeps its own copy of the file", async () => {

@@ -22,6 +22,10 @@ const FILES: Readonly<Record<string, string>> = {
   "twice.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d}\n  - {task_id: a, description: d}\n",
   "misspelt.yaml": "requirement: x\ntasks:\n  - task_id: a\n    descripton: d\n",
   "unchecked.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d, review: checks}\n",
+  "both.yaml":
+    "tasks:\n  - task_id: a\n    description: d\n    instruction: {summary: s, steps: [{shell: x, command: [y]}]}\n",
+  "says-nothing.yaml": "tasks:\n  - task_id: a\n    description: ' '\n",
+  "unknown-name.yaml": "tasks:\n  - task_id: a\n    description: d\n    instruction: {summary: '${answers.x}'}\n",
   "asking.yaml":
     "requirement: x\nquestions:\n  - {question_id: q, text: t}\ntasks:\n  - {task_id: a, description: d}\n",
   "broken.json": '{"tasks": [',
@@ -55,6 +59,9 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
   [["run", "--plan", "empty.yaml"], 3, "empty.yaml: it is empty"],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
+  [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: expected either "command" or "shell", found both/],
+  [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: expected a text that says something/],
+  [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: \$\{answers\.x\} stands for nothing/],
   [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
   [
     ["run", "--plan", "unknown-dependency.yaml"],

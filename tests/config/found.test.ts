@@ -2,7 +2,7 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findProjectConfiguration, findUserConfiguration, type FoundConfiguration } from "../../src/config/found.ts";
-import { configurationHash, trustNeeded } from "../../src/config/trust.ts";
+import { trustNeeded } from "../../src/config/trust.ts";
 import { errorOf, type Scratch, scratch, valueOf } from "./scratch.ts";
 
 /** A repository with these files under `.bosun/`. */
@@ -75,9 +75,8 @@ describe("a person's own configuration", () => {
 });
 
 describe("trust", () => {
-  const never = () => false;
-  const powers = (place: Scratch & { readonly found: FoundConfiguration }) =>
-    valueOf(trustNeeded(place.found, never))?.powers.map(({ where, what }) => place.plain(`${where} ${what}`));
+  const powers = (place: Scratch & { readonly found: FoundConfiguration }, person?: FoundConfiguration) =>
+    valueOf(trustNeeded(place.found, person))?.powers.map(({ where, what }) => place.plain(`${where} ${what}`));
 
   test("is not needed for what only makes a session smaller or slower", () => {
     const text =
@@ -115,38 +114,44 @@ describe("trust", () => {
       ]
     `);
   });
-  test("is given to a content, and ends with any change to it", () => {
-    const place = project({
-      "roles.yaml": "roles:\n  - {role_id: w, type: worker, cli_command: [sh, .bosun/run.sh]}\n",
-      "run.sh": "true\n",
-    });
-    const first = valueOf(trustNeeded(place.found, never))?.hash ?? "";
-    expect(first).toMatch(/^sha256:[0-9a-f]{64}$/);
-    expect(valueOf(configurationHash(place.found.folder))).toBe(first);
-    expect(valueOf(trustNeeded(place.found, (hash) => hash === first))).toBeUndefined();
-    const changes = [
-      () => place.write(".bosun/run.sh", "rm -rf /\n"),
-      () => place.write(".bosun/new.sh", ""),
-      () => place.write(".bosun/deep/er/x", ""),
+  test("is needed for what takes a limit away that the person has set, and for nothing that stays within it", () => {
+    const home = scratch();
+    home.write(
+      ".config/bosun/scheduler_config.yaml",
+      "review: user\nbudget: {turns: 5, usd: 2, wall_s: 20000, ticket: {turns: 2}}\nchecks: {ticket: [it reads well]}\n",
+    );
+    const person = valueOf(findUserConfiguration({ HOME: home.directory }));
+    const within = [
+      "review: user",
+      "budget: {turns: 4, usd: 1, tokens: 9000000, wall_s: 20000, ticket: {turns: 2, wall_s: 60}}",
+      "checks: {ticket: [it reads well], merge: [it builds]}",
     ];
-    const seen = new Set([first]);
-    for (const change of changes) {
-      change();
-      const next = valueOf(trustNeeded(place.found, (hash) => seen.has(hash)))?.hash ?? "";
-      expect(seen.has(next)).toBe(false);
-      seen.add(next);
-    }
-  });
-  test("is of the content alone: the same files elsewhere need no new trust, other divisions of the same bytes do", () => {
-    const hash = (files: { [name: string]: string }) => valueOf(configurationHash(project(files).found.folder));
-    expect(hash({ a: "1", b: "2" })).toBe(hash({ b: "2", a: "1" }));
-    expect(hash({ a: "b2" })).not.toBe(hash({ ab: "2" }));
-    expect(hash({ a: "1", b: "2" })).not.toBe(hash({ a: "12", b: "" }));
+    expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), person)).toBeUndefined();
+    const beyond = [
+      "review: manager",
+      "budget:",
+      "  turns: 100",
+      "  usd: 50",
+      "  wall_s: 20001",
+      "  ticket: {turns: 3}",
+      "checks: {ticket: []}",
+    ];
+    expect(powers(project({ "scheduler_config.yaml": beyond.join("\n") }), person)).toMatchInlineSnapshot(`
+      [
+        "~/.bosun/scheduler_config.yaml:7 your own checks of each ticket are replaced",
+        "~/.bosun/scheduler_config.yaml:1 work is reviewed by "manager" and not by "user"",
+        "~/.bosun/scheduler_config.yaml:3 the budget in turns is raised from 5 to 100",
+        "~/.bosun/scheduler_config.yaml:4 the budget in usd is raised from 2 to 50",
+        "~/.bosun/scheduler_config.yaml:5 the budget in wall_s is raised from 20000 to 20001",
+        "~/.bosun/scheduler_config.yaml:6 the budget in ticket.turns is raised from 2 to 3",
+      ]
+    `);
+    expect(powers(project({ "scheduler_config.yaml": "review: checks\n" }))).toHaveLength(1);
   });
   test("cannot be given to what a link could change later", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     symlinkSync("/etc/hostname", join(place.found.folder, "run.sh"));
-    const failure = errorOf(trustNeeded(place.found, never));
+    const failure = errorOf(trustNeeded(place.found, undefined));
     expect([failure.code, place.plain(failure.message), failure.hint]).toMatchInlineSnapshot(`
       [
         "trust",
@@ -158,15 +163,15 @@ describe("trust", () => {
     const linked = scratch();
     symlinkSync(project({ "roles.yaml": "roles: []\n" }).found.folder, join(linked.directory, ".bosun"));
     const found = valueOf(findProjectConfiguration(linked.directory));
-    expect(found && errorOf(trustNeeded(found, never)).code).toBe("trust");
+    expect(found && errorOf(trustNeeded(found, undefined)).code).toBe("trust");
   });
   test("cannot be given to a folder of thousands of files", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     for (let index = 0; index < 1_001; index += 1) writeFileSync(join(place.found.folder, `${index}`), "");
-    expect(errorOf(trustNeeded(place.found, never)).message).toContain("more than 1000 files");
+    expect(errorOf(trustNeeded(place.found, undefined)).message).toContain("more than 1000 files");
   });
   test("of a file that cannot be read fails before anybody is asked", () => {
     const place = project({ "roles.yaml": "roles: [\n" });
-    expect(errorOf(trustNeeded(place.found, never)).code).toBe("configuration");
+    expect(errorOf(trustNeeded(place.found, undefined)).code).toBe("configuration");
   });
 });

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/crew/playbook/plan-file.ts";
+import { planProblems } from "../../src/protocol/playbook/plan-check.ts";
 import { answerOf, cleanUp, directory, programFile } from "./programs.ts";
 
 afterEach(cleanUp);
@@ -127,6 +128,20 @@ describe("a wrong plan file is explained by file, line and key", () => {
       error: expect.stringContaining("expected text in UTF-8"),
     });
   });
+});
+
+it("a chain of 20,000 tasks is looked through at once, with a circle in it or without", async () => {
+  const chain = (first: string[]) => ({
+    tasks: Array.from({ length: 20_000 }, (_, index) => ({
+      task_id: `t${index}`,
+      description: "A.",
+      dependencies: index === 19_999 ? first : [`t${index + 1}`],
+    })),
+  });
+  const before = performance.now();
+  expect(await problem(JSON.stringify(chain([])), "plan.json")).toBe("");
+  expect(planProblems(chain(["t0"]), () => true)).toMatchObject([{ path: ["tasks", 0, "dependencies"] }]);
+  expect(performance.now() - before).toBeLessThan(5_000);
 });
 
 it("the playbook answers invalid_plan with that explanation", async () => {

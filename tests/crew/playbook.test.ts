@@ -140,6 +140,7 @@ describe("the playbook's plan", () => {
     expect(type).toBe("plan");
     expect(payload).toEqual({
       turn_id: "t7",
+      usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
       summary: "For Ann's 'friends'; rm -rf /.",
       tasks: [
         {

@@ -146,6 +146,33 @@ describe("the shell worker", () => {
     expect(lines.some((line) => /^… \d+ bytes more were not shown$/.test(line))).toBe(true);
   });
 
+  it("gives a report that stands whatever its steps were and printed, after fewer messages than are recorded", async () => {
+    const long = ["true", "blank 'quote\u0001".repeat(7_000)];
+    const alone = await work([{ command: long }]);
+    expect(alone.report).toMatchObject({ status: "completed", evidence: [{ exit_code: 0 }] });
+    const many = [
+      { command: long },
+      { shell: 'cd "$BOSUN_ARTIFACTS_DIR" && seq 150 | xargs touch' },
+      ...Array.from({ length: 948 }, () => ({ command: ["head", "-c", "4096", "/dev/zero"] })),
+    ];
+    const { report, envelopes, ran } = await work(many);
+    expect(report).toMatchObject({ status: "completed", summary: "950 of 950 steps run, 150 artifacts kept" });
+    expect(envelopes.length).toBeLessThan(1_000);
+    const lines = ran.stdout.split("\n").filter((line) => line.startsWith("{"));
+    expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThan(8 * 1024 * 1024);
+  }, 60_000);
+
+  it("runs the command where a step has a shell text, too, and tells it as the list that it is", async () => {
+    const { report } = await work([{ command: ["echo", "the command", ""], shell: "echo the shell text" }]);
+    expect(report["evidence"]).toMatchObject([{ command: ["echo", "the command", ""], output: "the command" }]);
+  });
+
+  it("says that no model was used, so that a budget in tokens or money can be kept", async () => {
+    const { report, envelopes } = await work([{ shell: 'touch "$BOSUN_ARTIFACTS_DIR/x"' }]);
+    expect(report["usage"]).toEqual({ input_tokens: 0, output_tokens: 0, cost_usd: 0 });
+    expect(envelopes.slice(0, -1).filter(({ payload }) => "usage" in payload)).toEqual([]);
+  });
+
   it("does not wait for what a step has left behind", async () => {
     const pidFile = join(scratch, "left.pid");
     try {

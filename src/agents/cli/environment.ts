@@ -12,9 +12,11 @@ export function agentEnvironment(
   request: TurnRequest,
 ): Record<string, string> {
   const { role, stamp, payload } = request;
+  // The one name of the wire that not every turn has: a role's own must not stand in for it.
+  const { BOSUN_TICKET_ID: _ticket, ...env } = role.env ?? {};
   return {
     ...passedOn(own),
-    ...role.env,
+    ...env,
     BOSUN_SESSION_ID: request.session_id,
     BOSUN_TURN_ID: stamp.turn_id,
     ...(stamp.subject === undefined ? {} : { BOSUN_TICKET_ID: stamp.subject }),

@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
+import { patternOf } from "../../protocol/playbook/plan-check.ts";
 import type { Turn } from "../turn.ts";
 import { list, record, textOf } from "../turn.ts";
 
@@ -42,12 +43,6 @@ export interface Standing {
   readonly unanswerable: readonly string[];
   /** The value of every question that has one: its answer, else its default. */
   readonly settled: ReadonlyMap<string, string>;
-}
-
-/** What a whole answer must match, from the question's `metadata.playbook`; undefined when anything goes. */
-export function patternOf(question: JsonObject): string | undefined {
-  const pattern = record(record(question["metadata"])["playbook"])["pattern"];
-  return typeof pattern === "string" ? pattern : undefined;
 }
 
 /** What of the plan file's own questions is open, and what the answers amount to. */

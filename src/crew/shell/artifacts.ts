@@ -8,6 +8,7 @@ import type { JsonObject } from "../../lib/json.ts";
 /** More files than this are not registered one by one; the report says so. */
 const MAX_ARTIFACTS = 200;
 const MAX_ENTRIES = 20_000;
+const MAX_URI_LENGTH = 4096;
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".csv": "text/csv",
@@ -80,9 +81,11 @@ async function reference(directory: string, path: string): Promise<JsonObject> {
   }
   // A name that reads the same as a URI and as a path goes as it is; any other is spelt out, so that nobody has to guess.
   const plain = /^[\w.][\w./-]*$/.test(path);
+  const uri = plain ? path : pathToFileURL(join(directory, path)).href;
+  if (uri.length > MAX_URI_LENGTH) throw new Error("its name is too long to be told");
   return {
     label: path.slice(0, 500).toWellFormed(),
-    uri: plain ? path : pathToFileURL(join(directory, path)).href,
+    uri,
     digest: `sha256:${hash.digest("hex")}`,
     content_type: CONTENT_TYPES[extname(path).toLowerCase()] ?? "application/octet-stream",
     size_bytes: size,

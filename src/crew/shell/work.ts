@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { list, record, say, textOf } from "../turn.ts";
+import { cutTo, list, record, say, textOf } from "../turn.ts";
 import type { Snapshot } from "./artifacts.ts";
 import { changedArtifacts, snapshot } from "./artifacts.ts";
 import type { Running } from "./run.ts";
@@ -12,6 +12,20 @@ import { run } from "./run.ts";
 
 /** An expected output is looked for as a file when it can be nothing else: one word with an extension, below the directory. */
 const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;
+
+/** How often steps are told of: of the messages of a run only 1,000 are recorded, and the artifacts come last. */
+const MOST_PROGRESS = 100;
+/**
+ * How many UTF-16 units all evidence may have together, each step an equal share: written as JSON one takes up to six bytes, and a report
+ * that is longer than a line would have the same work done again.
+ */
+const EVIDENCE_LENGTH = 1_000_000;
+/** The most that a command may have as one text. */
+const COMMAND_LENGTH = 100_000;
+/** No issue or title is longer, of which there may be a thousand. */
+const TITLE_LENGTH = 500;
+/** The most entries a list on the wire may have. */
+const MOST_ENTRIES = 1_000;
 
 /** The carrying-out of one instruction, which can be told to stop. */
 export class Work {
@@ -50,18 +64,21 @@ export class Work {
 
   /** What was wrong with the step that failed; undefined when all went well. */
   async #steps(steps: readonly Json[], workspace: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
+    const share = Math.min(Math.floor(EVIDENCE_LENGTH / 3 / Math.max(steps.length, 1)), COMMAND_LENGTH);
+    const told = Math.ceil(steps.length / MOST_PROGRESS);
     for (const [index, step] of steps.entries()) {
-      const { argv, line } = commandOf(step);
-      const title = textOf(step) || line;
+      const { argv, line, told_as } = commandOf(step);
+      const title = cutTo(textOf(step) || line, Math.min(TITLE_LENGTH, share));
       if (this.#stopped) return undefined;
-      this.#progress(`step ${index + 1} of ${steps.length}: ${title}`);
+      if (index % told === 0) this.#progress(`step ${index + 1} of ${steps.length}: ${title}`);
       if (argv.length === 0) {
         this.#evidence.push({ text: `Noted; there is nothing to run: ${title}` });
         continue;
       }
       this.#running = run(argv, workspace, env);
       const { exit_code, output } = await this.#running.ended;
-      this.#evidence.push({ text: title, command: line, exit_code, output });
+      const command = JSON.stringify(told_as).length <= share ? told_as : cutTo(line, share);
+      this.#evidence.push({ text: title, command, exit_code, output: endOf(output, share) });
       if (exit_code !== 0) return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}`;
     }
     const worked = this.#evidence.some((entry) => entry["exit_code"] !== undefined);
@@ -76,7 +93,8 @@ export class Work {
     const problems = [
       ...(failed === undefined ? [] : [failed]),
       ...missing.map(
-        (name) => `the expected output ${name} is neither in the artifacts directory nor in the workspace`,
+        (name) =>
+          `the expected output ${cutTo(name, TITLE_LENGTH)} is neither in the artifacts directory nor in the workspace`,
       ),
     ];
     const done = this.#evidence.filter((entry) => entry["exit_code"] === 0).length;
@@ -87,7 +105,7 @@ export class Work {
         summary: problems[0] ?? `${done} of ${steps} steps run${keptWords(artifacts.length)}`,
         outputs: artifacts.map((artifact) => ({ label: artifact["label"], uri: artifact["uri"] })),
         evidence: this.#evidence,
-        issues: [...problems, ...issues],
+        issues: [...problems, ...issues].slice(0, MOST_ENTRIES),
       },
     };
   }
@@ -113,9 +131,16 @@ function keptWords(artifacts: number): string {
   return artifacts === 0 ? "" : `, ${artifacts} ${artifacts === 1 ? "artifact" : "artifacts"} kept`;
 }
 
-function commandOf(step: Json): { argv: readonly string[]; line: string } {
+/** What a step runs, that as one line for people, and as evidence tells it. */
+function commandOf(step: Json): { argv: readonly string[]; line: string; told_as: Json } {
   const { shell, command } = record(step);
-  if (typeof shell === "string") return { argv: ["sh", "-c", shell], line: shell };
   const argv = list(command).filter((part) => typeof part === "string");
-  return { argv, line: argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(" ") };
+  if (argv.length === 0 && typeof shell === "string") return { argv: ["sh", "-c", shell], line: shell, told_as: shell };
+  const line = argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(" ");
+  return { argv, line, told_as: argv };
+}
+
+/** The last so many UTF-16 units of a text, from the beginning of a character on. */
+function endOf(text: string, most: number): string {
+  return text.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
 }

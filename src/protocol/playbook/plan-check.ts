@@ -1,0 +1,136 @@
+import type { Json } from "../../lib/json.ts";
+import { nearest } from "../../lib/nearest.ts";
+import type { PlanFile, Question, Task } from "../payload.ts";
+import { placeholders, programNamed } from "./placeholders.ts";
+import { checkPlanShape, type Problem } from "./shape.ts";
+
+/**
+ * What keeps a plan file from being played, by the playbook manager and by whoever is about to start it; empty if nothing does.
+ * `isProgram` knows the crew's programs, for the names that texts may use.
+ */
+export function planProblems(document: Json, isProgram: (name: string) => boolean): Problem[] {
+  const problems: Problem[] = [];
+  checkPlanShape(document, [], problems);
+  return problems.length > 0 ? problems : inconsistencies(document as unknown as PlanFile, isProgram);
+}
+
+function inconsistencies(plan: PlanFile, isProgram: (name: string) => boolean): Problem[] {
+  const { tasks, questions = [] } = plan;
+  return [
+    ...repeated(
+      questions.map(({ question_id }) => question_id),
+      "questions",
+      "question_id",
+    ),
+    // Answers come back beside the words of their question.
+    ...repeated(
+      questions.map(({ text }) => text),
+      "questions",
+      "text",
+    ),
+    ...repeated(
+      tasks.map(({ task_id }) => task_id),
+      "tasks",
+      "task_id",
+    ),
+    ...wrongDependencies(tasks),
+    ...wrongPatterns(questions),
+    ...wrongPlaceholders(plan, questions, isProgram),
+  ];
+}
+
+function repeated(names: readonly string[], group: string, key: string): Problem[] {
+  const first = new Map<string, number>();
+  return names.flatMap((name, index) => {
+    const before = first.get(name);
+    if (before === undefined) first.set(name, index);
+    return before === undefined
+      ? []
+      : [{ path: [group, index, key], message: `${group}[${before}] has the same ${key} "${name}"; they must differ` }];
+  });
+}
+
+function wrongDependencies(tasks: readonly Task[]): Problem[] {
+  const ids = new Set(tasks.map(({ task_id }) => task_id));
+  const unknown = tasks.flatMap(({ dependencies = [] }, index) =>
+    dependencies.flatMap((name, position): Problem[] => {
+      if (ids.has(name)) return [];
+      const meant = nearest(name, [...ids]);
+      const advice = meant === undefined ? `expected one of ${[...ids].join(", ")}` : `did you mean "${meant}"?`;
+      return [{ path: ["tasks", index, "dependencies", position], message: `there is no task "${name}"; ${advice}` }];
+    }),
+  );
+  return unknown.length > 0 ? unknown : circle(tasks);
+}
+
+/** The first circle of dependencies. Linear: a manager that plays a long plan looks for one at every turn. */
+function circle(tasks: readonly Task[]): Problem[] {
+  const waits = new Map(tasks.map(({ task_id, dependencies = [] }) => [task_id, new Set(dependencies)]));
+  const dependents = new Map<string, string[]>(tasks.map(({ task_id }) => [task_id, []]));
+  for (const [id, needs] of waits) for (const need of needs) dependents.get(need)?.push(id);
+  const ready = tasks.flatMap(({ task_id, dependencies = [] }) => (dependencies.length === 0 ? [task_id] : []));
+  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
+    waits.delete(id);
+    for (const dependent of dependents.get(id) ?? []) {
+      const needs = waits.get(dependent);
+      needs?.delete(id);
+      if (needs?.size === 0) ready.push(dependent);
+    }
+  }
+  // Every task left waits for one that is left, so following them must come back to one already met.
+  const trail = new Set<string>();
+  let [id] = waits.keys();
+  if (id === undefined) return [];
+  for (; !trail.has(id); [id = ""] = waits.get(id) ?? []) trail.add(id);
+  const met = [...trail];
+  const names = [...met.slice(met.indexOf(id)), id];
+  return [
+    {
+      path: ["tasks", tasks.findIndex(({ task_id }) => task_id === id), "dependencies"],
+      message: `the tasks wait for each other in a circle: ${names.join(" needs ")}; take one of these dependencies away`,
+    },
+  ];
+}
+
+function wrongPatterns(questions: readonly Question[]): Problem[] {
+  return questions.flatMap((question, index): Problem[] => {
+    const pattern = patternOf(question);
+    if (pattern === undefined) return [];
+    const path = ["questions", index, "metadata", "playbook", "pattern"];
+    try {
+      const whole = new RegExp(`^(?:${pattern})$`, "u");
+      if (question.default === undefined || whole.test(question.default)) return [];
+      return [{ path: ["questions", index, "default"], message: `the default does not match the pattern ${pattern}` }];
+    } catch (error) {
+      return [{ path, message: `expected a regular expression: ${(error as Error).message}` }];
+    }
+  });
+}
+
+/** What a whole answer must match, from the question's `metadata.playbook`; undefined when anything goes. */
+export function patternOf({ metadata }: Pick<Question, "metadata">): string | undefined {
+  const playbook = metadata?.playbook as { readonly pattern?: Json } | null | undefined;
+  return typeof playbook?.pattern === "string" ? playbook.pattern : undefined;
+}
+
+function wrongPlaceholders(
+  { questions: _questions, requirement: _requirement, ...used }: PlanFile,
+  questions: readonly Question[],
+  isProgram: (name: string) => boolean,
+): Problem[] {
+  const names = ["node", "crew", ...questions.map(({ question_id }) => `answers.${question_id}`)];
+  const known = new Set(names);
+  return placeholders(used as unknown as Json, []).flatMap(({ path, name, in_quotes }): Problem[] => {
+    const program = programNamed(name);
+    if (program === undefined ? !known.has(name) : !isProgram(program)) {
+      const advice = `expected one of ${names.toSpliced(2, 0, "crew.shell").join(", ")}`;
+      return [{ path, message: `\${${name}} stands for nothing; ${advice}; a literal one is written $\${` }];
+    }
+    if (in_quotes) {
+      return [
+        { path, message: `\${${name}} stands inside quotes; leave them out, the value comes quoted for the shell` },
+      ];
+    }
+    return [];
+  });
+}
