@@ -1,0 +1,88 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+import { letGo, taskRuns, WAIT } from "./waiting-task.ts";
+
+const DOUBTFUL = JSON.stringify({
+  roles: [
+    { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] },
+    { role_id: "shell", type: "worker", recovery: "ask", cli_command: ["${node}", "${crew.shell}"] },
+  ],
+});
+
+/** Asks about each ticket by itself, and writes down what it was told. */
+const CURIOUS = `
+const request = JSON.parse(require("node:fs").readFileSync(0, "utf8").split("\\n")[0]);
+const { role_id, message, context } = request.payload;
+const say = (payload_type, payload) => console.log(JSON.stringify({
+  session_id: request.session_id, source: role_id, target: "scheduler", payload_type, version: "1.0", payload,
+}));
+const ticket = context.ticket?.ticket_id;
+const told = context.clarifications ?? [];
+if (message.payload_type === "requirement")
+  say("plan", { tasks: ["a", "b"].map((task_id) => ({ task_id, description: "Do " + task_id })) });
+else if (message.payload_type === "review_request") say("review", { decision: "approved" });
+else if (message.payload.status === "complete" || told.length > 0)
+  say("instruction", { summary: "Do it", steps: [{ text: "it", shell: "echo '" + (told.at(-1)?.answer ?? "") + "' > " + ticket + ".txt" }] });
+else say("clarification", { status: "open", questions: [{ question_id: ticket, text: "Which for " + ticket + "?" }] });
+`;
+
+type Pending = Record<"pending_decisions" | "pending_questions", { about?: string; question_id?: string }[]>;
+
+const statusOf = (here: Rig, session_id: string) => typedJson<Pending>(here, ["status", session_id, "--json"]);
+
+describe("a session that is taken up", () => {
+  it("after its scheduler was killed asks about the turn in doubt, and goes on with the answer", async () => {
+    const here = endAfterwards(rig());
+    const roles = here.write("roles.json", DOUBTFUL);
+    const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--roles", roles]);
+    const { session_id } = await taskRuns(here);
+    killed.child.kill("SIGKILL");
+    await killed.done;
+    const asked = await typed(here, ["resume"]);
+    expect([asked.code, asked.stderr]).toEqual([4, ""]);
+    expect(asked.stdout).toContain("Shall the turn be run again?");
+    const [question] = (await statusOf(here, session_id)).pending_questions;
+    expect((await typed(here, ["answer", question?.question_id ?? "", "repeat"])).code).toBe(0);
+    letGo(here);
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("takes no default for what was answered while nobody ran it", async () => {
+    const here = rig();
+    const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+      questions: [...ASKING.questions, { question_id: "age", text: "How old?", default: "7" }],
+    });
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", two)])).code).toBe(4);
+    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    expect((await typed(here, ["resume", "--unanswered", "default"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
+  });
+
+  it("does not accept the result where plans are approved without asking", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--confirm"])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect((await typed(here, ["review", "write", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume", "--yes"])).code).toBe(4);
+    expect((await statusOf(here, session_id)).pending_decisions).toMatchObject([{ about: "result" }]);
+  });
+
+  it("leaves to the manager only what nothing was said about beforehand", async () => {
+    const here = rig();
+    const manager = `${process.execPath} ${here.write("manager.cjs", CURIOUS)}`;
+    const stopped = await typed(here, ["run", "Two files, please.", "--manager", manager]);
+    expect([stopped.code, stopped.stderr]).toEqual([4, ""]);
+    const session_id = await onlySession(here);
+    expect((await statusOf(here, session_id)).pending_questions).toHaveLength(2);
+    const resumed = await typed(here, ["resume", "--answer", "c2.b=said", "--unanswered", "manager"]);
+    expect(resumed.code).toBe(0);
+    expect(existsSync(join(here.workspace, "a.txt"))).toBe(true);
+    expect(readFileSync(join(here.workspace, "b.txt"), "utf8")).toBe("said\n");
+  });
+});
