@@ -41,6 +41,25 @@ describe("a person who is asked two things at once", () => {
   );
 });
 
+describe("a person who is asked by `bosun answer`", () => {
+  it("gives nothing with Ctrl-C, of what they have typed before, too: 130", async () => {
+    const here = rig();
+    const two = tinyPlan([{ task_id: "write", shell: "true" }], {
+      questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
+    });
+    expect((await here.run(["run", "--plan", here.write("plan.json", two)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    const pane = open(here, ["answer"]);
+    await pane.shows("Question 1 of 2");
+    pane.type("2", "Enter");
+    await pane.shows("Question 2 of 2");
+    pane.type("half", "C-c");
+    expect(await pane.exit()).toBe(130);
+    expect((await typed(here, ["answer"])).stdout).not.toContain("kept");
+    expect(await pending(here, session_id)).toBe(2);
+  });
+});
+
 describe("an answer that its owner takes late", () => {
   it("leaves the other questions that were asked with it to be answered here", async () => {
     const here = endAfterwards(rig());

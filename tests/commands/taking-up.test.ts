@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
-import { letGo, taskRuns, WAIT } from "./waiting-task.ts";
+import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
 const DOUBTFUL = JSON.stringify({
   roles: [
@@ -29,6 +31,21 @@ else if (message.payload.status === "complete" || told.length > 0)
   say("instruction", { summary: "Do it", steps: [{ text: "it", shell: "echo '" + (told.at(-1)?.answer ?? "") + "' > " + ticket + ".txt" }] });
 else say("clarification", { status: "open", questions: [{ question_id: ticket, text: "Which for " + ticket + "?" }] });
 `;
+
+/** Puts something to the only session, whoever runs it. */
+async function put(here: Rig, body: unknown): Promise<void> {
+  const opened = openStore(here.home);
+  if (!opened.ok) throw new Error(opened.error.message);
+  const store = opened.value;
+  const [row] = store.sessions();
+  const there = await store.inbox.put(row?.session_id ?? "", body as JsonObject, {
+    user: "bea",
+    host: "here",
+    via: "cli",
+  });
+  expect(there.ok).toBe(true);
+  store.close();
+}
 
 type Pending = Record<"pending_decisions" | "pending_questions", { about?: string; question_id?: string }[]>;
 
@@ -71,6 +88,50 @@ describe("a session that is taken up", () => {
     expect((await typed(here, ["review", "write", "--approve"])).code).toBe(0);
     expect((await typed(here, ["resume", "--yes"])).code).toBe(4);
     expect((await statusOf(here, session_id)).pending_decisions).toMatchObject([{ about: "result" }]);
+  });
+
+  it("heeds no pause from before, which nobody can put to a session that nobody runs", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    const refused = await typed(here, ["pause"]);
+    expect([refused.code, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toContain(`Nobody runs ${session_id}, so there is nothing to pause.`);
+    // The owner may go between the look and the word.
+    await put(here, { payload_type: "user_command", payload: { command: "pause" } });
+    expect((await typed(here, ["answer", "Eve"])).code).toBe(0);
+    expect((await typed(here, ["resume", "--no-input"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("takes whatever lies in its inbox, and can be looked at meanwhile", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    for (const body of [null, [], "x", { payload_type: "clarification_response", payload: { answers: [null] } }])
+      await put(here, body);
+    const session_id = await onlySession(here);
+    for (const look of [["status", session_id], ["inbox"], ["answer", "--no-input"]])
+      expect((await typed(here, look)).stdout).toContain("c1.name");
+    expect((await typed(here, ["answer", "Eve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
+  });
+
+  it("only to be cancelled needs no secret of its roles", async () => {
+    const here = rig();
+    const roles = here.write(
+      "roles.json",
+      DOUBTFUL.replace('"recovery":"ask"', '"env":{"API_TOKEN":"${env.API_TOKEN}"}'),
+    );
+    const begun = await here.run(["run", "--plan", here.write("plan.json", ASK), "--roles", roles], {
+      env: { API_TOKEN: "abc" },
+    });
+    expect([begun.code, begun.stderr]).toEqual([4, ""]);
+    const session_id = await onlySession(here);
+    expect((await here.run(["resume"])).stderr).toContain("API_TOKEN");
+    const cancelled = await here.run(["cancel"]);
+    expect([cancelled.code, cancelled.stderr]).toEqual([1, ""]);
+    expect(await typedJson(here, ["status", session_id, "--json"])).toMatchObject({ outcome: "cancelled" });
   });
 
   it("leaves to the manager only what nothing was said about beforehand", async () => {
