@@ -72,12 +72,12 @@ export class People<S> {
     return [...session.ledger.asks.values()].flatMap((ask) => waitingFor(store, session.session_id, ask));
   }
 
-  /** Says what was settled beforehand for the case that nobody comes; false if there is no such word for anything that is open. */
+  /** Says what was settled beforehand for the case that nobody comes; false if that settles nothing of what is open. */
   answerAlone(): boolean {
     const { session, manner } = this.#parts;
     const said = [...session.ledger.asks.keys()].map((ask_id) => {
       const word = wordFor(this.#waitingFor(ask_id), manner, true);
-      return word !== undefined && this.#say(word) === undefined;
+      return word !== undefined && this.#say(word) === undefined && !session.ledger.asks.has(ask_id);
     });
     return said.includes(true);
   }

@@ -6,14 +6,7 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
-import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
-
-const DOUBTFUL = JSON.stringify({
-  roles: [
-    { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] },
-    { role_id: "shell", type: "worker", recovery: "ask", cli_command: ["${node}", "${crew.shell}"] },
-  ],
-});
+import { ASK, DOUBTFUL, letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
 /** Asks about each ticket by itself, and writes down what it was told. */
 const CURIOUS = `
