@@ -3,10 +3,9 @@ import { givenAnswer, loadAnswers } from "../config/answers.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import { EXIT_DONE, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { promptQuestion } from "../ui/prompt.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseSession } from "./choose.ts";
@@ -15,6 +14,7 @@ import { keptFor } from "./kept.ts";
 import { putToOwner } from "./put.ts";
 import { showUnused } from "./unused.ts";
 import { openExistingHome } from "./home.ts";
+import { type Answer, askedHere, type Question } from "./typed-answers.ts";
 
 interface AnswerOptions {
   readonly file?: string;
@@ -22,13 +22,6 @@ interface AnswerOptions {
   /** False with `--no-more`. */
   readonly more?: boolean;
   readonly input?: boolean;
-}
-
-type Question = Extract<Waiting, { kind: "question" }>;
-
-interface Answer {
-  readonly question_id: string;
-  readonly text: string;
 }
 
 /** `bosun answer`: a person answers the questions of a session, from any terminal. */
@@ -68,6 +61,7 @@ async function answer(
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
     const answers = await answersFrom(context, questions, kept, rest, options);
     if (!answers.ok) return answers;
+    if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
     if (answers.value.length === 0 && !noMore) return ok(listOpen(context, row, questions, kept));
     const overtaken = answeredAlready(row, questions, kept, answers.value);
@@ -156,7 +150,7 @@ async function answersFrom(
   kept: Kept,
   words: readonly string[],
   options: AnswerOptions,
-): Promise<Result<Answer[], Failure>> {
+): Promise<Result<Answer[] | "interrupted", Failure>> {
   if (words.length > 0) {
     const one = answerIn(questions, words);
     return one.ok ? ok([one.value]) : one;
@@ -176,22 +170,11 @@ async function answersFrom(
   return alone || !context.terminal.hasPerson
     ? ok(answers)
     : ok(
-        await asked(
+        await askedHere(
           context,
           questions.filter((question) => !isKept(question)),
         ),
       );
-}
-
-async function asked({ terminal }: CommandContext, questions: readonly Question[]): Promise<Answer[]> {
-  const answers: Answer[] = [];
-  const { signal } = new AbortController();
-  for (const [index, question] of questions.entries()) {
-    const typed = await promptQuestion(terminal, question, { number: index + 1, of: questions.length }, signal);
-    if (typed.kind === "left") break;
-    answers.push({ question_id: question.question_id, text: typed.text });
-  }
-  return answers;
 }
 
 function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {

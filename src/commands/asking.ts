@@ -90,6 +90,8 @@ export class Asking {
   /** Asks until nothing is open or the person has left, of which it tells; one prompt at a time. */
   async #askAll(): Promise<boolean> {
     const { terminal } = this.#parts.context;
+    // Whoever asks while typed keys are thrown away must find that somebody is asked already.
+    this.#prompt = new AbortController();
     await discardTyped(terminal);
     terminal.err.bell();
     let left = false;

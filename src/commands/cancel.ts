@@ -62,7 +62,7 @@ async function cancel(
   };
   const word = { payload_type: "user_command", payload } as const;
   if (ticket_id === undefined && store.holder(row.session_id) === undefined) {
-    return takeUp(context, placeOf(opened.value, context), row, AT_ONCE, { facts: [word] });
+    return takeUp(context, placeOf(opened.value, context), row, AT_ONCE, { ends: true, facts: [word] });
   }
   const put = await putToOwner(context, store, row, word);
   store.close();

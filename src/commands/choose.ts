@@ -31,7 +31,7 @@ function liveAmong(reader: StoreReader, open: readonly SessionRow[]): SessionRow
 }
 
 /** One whose beginning failed is a name with nothing under it, which nobody can mean. */
-function isBegun({ last_sequence }: SessionRow): boolean {
+export function isBegun({ last_sequence }: SessionRow): boolean {
   return last_sequence > 0;
 }
 

@@ -74,10 +74,7 @@ export async function driveSession<S>(
     context.leave,
   );
   const forget = watchers && heed(watchers, place, session, people);
-  const running = session.run({ waitForPeople: manner.ask || watchers !== undefined });
-  // What waited in the inbox is in by now, so nobody is asked what they have answered.
-  people.begin();
-  const end = await running;
+  const end = await session.run({ waitForPeople: manner.ask || watchers !== undefined });
   forget?.();
   await people.end();
   const exit_code = end.ok

@@ -15,7 +15,9 @@ export function keptFor(reader: StoreReader, session_id: string, waiting: Waitin
   if (reader.holder(session_id) !== undefined) return undefined;
   let kept: string | undefined;
   for (const { body } of reader.inbox.pending(session_id)) {
-    const { payload_type, payload } = body as { payload_type?: string; payload?: Readonly<Record<string, unknown>> };
+    // Whoever wrote the row may have written anything, `null` too.
+    const word = body as { payload_type?: string; payload?: Readonly<Record<string, unknown>> } | null;
+    const { payload_type, payload } = word ?? {};
     if (payload) kept = saidTo(waiting, payload_type, payload) ?? kept;
   }
   return kept;

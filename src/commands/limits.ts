@@ -35,6 +35,10 @@ export function readLimits({
   if (deadline !== undefined) {
     const duration = parseDuration(deadline);
     if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
+    if (duration.value === 0) {
+      const hint = "Write a longer one, such as 15m.";
+      return err(failure("usage", `--deadline ${JSON.stringify(deadline)} leaves no time.`, { hint }));
+    }
     limits.wall_s = Math.ceil(duration.value / 1000);
   }
   return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });

@@ -9,6 +9,8 @@ export interface TakeUp {
   readonly limits?: JsonObject;
   /** Why a closed session is opened again. */
   readonly reopen?: string;
+  /** It is taken up only to be closed, so nothing of it is started. */
+  readonly ends?: true;
   /** What is put to it before it goes on. */
   readonly facts?: readonly Word[];
 }

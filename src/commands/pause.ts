@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { chooseSession } from "./choose.ts";
 import { whyClosed } from "./closed.ts";
@@ -29,6 +29,7 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     const closed = whyClosed(row.value);
     if (closed) return err(closed);
     const { session_id } = row.value;
+    if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));
     const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
     if (isPaused(store, session_id)) {
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
@@ -40,4 +41,11 @@ async function pause(context: CommandContext, named: string | undefined): Promis
   } finally {
     store.close();
   }
+}
+
+/** Whoever takes it up means it to go on, so a pause that waited for them would only hold up what they began. */
+function nobodyRuns(session_id: string): Failure {
+  return failure("usage", `Nobody runs ${session_id}, so there is nothing to pause.`, {
+    hint: `No turn begins before somebody takes it up: bosun resume ${session_id}.`,
+  });
 }

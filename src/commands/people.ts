@@ -32,6 +32,7 @@ export interface PeopleParts<S> {
 export class People<S> {
   readonly #parts: PeopleParts<S>;
   readonly #asking: Asking | undefined;
+  #begun = false;
   #over = false;
 
   constructor(parts: PeopleParts<S>) {
@@ -50,15 +51,13 @@ export class People<S> {
     this.#asking = parts.manner.ask ? new Asking(asking) : undefined;
   }
 
-  /** What the session already waited for when it was taken up. */
-  begin(): void {
-    for (const ask_id of [...this.#parts.session.ledger.asks.keys()]) this.#consider(ask_id);
-  }
-
   event(event: SessionEvent): void {
-    if (event.kind === "ask") this.#consider(event.ask.ask_id);
-    else if (event.kind === "stopping") void this.end();
-    else if (event.kind === "record") this.#asking?.look();
+    if (event.kind === "record") {
+      this.#begin();
+      this.#asking?.look();
+    } else if (event.kind === "stopping") void this.end();
+    // Those of the first commit are among what it is begun with.
+    else if (event.kind === "ask" && this.#begun) this.#consider(event.ask.ask_id);
   }
 
   /** Nobody is asked any more; settles when the terminal is free again. */
@@ -73,14 +72,26 @@ export class People<S> {
     return [...session.ledger.asks.values()].flatMap((ask) => waitingFor(store, session.session_id, ask));
   }
 
-  /** Says what was settled beforehand for the case that nobody comes; false if there is no such word for anything that is open. */
+  /** Says what was settled beforehand for the case that nobody comes; false if that settles nothing of what is open. */
   answerAlone(): boolean {
     const { session, manner } = this.#parts;
     const said = [...session.ledger.asks.keys()].map((ask_id) => {
       const word = wordFor(this.#waitingFor(ask_id), manner, true);
-      return word !== undefined && this.#say(word) === undefined;
+      return word !== undefined && this.#say(word) === undefined && !session.ledger.asks.has(ask_id);
     });
     return said.includes(true);
+  }
+
+  /**
+   * With the first record that is told: only then does the store know what being taken up has asked, and what waited in the inbox, so
+   * nobody is asked what they have answered. What is asked since is told when it is committed.
+   */
+  #begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    const { session, store } = this.#parts;
+    const asks = [...session.ledger.asks.keys()];
+    for (const ask_id of asks) if (store.value(session.session_id, "ask", ask_id)) this.#consider(ask_id);
   }
 
   #consider(ask_id: string): void {

@@ -23,10 +23,10 @@ const LOOK_EVERY_MS = 20;
 /** What became of a word: its owner took it, nobody runs the session, its owner takes long, or nobody can tell. */
 export type Put =
   | { readonly took: "taken"; readonly record: Found | undefined }
-  | { readonly took: "waits" }
-  | { readonly took: "late" }
+  | { readonly took: "waits"; readonly inbox_id: number }
+  | { readonly took: "late"; readonly inbox_id: number }
   /** It is kept, and then the store could not be read any more. */
-  | { readonly took: "unseen"; readonly trouble: Failure };
+  | { readonly took: "unseen"; readonly inbox_id: number; readonly trouble: Failure };
 
 /**
  * Puts a person's word into a session's inbox and, where somebody runs the session, waits until they took it. Failures: `usage`
@@ -40,14 +40,15 @@ export async function putWord(store: Store, row: SessionRow, word: Word): Promis
   const before = row.last_sequence;
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
+  const inbox_id = id.value;
   const looked = await catchStorage(async (): Promise<Result<Put, Failure>> => {
-    const took = await taken(store, session_id, id.value);
-    if (took !== "taken") return ok({ took });
+    const took = await taken(store, session_id, inbox_id);
+    if (took !== "taken") return ok({ took, inbox_id });
     const record = recordOfWord(store, session_id, before, word);
     if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
     return ok({ took, record });
   });
-  return !looked.ok && isOfStorage(looked.error) ? ok({ took: "unseen", trouble: looked.error }) : looked;
+  return !looked.ok && isOfStorage(looked.error) ? ok({ took: "unseen", inbox_id, trouble: looked.error }) : looked;
 }
 
 /** The same, and says what came of it: what it did, or that it waits, and how the session goes on. */

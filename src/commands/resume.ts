@@ -1,8 +1,9 @@
 import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
-import { err, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
+import { EXIT_DONE } from "../runtime/exit.ts";
 import { resumeSession } from "../runtime/resume.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
@@ -90,7 +91,7 @@ async function resume(
   }
   const row = stood.value;
   if (store.holder(row.session_id) !== undefined && row.state !== "closed") {
-    const told = await tellOwner(context, store, row, options);
+    const told = await tellOwner(context, store, row, options, wanted.value);
     store.close();
     return told;
   }
@@ -116,7 +117,7 @@ async function ofParent(
   limits: JsonObject | undefined,
 ): Promise<Result<SessionRow, Failure>> {
   const stood = store.session(session_id);
-  if (!stood.ok || parent === null || stood.value.state === "closed" || store.holder(session_id)) return stood;
+  if (!stood.ok || parent === null || stood.value.state === "closed") return stood;
   if (limits) {
     return err(
       failure("usage", `${session_id} has its limits of its parent.`, {
@@ -124,6 +125,7 @@ async function ofParent(
       }),
     );
   }
+  if (store.holder(session_id)) return stood;
   if (release !== undefined) {
     const body = { payload_type: "user_command", payload: { command: "release", role_id: release } };
     const put = await store.inbox.put(session_id, body, actorHere());
@@ -153,7 +155,7 @@ export async function takeUp(
       }),
     );
   }
-  if (row.state !== "closed" || change.reopen !== undefined) {
+  if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
     const missing = await missingSandboxes(context, place, row);
     if (missing) {
       place.store.close();
@@ -186,29 +188,36 @@ export async function takeUp(
   }
 }
 
-/** Somebody else runs it: what it was told to do is put to them, and a plain resume has nothing to do. */
+/**
+ * Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. A deadline counts from when a
+ * session is taken up, so it can be told to nobody who has.
+ */
 async function tellOwner(
   context: CommandContext,
   store: Place["store"],
   row: SessionRow,
-  options: ResumeOptions,
+  { release, deadline }: ResumeOptions,
+  limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  if (options.release !== undefined) {
-    const payload = { command: "release", role_id: options.release };
-    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
-    return tellWhatHolds(
-      context,
-      store,
-      session_id,
-      put,
-      () => `The role ${safeLine(payload.role_id)} takes turns again.`,
+  if (deadline !== undefined) {
+    return err(
+      failure("usage", `${session_id} is at work, and a deadline is set when a session is taken up.`, {
+        hint: `First bosun stop ${session_id}, then bosun resume ${session_id} --deadline ${safeLine(deadline)}.`,
+      }),
     );
   }
-  if (row.state === "paused") {
-    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload: { command: "resume" } });
-    return tellWhatHolds(context, store, session_id, put, () => "It was paused, and new turns begin again.");
+  const words: (readonly [payload: JsonObject, holds: string])[] = [];
+  if (limits) words.push([{ command: "limits", limits }, "What it may use in all is limited anew."]);
+  if (release !== undefined)
+    words.push([{ command: "release", role_id: release }, `The role ${safeLine(release)} takes turns again.`]);
+  if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
+  for (const [payload, holds] of words) {
+    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
+    const told = tellWhatHolds(context, store, session_id, put, () => holds);
+    if (!told.ok) return told;
   }
+  if (words.length > 0) return ok(EXIT_DONE);
   const owner = store.holder(session_id);
   return err(
     failure("busy", `The session ${session_id} is held by process ${owner?.pid ?? "?"} on ${owner?.host ?? "?"}.`, {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
+import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import { chooseLastSession, chooseTarget, type Target } from "./choose.ts";
@@ -63,10 +64,10 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
     });
   }
   const ticket = ticketValue(store, session_id, ticket_id);
-  if (ticket?.status === "error" || ticket?.waits_for === `retry:${ticket_id}`) return undefined;
+  if (ticket && canBeRetried(ticket)) return undefined;
   return failure(
     "usage",
-    `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, or waiting for a retry, can be tried again.`,
+    `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again.`,
     {
       hint: `See bosun status ${session_id}.`,
     },

@@ -14,6 +14,7 @@ import type { Output } from "../ui/terminal.ts";
 import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import { counted } from "../ui/words.ts";
+import { isBegun } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { nextFor } from "./next.ts";
@@ -196,7 +197,7 @@ function standing({ state, outcome }: SessionRow, held: boolean): string {
 }
 
 function listSessions(store: StoreReader, out: Output, { json }: StatusOptions): Result<number, Failure> {
-  const sessions = store.sessions({ parent: null });
+  const sessions = store.sessions({ parent: null }).filter(isBegun);
   if (json === true) {
     const listed = sessions.map(
       ({ session_id, mode, state, outcome, requirement, workspace, created_at, updated_at }) => {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { chooseSession } from "./choose.ts";
@@ -68,10 +68,17 @@ async function stopHolder(
   const stopped = await released(store, session_id);
   const left = store.session(session_id);
   if (!left.ok) return left;
-  if (stopped) out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
-  else out.line(`${session_id} was told to stop, and its scheduler has not left yet.`);
-  out.line(stopped && left.value.state !== "closed" ? `  bosun resume ${session_id}` : `  bosun status ${session_id}`);
+  if (!stopped) return err(notLeft(store, session_id));
+  out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
+  out.line(`  bosun ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
+}
+
+function notLeft(store: Store, session_id: string): Failure {
+  const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
+  return failure("busy", `${session_id} was told to stop, and its process ${pid} on ${host} has not left yet.`, {
+    hint: `See bosun status ${session_id}. To end that process and go on: bosun resume ${session_id} --take-over.`,
+  });
 }
 
 async function released(store: Store, session_id: string): Promise<boolean> {

@@ -32,7 +32,8 @@ export function wordFor(waiting: readonly Waiting[], given: GivenWord, alone: bo
       : [{ question_id: question.question_id, text }];
   });
   if (policy === "manager" && answers.length < waiting.length) {
-    return { payload_type: "clarification_response", payload: { answers, status: "complete" } };
+    const { ask_id } = first;
+    return { payload_type: "clarification_response", payload: { answers, status: "complete", ask_id } };
   }
   if (answers.length === 0) return undefined;
   return { payload_type: "clarification_response", payload: { answers, status: "answered" } };

@@ -47,8 +47,8 @@ export class Viewer {
   readonly #statuses = new Map<string, string>();
   /** Asks that are open; only those that a second look still finds are put to the person, since many are answered beforehand. */
   readonly #asks = new Map<string, { readonly ask: LedgerAsk; told: "not yet" | "seen" | "told" }>();
-  /** Asks that got this person's word, and whose owner has not taken it: nobody is asked the same twice. */
-  readonly #said = new Set<string>();
+  /** Asks that got this person's word, and the inbox row that its owner has not taken: nobody is asked the same twice. */
+  readonly #said = new Map<string, number>();
   readonly #began = performance.now();
   /** The time of the last record before the first that is shown. */
   #since = "";
@@ -155,6 +155,13 @@ export class Viewer {
     const asks = stored.ok ? [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk) : [];
     const open = new Set(asks.map(({ ask_id }) => ask_id));
     for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
+    const waiting = new Set(this.#said.size > 0 ? store.inbox.pending(session_id).map(({ id }) => id) : []);
+    for (const [ask_id, inbox_id] of this.#said) {
+      if (waiting.has(inbox_id)) continue;
+      // It is taken after all. What it left open of this ask, or all of it if it was refused, is asked once more.
+      this.#said.delete(ask_id);
+      this.#asks.delete(ask_id);
+    }
     for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, told: "not yet" });
     this.#asking?.look();
   }
@@ -188,7 +195,7 @@ export class Viewer {
     if (!inbox || !row?.ok) return undefined;
     const put = await putWord(inbox, row.value, word);
     if (!put.ok) return put.error;
-    if (put.value.took !== "taken") this.#said.add(ask_id);
+    if (put.value.took !== "taken") this.#said.set(ask_id, put.value.inbox_id);
     return undefined;
   }
 

@@ -18,7 +18,7 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
     const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
     if (row && row.last_sequence > 0) {
       const mode = await modeOf(row.mode);
-      return mode ? resumeSession(around, mode, row) : err(noSessionsOf(row.mode));
+      return mode ? resumeSession(around, mode, row, { roles: parent.roles }) : err(noSessionsOf(row.mode));
     }
     if (!order) throw new Error(`${session_id} is wanted by nobody, and was never begun`);
     const mode = await modeOf(order.mode);

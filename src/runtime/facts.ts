@@ -34,7 +34,7 @@ type PersonRefused = { readonly code: string; readonly message: string; readonly
 
 /**
  * Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, it is malformed, or it
- * told an earlier scheduler to stop.
+ * told an earlier scheduler to stop or to pause.
  */
 export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
   const { payload_type, payload, overtaken } = input;
@@ -46,8 +46,10 @@ export function personRefused(input: FactInput, rights: Rights): PersonRefused |
   if (!checked.ok) {
     return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
   }
-  if (overtaken !== true || payload_type !== "user_command" || payload["command"] !== "stop") return undefined;
-  return { code: "not_permitted", message: "the session was taken up again after it was told to stop" };
+  const { command } = payload;
+  if (overtaken !== true || payload_type !== "user_command" || (command !== "stop" && command !== "pause"))
+    return undefined;
+  return { code: "not_permitted", message: `the session was taken up again after it was told to ${command}` };
 }
 
 /** So much of why it was asked for stands in the record of a stop; all of it stands in the word itself. */

@@ -8,6 +8,7 @@ import { writeReport } from "../log/report.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { keptRecord } from "../store/kept-record.ts";
+import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
 import { removePartialCopies } from "./artifacts.ts";
 import type { Held } from "./inbox.ts";
@@ -18,6 +19,17 @@ import { TOLD, type Told } from "./notifications.ts";
 import type { Session } from "./session.ts";
 import { assemble, holding, type Surroundings } from "./assemble.ts";
 
+/** What is new about a session that is taken up. */
+interface Change {
+  readonly limits?: JsonObject;
+  /** Why a closed session is opened again. */
+  readonly reopen?: string;
+  /** It is taken up only to be closed: no role of it is started, so nobody needs what the log withheld of them. */
+  readonly ends?: true;
+  /** Its roles, where whoever takes it up has them with all that its log withheld. */
+  readonly roles?: readonly Role[];
+}
+
 /**
  * Takes up a session where it was left, ending first what a dead scheduler's agents left running. `busy` naming the holder,
  * `not_found`, `usage` for a session of another mode. A closed session is taken up without a record, only to be reopened.
@@ -26,7 +38,7 @@ export async function resumeSession<S>(
   around: Surroundings,
   mode: Mode<S>,
   row: SessionRow,
-  change: { readonly limits?: JsonObject; readonly reopen?: string } = {},
+  change: Change = {},
 ): Promise<Result<Session<S>, Failure>> {
   return holding(around, row.session_id, (lease) => takeUp(around, mode, row, change, lease));
 }
@@ -35,7 +47,7 @@ async function takeUp<S>(
   around: Surroundings,
   mode: Mode<S>,
   row: SessionRow,
-  change: { readonly limits?: JsonObject; readonly reopen?: string },
+  change: Change,
   lease: Held,
 ): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
@@ -61,8 +73,9 @@ async function takeUp<S>(
   }
   const opened = keptRecord(store, row.session_id, 1);
   const payload = opened.payload as unknown as PayloadByType["session_opened"];
-  const isOver = ledger.figures.closed !== undefined && change.reopen === undefined;
-  const roles = isOver ? ok(payload.roles) : withSecrets(row.session_id, payload.roles, process.env);
+  const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
+  const known = change.roles ?? (isOver ? payload.roles : undefined);
+  const roles = known ? ok(known) : withSecrets(row.session_id, payload.roles, process.env);
   if (!roles.ok) return roles;
   const survivors = await around.launcher.endLeftovers(processes, payload.config.kill_grace_s * 1000, {
     session_id: row.session_id,

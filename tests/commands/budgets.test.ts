@@ -2,8 +2,9 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { built } from "../built.ts";
-import { onlySession, typedJson } from "./in-process.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan } from "./rig.ts";
+import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
 const THREE = tinyPlan(["one", "two", "three"].map((task_id) => ({ task_id, shell: `echo ${task_id} > ${task_id}` })));
 
@@ -78,6 +79,36 @@ describe("a limit of tokens or money", () => {
     expect((await here.run(["resume", "--budget-usd", "3"])).code).toBe(5);
     const requests = readdirSync(join(here.home, "logs", session_id)).filter((name) => name.includes("turn_request"));
     expect(requests).toHaveLength(2);
+  });
+});
+
+describe("a limit that is set later", () => {
+  it("holds there at once, also where it is paused, and a deadline is refused", async () => {
+    const here = rig();
+    const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
+    const running = here.start(["run", "--plan", here.write("plan.json", plan), "--budget-turns", "2"]);
+    const { session_id } = await taskRuns(here);
+    expect((await typed(here, ["pause"])).code).toBe(0);
+    const raised = await typed(here, ["resume", "--budget-turns", "50"]);
+    expect([raised.code, raised.stderr]).toEqual([0, ""]);
+    expect(raised.stdout).toContain("What it may use in all is limited anew.");
+    expect(raised.stdout).toContain("new turns begin again");
+    const refused = await typed(here, ["resume", "--deadline", "2h"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(`bosun resume ${session_id} --deadline 2h`);
+    letGo(here);
+    expect((await running.done).code).toBe(0);
+  });
+
+  it("leaves some time", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", THREE);
+    expect((await typed(here, ["run", "--plan", plan, "--budget-turns", "1"])).code).toBe(5);
+    const refused = await typed(here, ["resume", "--deadline", "0s"]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('--deadline "0s" leaves no time')]);
+    const begun = await typed(here, ["run", "--plan", plan, "--deadline", "0s"]);
+    expect(begun.code).toBeGreaterThan(1);
+    expect(await onlySession(here)).toMatch(/^s-/);
   });
 });
 

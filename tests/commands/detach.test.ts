@@ -178,6 +178,8 @@ describe("a scheduler that cannot start", () => {
     expect(failed.stderr).toContain(join(blocked.home, "logs"));
     expect(failed.stdout).toBe("");
     await nobodyIsLeft(blocked);
+    rmSync(join(blocked.home, "logs"));
+    expect((await typed(blocked, ["status", "--all"])).stdout).toContain("There are no sessions in this home.");
   });
 
   it("is not even started for what is wrong with the input", async () => {

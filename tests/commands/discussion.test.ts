@@ -54,8 +54,8 @@ async function standing(place: Rig, session_id: string): Promise<Standing> {
 }
 
 /** A session whose discussion has begun, and waits for its first debater. */
-async function begun(place: Rig) {
-  const running = place.start(discussed(place, ["sh", "-c", PATIENT, "sh"]));
+async function begun(place: Rig, args = discussed(place, ["sh", "-c", PATIENT, "sh"])) {
+  const running = place.start(args);
   await until("the discussion", () => running.stdout().includes("DISCUSSED"));
   const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
   await until("the first debater", () => existsSync(join(place.home, "logs", child, "000003-turn_request.json")));
@@ -107,6 +107,20 @@ describe("bosun run with a discussion configured", () => {
 });
 
 describe("a child session", () => {
+  it("is closed with its parent without the secrets of their roles", async () => {
+    const place = rig();
+    const args = discussed(place, ["sh", "-c", PATIENT, "sh"]);
+    const secret = '"role_id":"one","env":{"API_TOKEN":"abc"}';
+    place.write("roles.json", roles(["sh", "-c", PATIENT, "sh"]).replace('"role_id":"one"', secret));
+    const { running, child } = await begun(place, args);
+    running.child.kill("SIGKILL");
+    await running.done;
+    expect((await place.run(["resume", "s"])).stderr).toContain("API_TOKEN of the role one");
+    const cancelled = await place.run(["cancel", "s"]);
+    expect([cancelled.code, cancelled.stderr]).toEqual([1, ""]);
+    for (const id of ["s", child]) expect(await standing(place, id)).toMatchObject({ state: "closed" });
+  });
+
   it("is taken up with its parent, whichever of the two is named", async () => {
     const place = rig();
     const { running, child } = await begun(place);

@@ -9,7 +9,7 @@ import { built } from "../built.ts";
 import { onlySession, typed } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
-import { ASK, letGo, statusOf, taskRuns, WAITING_TASK } from "./waiting-task.ts";
+import { ASK, DOUBTFUL, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "./waiting-task.ts";
 
 /** A viewer that says that it is there, in a process of its own. */
 const VIEWER = `
@@ -144,6 +144,16 @@ describe("a scheduler that only a person can move", () => {
     leave.value();
     expect(await end).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
+  });
+
+  it("stops where what was settled settles nothing: a turn in doubt is no manager's to decide", async () => {
+    const here = endAfterwards(rig());
+    const roles = here.write("roles.json", DOUBTFUL);
+    const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--roles", roles]);
+    const { session_id } = await taskRuns(here);
+    killed.child.kill("SIGKILL");
+    await killed.done;
+    expect(await ended(start(here, session_id, { unanswered: "manager" }))).toBe(4);
   });
 
   it("exits without working when whoever started it goes before it gives an order", async () => {

@@ -15,6 +15,14 @@ export const WAIT = tinyPlan([WAITING_TASK]);
 /** A plan that asks for a name, and writes it down. */
 export const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
 
+/** The embedded crew, of whose worker a person is asked before a turn is run again that a crash cut short. */
+export const DOUBTFUL = JSON.stringify({
+  roles: [
+    { role_id: "playbook", type: "manager", cli_command: ["${node}", "${crew.playbook}"] },
+    { role_id: "shell", type: "worker", recovery: "ask", cli_command: ["${node}", "${crew.shell}"] },
+  ],
+});
+
 export interface Status {
   readonly state: string;
   readonly outcome: string | null;

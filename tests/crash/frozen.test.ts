@@ -123,6 +123,16 @@ describe("a scheduler that was frozen while another took its session over", () =
     expect(doubles(place)).toEqual([]);
   });
 
+  it("is not told of as stopped: 7, with what ends it", { timeout: 120_000 }, async () => {
+    const { place, holder } = await freeze("answer_held", 1);
+    const stopped = await start(place, ["stop", place.session_id]).ended;
+    expect([stopped.code, stopped.stdout]).toEqual([7, ""]);
+    expect(stopped.stderr).toContain(`its process ${holder.child.pid} on `);
+    expect(stopped.stderr).toContain(`bosun resume ${place.session_id} --take-over`);
+    holder.child.kill("SIGCONT");
+    expect((await holder.ended).code).toBe(130);
+  });
+
   it("notices within seconds, though it has nothing to do", async () => {
     const place = newPlace(holding(1));
     const holder = start(place, begin(place));

@@ -6,7 +6,7 @@ import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { notPermitted, retry } from "./trouble.ts";
-import { waitsForChecks } from "./waiting.ts";
+import { canBeRetried, waitsForChecks } from "./waiting.ts";
 import { begin, isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./work.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
@@ -127,9 +127,16 @@ function retryTicket(draft: Draft, id: string): void {
     draft.refuse(
       notPermitted("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve"),
     );
-  } else if (ticket?.status === "error" && lost !== undefined) {
+  } else if (!ticket || !canBeRetried(ticket)) {
+    draft.refuse(
+      notPermitted(
+        `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again`,
+        "see bosun status",
+      ),
+    );
+  } else if (ticket.status === "error" && lost !== undefined) {
     draft.refuse(notPermitted(`ticket "${id}" waits for "${lost}", which cannot be done`, `bosun retry ${lost}`));
-  } else if (ticket?.status === "error") {
+  } else if (ticket.status === "error") {
     draft.move(id, "manual_reset");
     draft.patchTicket(id, {
       retries: undefined,
@@ -145,29 +152,23 @@ function retryTicket(draft: Draft, id: string): void {
     }
     armNotice(draft);
     if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
-  } else if (ticket?.delivered) {
+  } else if (ticket.delivered) {
     draft.withdraw(id, "a person had its review resumed");
     draft.remember(id);
     freshBudget(draft, ticket);
     judgeAgain(draft, id);
-  } else if (ticket?.status === "blocked" && ticket.reason === "budget_exhausted") {
+  } else if (ticket.status === "blocked" && ticket.reason === "budget_exhausted") {
     draft.withdraw(id, "a person gave it a fresh budget");
     draft.remember(id);
     freshBudget(draft, ticket);
     draft.move(id, ticket.instruction ? "retry" : "replanned");
     if (ticket.instruction) draft.offer(id, "instruction");
     else begin(draft, id);
-  } else if (ticket?.waits_for === `retry:${id}`) {
-    freshBudget(draft, ticket);
-    draft.command({ do: "clear_timer", timer_id: ticket.waits_for });
-    retry(draft, id, ticket.waits_for);
   } else {
-    draft.refuse(
-      notPermitted(
-        `ticket "${id}" is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again`,
-        "see bosun status",
-      ),
-    );
+    freshBudget(draft, ticket);
+    const timer_id = `retry:${id}`;
+    draft.command({ do: "clear_timer", timer_id });
+    retry(draft, id, timer_id);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Command } from "../../kernel/mode.ts";
+import type { Ticket } from "./state.ts";
 
 /** The timer after which a ticket's discussion is broken off. */
 export const DISCUSSION_TIMER = "discussion:";
@@ -16,6 +17,12 @@ export function sessionWaitedFor(waits_for: string | undefined): string | undefi
 /** Whether checks are waited for. */
 export function waitsForChecks(waits_for: string | undefined): boolean {
   return waits_for?.startsWith("k") === true;
+}
+
+/** Whether a person may have a ticket tried again, as far as that is up to the ticket itself. */
+export function canBeRetried({ id, status, reason, delivered, waits_for }: Ticket): boolean {
+  if (status === "error" || delivered === true || waits_for === `retry:${id}`) return true;
+  return status === "blocked" && reason === "budget_exhausted";
 }
 
 /** What has to be told so that nothing comes any more of what a ticket waits for, or the session where `id` is absent. */

@@ -1,0 +1,86 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+import { open } from "./terminal.ts";
+import { statusOf } from "./waiting-task.ts";
+
+const REVIEWED = tinyPlan(["one", "two"].map((task_id) => ({ task_id, shell: "true", more: { review: "user" } })));
+
+async function pending(here: Rig, session_id: string): Promise<number> {
+  type Pending = Record<"pending_decisions" | "pending_questions", unknown[]>;
+  const { pending_decisions, pending_questions } = await typedJson<Pending>(here, ["status", session_id, "--json"]);
+  return pending_decisions.length + pending_questions.length;
+}
+
+describe("a person who is asked two things at once", () => {
+  it.each([{ command: ["resume", "--foreground"] }, { command: ["resume"] }])(
+    "answers one of them with one key: $command",
+    async ({ command }) => {
+      const here = endAfterwards(rig());
+      expect((await here.run(["run", "--plan", here.write("plan.json", REVIEWED)])).code).toBe(4);
+      const session_id = await onlySession(here);
+      const pane = open(here, command);
+      await pane.shows("Review of one");
+      pane.type("1", "Enter");
+      await pane.shows("Review of two");
+      expect(await pending(here, session_id)).toBe(1);
+      pane.type("C-d");
+      expect(await pane.exit()).toBe(4);
+      expect(pane.screen().split("Review of two")).toHaveLength(2);
+      const reviews = await typed(here, ["replay", session_id, "--type", "review", "--json"]);
+      expect(
+        reviews.stdout
+          .trimEnd()
+          .split("\n")
+          .map((line) => JSON.parse(line) as object),
+      ).toMatchObject([{ payload: { ticket_id: "one" } }]);
+    },
+  );
+});
+
+describe("a person who is asked by `bosun answer`", () => {
+  it("gives nothing with Ctrl-C, of what they have typed before, too: 130", async () => {
+    const here = rig();
+    const two = tinyPlan([{ task_id: "write", shell: "true" }], {
+      questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
+    });
+    expect((await here.run(["run", "--plan", here.write("plan.json", two)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    const pane = open(here, ["answer"]);
+    await pane.shows("Question 1 of 2");
+    pane.type("2", "Enter");
+    await pane.shows("Question 2 of 2");
+    pane.type("half", "C-c");
+    expect(await pane.exit()).toBe(130);
+    expect((await typed(here, ["answer"])).stdout).not.toContain("kept");
+    expect(await pending(here, session_id)).toBe(2);
+  });
+});
+
+describe("an answer that its owner takes late", () => {
+  it("leaves the other questions that were asked with it to be answered here", async () => {
+    const here = endAfterwards(rig());
+    const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+      questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
+    });
+    expect((await here.run(["run", "--plan", here.write("plan.json", two), "--detach"])).code).toBe(0);
+    const session_id = await onlySession(here);
+    await until("the questions", async () => (await pending(here, session_id)) === 2);
+    const { owner } = await statusOf(here, session_id);
+    process.kill(owner?.pid ?? 0, "SIGSTOP");
+    const pane = open(here, ["attach", session_id]);
+    await pane.shows("Question 1 of 2");
+    pane.type("2", "Enter");
+    // Longer than a word is waited for.
+    const typedAt = performance.now();
+    await until("the word to be late", () => performance.now() - typedAt > 6_000);
+    process.kill(owner?.pid ?? 0, "SIGCONT");
+    await pane.shows("Question 1 of 1");
+    pane.type("7", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob 7\n");
+  });
+});

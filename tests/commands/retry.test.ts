@@ -1,0 +1,67 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { type Rig, rig } from "./rig.ts";
+
+/** Plans one task, reviews it by whether there is a file, and asks what to do with whatever is stopped. */
+function manager(here: Rig, task: object): string {
+  const script = `
+const { existsSync, readFileSync } = require("node:fs");
+const request = JSON.parse(readFileSync(0, "utf8").split("\\n")[0]);
+const { role_id, message } = request.payload;
+const say = (payload_type, payload) => console.log(JSON.stringify({
+  session_id: request.session_id, source: role_id, target: "scheduler", payload_type, version: "1.0", payload,
+}));
+switch (message.payload_type) {
+  case "requirement": say("plan", { tasks: [${JSON.stringify(task)}] }); break;
+  case "review_request":
+    say("review", existsSync("good") ? { decision: "approved" } : { decision: "changes_requested", requested_changes: ["Better."] });
+    break;
+  default: say("clarification", { status: "open", questions: [{ question_id: "now", text: "What now?" }] });
+}
+`;
+  return `${process.execPath} ${here.write("manager.cjs", script)}`;
+}
+
+const WORK = { summary: "Do it", steps: [{ text: "it", shell: "test -e good" }] };
+const ALWAYS = [{ text: "always", command: ["true"] }];
+
+describe("a ticket that is blocked", () => {
+  it.each([
+    [
+      "budget_exhausted",
+      {
+        budget: { turns: 1 },
+        review: "checks",
+        acceptance_criteria: ALWAYS,
+        instruction: WORK,
+      },
+    ],
+    ["checks_failed", { review: "manager", instruction: { ...WORK, steps: [{ text: "it", shell: "true" }] } }],
+  ])("with %s is tried again when a person says so", async (reason, more) => {
+    const here = rig();
+    const crew = ["--manager", manager(here, { task_id: "one", description: "Do it", ...more })];
+    const config = here.write("config.json", JSON.stringify({ max_review_rounds: 1, retry_backoff_ms: 1 }));
+    const stopped = await typed(here, ["run", "One thing.", ...crew, "--config", config]);
+    expect([stopped.code, stopped.stderr]).toEqual([4, ""]);
+    const session_id = await onlySession(here);
+    const blocked = await typedJson(here, ["status", session_id, "--json"]);
+    expect(blocked).toMatchObject({ tickets: [{ ticket_id: "one", status: "blocked", reason }] });
+    writeFileSync(join(here.workspace, "good"), "");
+    expect(await typed(here, ["retry", "one"])).toMatchObject({ code: 0, stderr: "" });
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("for an answer is not", async () => {
+    const here = rig();
+    const crew = ["--manager", manager(here, { task_id: "one", description: "Do it" })];
+    expect((await typed(here, ["run", "One thing.", ...crew])).code).toBe(4);
+    const refused = await typed(here, ["retry", "one"]);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain(
+      "only one in error, waiting for a retry, out of budget, or blocked with delivered work",
+    );
+  });
+});
