@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { ok, type Result } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
@@ -33,8 +33,10 @@ export function roomOfSession(directory: string): Result<Room, Failure> {
   return attempt(
     directory,
     () => {
-      const names = existsSync(directory) ? readdirSync(directory) : [];
-      const kept = names.reduce((bytes, name) => bytes + statSync(join(directory, name)).size, 0);
+      // Agents can have put anything there, and in its place.
+      const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() ?? false;
+      const names = isThere ? readdirSync(directory) : [];
+      const kept = names.reduce((bytes, name) => bytes + lstatSync(join(directory, name)).size, 0);
       return ok({ left: MAX_SESSION_BYTES - kept });
     },
     "The artifacts",

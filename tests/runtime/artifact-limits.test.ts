@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { err } from "../../src/lib/result.ts";
@@ -150,6 +150,7 @@ describe("the files that are copied", () => {
     mkdirSync(artifacts, { recursive: true });
     writeFileSync(join(artifacts, "kept"), "");
     truncateSync(join(artifacts, "kept"), 16 * 2 ** 30);
+    symlinkSync("nowhere", join(artifacts, "link"));
     const script = `printf x >"$BOSUN_ARTIFACTS_DIR/x"; say artifact_ref '{"label":"x","uri":"x"}'\n${REPORT}`;
     const agentFor = crew(TASKS, {}, { hand: cli() });
     const session = await begin(rig, { session_id, roles: roles(script), agentFor });
@@ -158,6 +159,6 @@ describe("the files that are copied", () => {
     expect(await refused).toMatchObject({
       record: { payload: { code: "validation_failed", message: expect.stringContaining("this session") } },
     });
-    expect(filesOf(rig, session_id)).toEqual(["kept"]);
+    expect(filesOf(rig, session_id)).toEqual(["kept", "link"]);
   });
 });
