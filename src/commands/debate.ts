@@ -13,6 +13,7 @@ import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
+import type { SessionRow } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { type MannerOptions, mannerOf } from "./manner.ts";
@@ -84,6 +85,11 @@ async function debate(
   const opened = openHome(context);
   if (!opened.ok) return opened;
   const place = placeOf(opened.value, context);
+  const there = options.session === undefined ? undefined : place.store.session(options.session);
+  if (there?.ok === true && there.value.session_id === options.session && there.value.last_sequence > 0) {
+    place.store.close();
+    return err(isThere(there.value));
+  }
   const session = await createSession(place, debateMode, {
     session_id: options.session ?? `d-${randomBytes(4).toString("hex")}`,
     requirement: input.topic,
@@ -172,6 +178,13 @@ function noSuchRole(id: string, registry: readonly Role[]): Failure {
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return failure("usage", `There is no role ${JSON.stringify(id)}.${question}`, {
     hint: `The roles are ${ids.join(", ")}. Add others with --roles FILE.`,
+  });
+}
+
+function isThere({ session_id, state }: SessionRow): Failure {
+  const hint = state === "closed" ? `bosun replay ${session_id}` : `bosun resume ${session_id}`;
+  return failure("usage", `The session ${session_id} is there already; it is ${state}.`, {
+    hint: `To debate something, take another --session ID. This one: ${hint}.`,
   });
 }
 

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { isDirectory } from "../config/found.ts";
 import { type LoadedPlan, loadPlanFile } from "../config/plan-file.ts";
 import { explain } from "../config/problem.ts";
-import { readRequirement, type RequirementSource } from "../config/requirement.ts";
+import { MAX_REQUIREMENT_BYTES, readRequirement, type RequirementSource } from "../config/requirement.ts";
 import { completeRole } from "../config/role-defaults.ts";
 import { checkSeats } from "../config/roles.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
@@ -187,7 +187,12 @@ async function sourceOf(
 ): Promise<RequirementSource> {
   if ((file ?? words) === "-") {
     const chunks: Buffer[] = [];
-    for await (const chunk of input) chunks.push(Buffer.from(chunk as Uint8Array));
+    let bytes = 0;
+    for await (const chunk of input as AsyncIterable<Buffer>) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes > MAX_REQUIREMENT_BYTES) break;
+    }
     return { standard_input: Buffer.concat(chunks) };
   }
   return file === undefined ? { words: words ?? "" } : { file };

@@ -1,9 +1,9 @@
-import { readdirSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { nearest } from "../lib/nearest.ts";
-import { err, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
+import { entriesOf } from "./found.ts";
 import { shipped } from "./installation.ts";
 import { loadRoles } from "./roles.ts";
 
@@ -15,25 +15,29 @@ export interface CrewFile {
 
 /**
  * Every crew there is, by name: the shipped ones, then those in the given `crews` folders of the person and the project, of which
- * a later one takes the place of an earlier one with the same name. A folder that is not there holds none.
+ * a later one takes the place of an earlier one with the same name. A folder that is not there holds none; failure `configuration` for
+ * one that cannot be read.
  */
-export function listCrews(folders: readonly string[]): CrewFile[] {
+export function listCrews(folders: readonly string[]): Result<CrewFile[], Failure> {
   const crews = new Map<string, CrewFile>();
   for (const folder of [shipped("config", "crews"), ...folders]) {
-    for (const file of registryFiles(folder)) {
+    const files = registryFiles(folder);
+    if (!files.ok) return files;
+    for (const file of files.value) {
       const name = basename(file, extname(file));
       crews.set(name, { name, file: join(folder, file) });
     }
   }
-  return [...crews.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
+  return ok([...crews.values()].sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
 /** The roles of the crew with this name; failure `usage` for an unknown one, `configuration` for a wrong file. */
 export async function loadCrew(name: string, folders: readonly string[]): Promise<Result<Role[], Failure>> {
   const crews = listCrews(folders);
-  const crew = crews.find((candidate) => candidate.name === name);
+  if (!crews.ok) return crews;
+  const crew = crews.value.find((candidate) => candidate.name === name);
   if (crew) return loadRoles([], [crew.file]);
-  const names = crews.map((candidate) => candidate.name);
+  const names = crews.value.map((candidate) => candidate.name);
   const meant = nearest(name, names);
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
@@ -43,13 +47,9 @@ export async function loadCrew(name: string, folders: readonly string[]): Promis
   );
 }
 
-function registryFiles(folder: string): string[] {
-  try {
-    return readdirSync(folder)
-      .filter((file) => [".json", ".yaml", ".yml"].includes(extname(file)))
-      .sort();
-  } catch (error) {
-    if (error instanceof Error && "code" in error && (error.code === "ENOENT" || error.code === "ENOTDIR")) return [];
-    throw error;
-  }
+function registryFiles(folder: string): Result<string[], Failure> {
+  const entries = entriesOf(folder);
+  if (!entries.ok) return entries;
+  const files = (entries.value ?? []).map(({ name }) => name);
+  return ok(files.filter((file) => [".json", ".yaml", ".yml"].includes(extname(file))).sort());
 }

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { type Dirent, existsSync, readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -51,9 +51,28 @@ export function repositoryRoot(directory: string): string | undefined {
   }
 }
 
-/** Whether there is a directory at this path, links followed. */
+/** Whether there is a directory at this path, links followed; none where nobody can say, be it that the path is too long. */
 export function isDirectory(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
+  try {
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+/** What lies in a folder of configuration; undefined if it is not there. Failure `configuration` for one that cannot be read. */
+export function entriesOf(folder: string): Result<Dirent[] | undefined, Failure> {
+  try {
+    return ok(readdirSync(folder, { withFileTypes: true }));
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return ok(undefined);
+    return err(
+      failure("configuration", `The configuration in ${folder} cannot be read (${code}).`, {
+        hint: "Make it readable, or take it away.",
+      }),
+    );
+  }
 }
 
 function configurationIn(folder: string): Result<FoundConfiguration, Failure> {

@@ -3,11 +3,11 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { explain } from "./problem.ts";
 import { decodeText, readText } from "./read-text.ts";
 
-/** Most characters (UTF-16 units) of a requirement; its schema has the same limit. */
+/** Most characters of a requirement; its schema has the same limit. */
 export const MAX_REQUIREMENT_CHARACTERS = 200_000;
 
-/** More bytes than this cannot be a requirement that fits. */
-const MAX_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
+/** More bytes than this cannot be a requirement that fits, and need not be read. */
+export const MAX_REQUIREMENT_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
 
 /** Where a requirement comes from: the words on the command line, a file, or the bytes that came on standard input. */
 export type RequirementSource =
@@ -20,11 +20,14 @@ export type RequirementSource =
  * named on this very command line.
  */
 export function readRequirement(source: RequirementSource): Result<string, Failure> {
+  if ("standard_input" in source && source.standard_input.length > MAX_REQUIREMENT_BYTES) {
+    return tooLong("The requirement on standard input", "more characters than can be read");
+  }
   const read =
     "words" in source
       ? ok(source.words)
       : "file" in source
-        ? readText(source.file, MAX_BYTES)
+        ? readText(source.file, MAX_REQUIREMENT_BYTES)
         : decodeText("standard input", source.standard_input);
   if (!read.ok) return err(failure("usage", `The requirement cannot be read.\n${explain(read.error).join("\n")}`));
   const text = read.value.trim();
@@ -34,15 +37,13 @@ export function readRequirement(source: RequirementSource): Result<string, Failu
       'Say what you want done: bosun run "…", bosun run --file FILE, or bosun run --file - to read it from standard input.';
     return err(failure("usage", `${name} is empty.`, { hint }));
   }
-  const characters = text.length;
-  if (characters > MAX_REQUIREMENT_CHARACTERS) {
-    const most = MAX_REQUIREMENT_CHARACTERS.toLocaleString("en");
-    const hint = "Put the long part into a file of the workspace, and name that file in the requirement.";
-    return err(
-      failure("usage", `${name} has ${characters.toLocaleString("en")} characters; at most ${most} are allowed.`, {
-        hint,
-      }),
-    );
-  }
+  const characters = Array.from(text).length;
+  if (characters > MAX_REQUIREMENT_CHARACTERS) return tooLong(name, `${characters.toLocaleString("en")} characters`);
   return ok(text);
+}
+
+function tooLong(name: string, length: string): Result<never, Failure> {
+  const most = MAX_REQUIREMENT_CHARACTERS.toLocaleString("en");
+  const hint = "Put the long part into a file of the workspace, and name that file in the requirement.";
+  return err(failure("usage", `${name} has ${length}; at most ${most} are allowed.`, { hint }));
 }

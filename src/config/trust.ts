@@ -1,4 +1,4 @@
-import { lstatSync, readdirSync } from "node:fs";
+import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { DEFAULTS } from "./settings.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
-import type { FoundConfiguration } from "./found.ts";
+import { entriesOf, type FoundConfiguration } from "./found.ts";
 import { printable, problemsFailure } from "./problem.ts";
 
 /** More files than this are no configuration. */
@@ -68,7 +68,9 @@ function filesBelow(folder: string): Result<string[], Failure> {
   const open = [folder];
   for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
     if (lstatSync(directory).isSymbolicLink()) return refused(directory, "is a symbolic link");
-    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+    const entries = entriesOf(directory);
+    if (!entries.ok) return entries;
+    for (const entry of entries.value ?? []) {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) open.push(path);
       else if (entry.isFile()) names.push(relative(folder, path));

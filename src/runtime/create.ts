@@ -11,6 +11,7 @@ import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
 import { about } from "../protocol/recording.ts";
 import type { Role } from "../protocol/roles.ts";
+import { taken } from "../store/failures.ts";
 import type { Store } from "../store/store.ts";
 import type { Held } from "./inbox.ts";
 import { type FactInput, personRefused } from "./facts.ts";
@@ -67,6 +68,8 @@ export async function createSession<S>(
   if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
   crashPoint("session_created");
   return holding(around, session_id, async (lease) => {
+    // Whoever was faster with the same name may have begun it, and even ended it: then nothing of it is touched.
+    if (!wasNeverBegun(store, mode.name, input)) return err(taken(session_id));
     const prepared = input.prepare?.() ?? ok(undefined);
     return prepared.ok ? begin(around, mode, input, lease) : prepared;
   });

@@ -1,9 +1,12 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, foreignCrew, rig, tinyPlan } from "./rig.ts";
+import { frozen } from "../crash/freeze.ts";
+import { ASKING, foreignCrew, rig, tinyPlan, until } from "./rig.ts";
 
 const WRITE = tinyPlan([
   {
@@ -65,6 +68,44 @@ describe("bosun run", () => {
     registry({ cli_command: ["sh"], env: { PATH: dirname(program) } });
     const refused = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('"sh", which is not on the PATH')]);
+  });
+
+  it("leaves the plan of whoever was faster with the same name as it is", async () => {
+    const here = rig();
+    const slower = here.write("slower.json", tinyPlan([{ task_id: "slower", shell: "true" }]));
+    const args = [built("cli.js"), "--home", here.home, "run", "--session", "mine", "--plan"];
+    const child = spawn(process.execPath, [...args, slower], {
+      cwd: here.workspace,
+      env: { ...here.environment, BOSUN_CRASH_AT: "session_created:1:SIGSTOP" },
+      stdio: "ignore",
+    });
+    const ended = once(child, "exit");
+    try {
+      await until("it to stand still", () => frozen(child.pid));
+      const faster = await here.run(["run", "--session", "mine", "--plan", here.write("faster.json", WRITE)]);
+      expect([faster.stderr, faster.code]).toEqual(["", 0]);
+      child.kill("SIGCONT");
+      expect(await ended).toEqual([7, null]);
+      expect(readFileSync(join(here.home, "sessions", "mine", "plan.json"), "utf8")).toBe(WRITE);
+    } finally {
+      child.kill("SIGKILL");
+    }
+  });
+
+  it("stops reading a requirement that has no end", async () => {
+    const here = rig();
+    const child = spawn(
+      "sh",
+      ["-c", 'yes | "$@"', "sh", process.execPath, built("cli.js"), "--home", here.home, "run", "-"],
+      {
+        cwd: here.workspace,
+        env: here.environment,
+      },
+    );
+    let stderr = "";
+    child.stderr.on("data", (text: Buffer) => (stderr += text.toString()));
+    expect(await once(child, "close")).toEqual([2, null]);
+    expect(stderr).toContain("has more characters than can be read; at most 200,000 are allowed");
   });
 
   it("plays what it takes: a plan for editors, with an anchor that hundreds of texts use", async () => {

@@ -39,6 +39,9 @@ const FILES: Readonly<Record<string, string>> = {
   "answers.yaml": "name: [1, 2]\n",
 };
 
+/** No file system takes a name like that. */
+const LONG = "x".repeat(300);
+
 const CREW = ["--manager", "cat", "--worker", "cat"];
 
 const WRONG: readonly Wrong[] = [
@@ -59,6 +62,9 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
   [["run", "--plan", "empty.yaml"], 3, "empty.yaml: it is empty"],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
+  [["run", "--plan", "good.json", "--cwd", LONG], 2, `The workspace `],
+  [["demo", LONG], 2, "is not a directory that is there"],
+  [["replay", `./${LONG}`], 2, "is not a folder that is there"],
   [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: expected either "command" or "shell", found both/],
   [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: expected a text that says something/],
   [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: \$\{answers\.x\} stands for nothing/],

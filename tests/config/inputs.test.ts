@@ -276,6 +276,9 @@ describe("a requirement", () => {
     expect(valueOf(readRequirement({ words: " find it \n" }))).toBe("find it");
     expect(valueOf(readRequirement({ file: place.write("r.md", "\ufeff# Find\r\nit\r\n") }))).toBe("# Find\r\nit");
     expect(valueOf(readRequirement({ standard_input: Buffer.from("找到它") }))).toBe("找到它");
+    const most = "😀".repeat(MAX_REQUIREMENT_CHARACTERS);
+    expect(valueOf(readRequirement({ standard_input: Buffer.from(most) }))).toBe(most);
+    expect(errorOf(readRequirement({ words: `${most}x` })).message).toContain("200,001 characters");
   });
   test("that is no good is told with what to do", () => {
     const place = scratch();

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { listCrews, loadCrew } from "../../src/config/crews.ts";
@@ -306,7 +306,7 @@ describe("what a role leaves out", () => {
 });
 
 describe("the shipped crews", () => {
-  const shippedCrews = listCrews([]).map(({ name }) => name);
+  const shippedCrews = valueOf(listCrews([])).map(({ name }) => name);
   test("are these", () => {
     expect(shippedCrews).toEqual(["claude", "codex", "codex-claude", "embedded"]);
   });
@@ -341,7 +341,17 @@ describe("the shipped crews", () => {
     expect(valueOf(await loadCrew("codex", folders))).toEqual([]);
     const [night] = valueOf(await loadCrew("night", folders));
     expect(night?.cli_command).toEqual([shipped("src", "crew", "shell.ts"), process.execPath, "${other}", "x ${node}"]);
-    expect(listCrews(folders).map(({ name }) => name)).not.toContain("notes");
+    expect(valueOf(listCrews(folders)).map(({ name }) => name)).not.toContain("notes");
+  });
+  test("of a folder that cannot be read are told, and not taken for none", async () => {
+    const place = scratch();
+    const folder = join(place.directory, "crews");
+    symlinkSync(folder, folder);
+    const failure = errorOf(await loadCrew("night", [folder]));
+    expect([failure.code, place.plain(failure.message)]).toEqual([
+      "configuration",
+      "The configuration in ~/crews cannot be read (ELOOP).",
+    ]);
   });
   test("an unknown one is told with the nearest", async () => {
     expect(errorOf(await loadCrew("codex-cluade", []))).toMatchInlineSnapshot(`

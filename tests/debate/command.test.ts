@@ -78,6 +78,11 @@ describe("bosun debate", () => {
       },
     });
     expect(await proof("d-example")).toMatchObject({ ok: true, completeness: "closed", decisions: "ok" });
+    const again = await debate(...SEATS, "--session", "d-example");
+    expect([again.code, again.stderr]).toEqual([
+      2,
+      expect.stringContaining("d-example is there already; it is closed"),
+    ]);
   });
 
   it("has three rounds if nobody says how many", async () => {
