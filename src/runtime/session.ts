@@ -281,8 +281,9 @@ export class Session<S> {
 
   #commit(): Promise<Result<void, Failure>> {
     const { mode, state } = this.#parts.engine;
+    const { paused, closed } = this.ledger.figures;
     return this.#journal.flush({
-      state: this.ledger.figures.paused ? "paused" : mode.phase(state),
+      state: paused && !closed ? "paused" : mode.phase(state),
       ...(this.#leaving?.kind === "closed" ? { outcome: this.#leaving.outcome } : {}),
     });
   }
