@@ -1,9 +1,12 @@
+import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent, Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import type { Session } from "../../src/runtime/session.ts";
+import { databasePath } from "../../src/store/database.ts";
+import type { Store } from "../../src/store/store.ts";
 import { crew, type Script, task } from "./crew.ts";
 import {
   begin,
@@ -16,6 +19,7 @@ import {
   reportOf,
   resume,
   run,
+  sessionId,
   told,
   value,
 } from "./rig.ts";
@@ -226,6 +230,33 @@ describe("a session that is told something while a child of it runs", () => {
       actor,
     );
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal", message: expect.stringContaining("dinner") });
+  });
+});
+
+describe("a session that was taken over", () => {
+  it("while it takes a child leaves that as it is to its successor", async () => {
+    const rig = newRig();
+    const parent = sessionId();
+    // What a take-over does that the lock could not prevent: after a copy of the home, or on a file system with broken locks.
+    const overtaken = () => {
+      const database = new SqliteDatabase(databasePath(rig.home));
+      database.prepare("UPDATE sessions SET epoch = epoch + 1 WHERE session_id = ?").run(parent);
+      database.close();
+    };
+    const store: Store = {
+      ...rig.store,
+      acquire: (session_id, owner) => {
+        if (session_id !== parent) overtaken();
+        return rig.store.acquire(session_id, owner);
+      },
+    };
+    const session = await begin(rig, { ...choices(debating()), session_id: parent, store });
+    expect(await session.run({ waitForPeople: false })).toMatchObject({ ok: false, error: { code: "stale_lease" } });
+    const [child] = rig.store.sessions({ parent });
+    expect(child).toMatchObject({ session_id: childOf(session), last_sequence: 0 });
+    expect(rig.store.holder(childOf(session))).toBeUndefined();
+    const successor = await resume(rig, parent, choices(debating()));
+    expect(await run(successor)).toEqual({ kind: "closed", outcome: "done" });
   });
 });
 
