@@ -7,7 +7,7 @@ import type { Role } from "../../src/protocol/roles.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { databasePath } from "../../src/store/database.ts";
 import type { Store } from "../../src/store/store.ts";
-import { crew, type Script, task } from "./crew.ts";
+import { crew, report, type Script, task } from "./crew.ts";
 import {
   begin,
   type Choices,
@@ -18,6 +18,7 @@ import {
   recordOf,
   reportOf,
   resume,
+  type Rig,
   run,
   sessionId,
   told,
@@ -230,6 +231,40 @@ describe("a session that is told something while a child of it runs", () => {
       actor,
     );
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal", message: expect.stringContaining("dinner") });
+  });
+});
+
+describe("a child that has stopped for a person while its parent goes on", () => {
+  const LOCKED: Answer = { payload_type: "error", payload: { code: "authentication", message: "Who are you?" } };
+  const tasks = [task("a", [], { proposal_needed: true }), task("c")];
+  const atWork: Script = (_, { signal }) =>
+    new Promise((resolve) => signal.addEventListener("abort", () => resolve(report())));
+
+  /** A session whose only debater is held, while somebody works on another ticket. */
+  async function waiting(rig: Rig, discussion: JsonObject = {}) {
+    const agentFor = debating({ instruction: atWork }, { one: scriptedAgent(() => LOCKED) }, tasks);
+    const session = await begin(rig, choices(agentFor, { discussion: { ...DISCUSSION, ...discussion } }));
+    const end = run(session);
+    const row = () => rig.store.sessions({ parent: session.session_id })[0];
+    await vi.waitFor(() => expect(row()?.state).toBe("waiting"));
+    return { session, end, row };
+  }
+
+  it("is closed when its parent is cancelled", async () => {
+    const rig = newRig();
+    const { session, end, row } = await waiting(rig);
+    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    expect(await end).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
+    expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
+  });
+
+  it("is broken off when its time is up", async () => {
+    const rig = newRig();
+    const { session, end, row } = await waiting(rig, { timeout_s: 0.5 });
+    await vi.waitFor(() => expect(logOf(rig, session.session_id, "session_finished").length).toBe(1));
+    expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
+    session.stop("signal", "that is enough");
+    expect(await end).toMatchObject({ kind: "stopped", reason: "signal" });
   });
 });
 
