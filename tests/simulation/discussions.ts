@@ -21,7 +21,7 @@ export function discussing(scenario: Scenario): Scenario {
     roles: comparable ? all.map((role) => without(role, "budget")) : all,
     tasks: tasks.map((task) => without(task, comparable ? "budget" : "", random.chance(0.7) ? "instruction" : "")),
     interjections: comparable ? 0 : random.pick([0, 2, 5, 10]),
-    misfortunes: { ...misfortunes, crashes: misfortunes.crashes + 1, takeOvers: random.between(0, 1) },
+    misfortunes: { ...misfortunes, crashes: misfortunes.crashes + 1, takeOvers: random.between(0, 2) },
     config: {
       ...config,
       // What is repeated after a crash is used twice, so that a budget ends a child earlier than it does without one.

@@ -218,16 +218,31 @@ export class Scheduler {
     const store = this.#store;
     return {
       ...store,
-      create: (session) => this.#ask(() => store.create(session)),
-      acquire: (session_id, owner) => this.#ask(() => store.acquire(session_id, owner)),
+      create: (session) => this.#askForChild(session.session_id, () => store.create(session)),
+      acquire: (session_id, owner) => this.#askForChild(session_id, () => store.acquire(session_id, owner)),
       release: (lease) => this.#ask(() => store.release(lease)),
       load: (session_id) => this.#ask(() => store.load(session_id)),
       commit: (lease, commit) => this.#ask(() => this.#commit(lease, commit)),
     };
   }
 
+  /** Much may befall its parent before a child is there. */
+  async #askForChild<T>(session_id: string, call: () => Promise<T>): Promise<T> {
+    if (session_id !== SESSION_ID) await this.#ask(() => this.#slowly(0.3, 2000));
+    return this.#ask(call);
+  }
+
   #ask<T>(call: () => Promise<T>): Promise<T> {
     return this.isDead ? new Promise(() => {}) : this.hears(call());
+  }
+
+  /** Storage takes its time, in that share of cases. */
+  async #slowly(share: number, most_ms: number): Promise<void> {
+    const { chance, time } = this.#world;
+    if (share === 0 || !chance.chance(share)) return;
+    const slow = Promise.withResolvers<void>();
+    time.after(chance.between(1, most_ms), () => slow.resolve());
+    await slow.promise;
   }
 
   async #commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>> {
@@ -239,12 +254,7 @@ export class Scheduler {
       );
     if (fault === "dies before") this.die();
     if (fault === "fails") return err(NO_ROOM);
-    const { chance, scenario, time } = this.#world;
-    if (scenario.slowCommits > 0 && chance.chance(scenario.slowCommits)) {
-      const slow = Promise.withResolvers<void>();
-      time.after(chance.between(1, 50), () => slow.resolve());
-      await slow.promise;
-    }
+    await this.#slowly(this.#world.scenario.slowCommits, 50);
     if (this.isDead) return err(NO_ROOM);
     const done = await this.#store.commit(lease, commit);
     if (fault === "dies after") this.die();
