@@ -12,7 +12,7 @@ import type { Role } from "../protocol/roles.ts";
 import { measuredRecord } from "../store/kept-record.ts";
 import { embeddedQueue } from "../store/queue.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import type { Store } from "../store/store.ts";
+import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./child.ts";
 import type { Clock } from "./clock.ts";
@@ -39,17 +39,21 @@ export interface Surroundings {
   readonly notify?: NotifyTerms;
   /** How sessions come to their child sessions; absent where none of them wants any. */
   readonly childrenOf?: TakeChildOf;
+  /** How the parent of a child session is held: whoever holds it no longer takes no child of it. */
+  readonly parent?: Lease;
 }
 
-/** What a child session has of its parent. */
-export type Parent = Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace">;
+/** What a child session has of its parent, and how that is held. */
+export interface Parent extends Pick<Assembled<unknown>, "session_id" | "config" | "roles" | "workspace"> {
+  readonly lease: Lease;
+}
 
 /** For a session of these surroundings, how its children are taken. */
 export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 
 /** Does the work with the session held; whoever fails holds it no longer. */
 export async function holding<T>(
-  { store, clock }: Surroundings,
+  { store, clock, parent }: Surroundings,
   session_id: string,
   work: (lease: Held) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
@@ -58,7 +62,10 @@ export async function holding<T>(
   if (!put_before.ok) return put_before;
   const lease = await store.acquire(session_id, { pid: process.pid, host: os.hostname(), started_at: clock.now() });
   if (!lease.ok) return lease;
-  const done = await catchStorage(() => work({ ...lease.value, put_before: put_before.value }));
+  const done = await catchStorage(async () => {
+    const ours = parent ? store.confirm(parent) : ok(undefined);
+    return ours.ok ? work({ ...lease.value, put_before: put_before.value }) : ours;
+  });
   if (!done.ok) await store.release(lease.value);
   return done;
 }
@@ -117,7 +124,7 @@ export function assemble<S>(
       agentFor: (role) => around.agentFor(role, config),
       notify: around.notify,
       told: made.told,
-      takeChild: around.childrenOf?.(around, made) ?? noChildren,
+      takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,
       makeDispatcher: (isHeld) => new Dispatcher(roles, capacity, embeddedQueue(), isHeld),
     }),
   );

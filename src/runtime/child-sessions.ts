@@ -11,7 +11,8 @@ import { resumeSession } from "./resume.ts";
  * `modeOf` giving the rules. `usage` for a mode that there is not.
  */
 export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>): TakeChildOf {
-  return (around, parent) => async (session_id, order) => {
+  return (surroundings, parent) => async (session_id, order) => {
+    const around = { ...surroundings, parent: parent.lease };
     const found = around.store.session(session_id);
     if (!found.ok && isOfStorage(found.error)) return found;
     // Looked for by its beginning, another may be found.

@@ -101,11 +101,13 @@ export class Child {
       const end = await this.#run(taken.value);
       if (!end.ok) return this.#door.fail(end.error);
       if (end.value.kind === "closed") return this.#closed();
+      // Told too late to close, it is taken up once more for that.
+      if (this.#cancelled !== undefined) continue;
       if (this.#stopping) return;
       const { reason, message } = end.value;
       if (reason === "waiting") return this.#door.waits();
       if (reason === "signal") return this.#door.stopped(message);
-      this.#cancelled ??= message;
+      this.#cancelled = message;
     }
   }
 

@@ -20,8 +20,9 @@ export class Children {
   readonly #door: ChildrenDoor;
   readonly #running = new Map<string, Child>();
   #waitForPeople = true;
+  #begun = false;
+  readonly #waiting = new Set<string>();
   #ending = false;
-  #isWaiting = false;
 
   constructor(parts: ChildrenParts, door: ChildrenDoor) {
     this.#parts = parts;
@@ -34,7 +35,7 @@ export class Children {
 
   /** Whether one has stopped because a person must answer, and none was there. */
   get isWaiting(): boolean {
-    return this.#isWaiting;
+    return this.#waiting.size > 0;
   }
 
   /** Whether one was begun and has not ended, be it that it runs as soon as that is durable. */
@@ -47,9 +48,18 @@ export class Children {
     const { engine, session_id, store } = this.#parts;
     const { children, figures } = engine.ledger;
     this.#waitForPeople = waitForPeople;
+    this.#begun = true;
     for (const { child, status } of children.values()) if (status !== "offered") this.start(child);
     if (!figures.closed) return;
     for (const left of store.sessions({ parent: session_id })) if (left.last_sequence > 0) this.#run(left.session_id);
+  }
+
+  /** Takes up those that have stopped and are still open: their parent has closed, and they with it. */
+  closeLeft(): void {
+    if (!this.#begun) return;
+    const { session_id, store } = this.#parts;
+    const left = store.sessions({ parent: session_id }).filter((row) => row.outcome === null && row.last_sequence > 0);
+    for (const row of left) this.#run(row.session_id);
   }
 
   /** Runs one that was begun, when that is durable. What its parent has closed without meanwhile is not wanted any more. */
@@ -62,7 +72,10 @@ export class Children {
   }
 
   cancel(child: string, reason: string): void {
-    this.#running.get(this.idOf(child))?.cancel(reason);
+    const running = this.#running.get(this.idOf(child));
+    if (running) running.cancel(reason);
+    // It has stopped for a person, and is taken up once more to hear of it.
+    else this.start(child);
   }
 
   pauseLikeParent(): void {
@@ -84,11 +97,11 @@ export class Children {
   }
 
   #run(session_id: string): void {
+    if (this.#running.has(session_id)) return;
+    this.#waiting.delete(session_id);
     const door: ChildDoor = {
       ...this.#door,
-      waits: () => {
-        this.#isWaiting = true;
-      },
+      waits: () => void this.#waiting.add(session_id),
       stopped: (message) => this.#door.childStopped(message),
     };
     const child = new Child(session_id, this.#parts, door, this.#waitForPeople);

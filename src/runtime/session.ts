@@ -276,7 +276,7 @@ export class Session<S> {
     const { outcome, reason } = command;
     this.#leaving = { kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) };
     this.#parted = true;
-    this.#journal.afterwards(() => this.#work.abortAll());
+    this.#journal.afterwards(() => this.#work.closeAll());
   }
 
   #commit(): Promise<Result<void, Failure>> {

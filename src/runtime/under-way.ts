@@ -158,6 +158,12 @@ export class UnderWay {
     this.children.abortAll();
   }
 
+  /** Ends all of a session that has closed: what an earlier stop left open of its children, too. */
+  closeAll(): void {
+    this.abortAll();
+    this.children.closeLeft();
+  }
+
   /** Settles when no agent, no check and no child session runs any more. */
   async idle(): Promise<void> {
     await Promise.all([this.turns.idle(), this.#checks.idle(), this.children.idle()]);

@@ -1,10 +1,27 @@
+import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
-import type { Agent } from "../../src/kernel/agent.ts";
+import type { Agent, Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { type Script, task } from "./crew.ts";
+import { databasePath } from "../../src/store/database.ts";
+import type { Store } from "../../src/store/store.ts";
+import { report, type Script, task } from "./crew.ts";
 import { childOf, choices, debating, DISCUSSION, held } from "./discussing.ts";
-import { begin, type Choices, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told, value } from "./rig.ts";
+import {
+  begin,
+  type Choices,
+  cleanUp,
+  logOf,
+  newRig,
+  recordOf,
+  reportOf,
+  resume,
+  type Rig,
+  run,
+  sessionId,
+  told,
+  value,
+} from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -159,6 +176,67 @@ describe("a session that is told something while a child of it runs", () => {
       actor,
     );
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal", message: expect.stringContaining("dinner") });
+  });
+});
+
+describe("a child that has stopped for a person while its parent goes on", () => {
+  const LOCKED: Answer = { payload_type: "error", payload: { code: "authentication", message: "Who are you?" } };
+  const tasks = [task("a", [], { proposal_needed: true }), task("c")];
+  const atWork: Script = (_, { signal }) =>
+    new Promise((resolve) => signal.addEventListener("abort", () => resolve(report())));
+
+  /** A session whose only debater is held, while somebody works on another ticket. */
+  async function waiting(rig: Rig, discussion: JsonObject = {}) {
+    const agentFor = debating({ instruction: atWork }, { one: scriptedAgent(() => LOCKED) }, tasks);
+    const session = await begin(rig, choices(agentFor, { discussion: { ...DISCUSSION, ...discussion } }));
+    const end = run(session);
+    const row = () => rig.store.sessions({ parent: session.session_id })[0];
+    await vi.waitFor(() => expect(row()?.state).toBe("waiting"));
+    return { session, end, row };
+  }
+
+  it("is closed when its parent is cancelled", async () => {
+    const rig = newRig();
+    const { session, end, row } = await waiting(rig);
+    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    expect(await end).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
+    expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
+  });
+
+  it("is broken off when its time is up", async () => {
+    const rig = newRig();
+    const { session, end, row } = await waiting(rig, { timeout_s: 0.5 });
+    await vi.waitFor(() => expect(logOf(rig, session.session_id, "session_finished").length).toBe(1));
+    expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
+    session.stop("signal", "that is enough");
+    expect(await end).toMatchObject({ kind: "stopped", reason: "signal" });
+  });
+});
+
+describe("a session that was taken over", () => {
+  it("while it takes a child leaves that as it is to its successor", async () => {
+    const rig = newRig();
+    const parent = sessionId();
+    // What a take-over does that the lock could not prevent: after a copy of the home, or on a file system with broken locks.
+    const overtaken = () => {
+      const database = new SqliteDatabase(databasePath(rig.home));
+      database.prepare("UPDATE sessions SET epoch = epoch + 1 WHERE session_id = ?").run(parent);
+      database.close();
+    };
+    const store: Store = {
+      ...rig.store,
+      acquire: (session_id, owner) => {
+        if (session_id !== parent) overtaken();
+        return rig.store.acquire(session_id, owner);
+      },
+    };
+    const session = await begin(rig, { ...choices(debating()), session_id: parent, store });
+    expect(await session.run({ waitForPeople: false })).toMatchObject({ ok: false, error: { code: "stale_lease" } });
+    const [child] = rig.store.sessions({ parent });
+    expect(child).toMatchObject({ session_id: childOf(session), last_sequence: 0 });
+    expect(rig.store.holder(childOf(session))).toBeUndefined();
+    const successor = await resume(rig, parent, choices(debating()));
+    expect(await run(successor)).toEqual({ kind: "closed", outcome: "done" });
   });
 });
 

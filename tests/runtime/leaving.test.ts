@@ -238,6 +238,15 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
     });
   });
 
+  it("while it is paused is closed, and paused no more", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew([task("a", [], { instruction: INSTRUCTION })]) });
+    session.submit({ ...cancel, payload: { command: "pause" } });
+    session.submit(cancel);
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
+    expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "cancelled" }]);
+  });
+
   it("while a check runs ends the check", async () => {
     const rig = newRig();
     const checked = {

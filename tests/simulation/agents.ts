@@ -41,10 +41,20 @@ async function takeTurn(
   if (scheduler.isDead) return new Promise(() => {});
   if (context.signal.aborted) return cancelled();
   const { processes, chance, time } = world;
+  const { session_id } = request;
   const { turn_id, subject, attempt } = request.stamp;
   const inside = role.backend === "scripted";
   const owner = scheduler;
-  const process = processes.spawn({ kind: role.type, who: role.role_id, subject, turn_id, attempt, inside, owner });
+  const process = processes.spawn({
+    session_id,
+    kind: role.type,
+    who: role.role_id,
+    subject,
+    turn_id,
+    attempt,
+    inside,
+    owner,
+  });
   if (!inside) {
     if (world.mayDie("spawned")) scheduler.die();
     const recorded = await context.started({ pid: process.pid, started: process.started }).then(
@@ -64,7 +74,9 @@ async function takeTurn(
   }
   processes.give(process);
   const conduct = crew.conduct(request);
-  world.tell(() => `${role.role_id} begins ${turn_id}.${request.stamp.run} ${subject ?? ""}`);
+  world.tell(
+    () => `${role.role_id} begins ${world.nameOf(session_id)}${turn_id}.${request.stamp.run} ${subject ?? ""}`,
+  );
   const settled = Promise.withResolvers<TurnResult>();
   const settle = (result: TurnResult) => scheduler.deliver(() => settled.resolve(result));
   let said = false;

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { World } from "./world.ts";
@@ -7,11 +7,15 @@ import type { World } from "./world.ts";
 /** How a turn fails that is given again, as the promise has it: without a word of what it took it hides nothing. */
 const HELD = new Set(["rate_limited", "authentication", "trust"]);
 const DROPPED = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
+/** What a session may use. */
+type Allowed = { readonly [K in (typeof KINDS)[number]]?: number };
 
 interface KnownBudget {
   readonly turns?: number;
   readonly wall_s?: number;
 }
+
+const KINDS = ["turns", "tokens", "usd"] as const;
 
 /** What is known of a ticket's budget from the log alone: never more than was used. */
 interface TicketUse {
@@ -32,9 +36,11 @@ export class BudgetRules {
   readonly #begun = new Map<string, { role_id: string; at: number; slept: boolean }>();
   readonly #admissions = new Map<string, number[]>();
   readonly #tickets = new Map<string, TicketUse>();
-  readonly #used = { tokens: 0, usd: 0 };
+  readonly #used = { turns: 0, tokens: 0, usd: 0 };
+  /** What is kept for children that have not ended, by their ids. */
+  readonly #kept = new Map<string, Allowed>();
   readonly #untold = { tokens: false, usd: false };
-  #limits: { tokens?: number; usd?: number } = {};
+  #limits: Allowed = {};
   #ofTickets: KnownBudget = {};
 
   constructor(world: World) {
@@ -46,7 +52,7 @@ export class BudgetRules {
     this.#limits = { ...budget };
   }
 
-  limited(limits: { tokens?: number; usd?: number } = {}): void {
+  limited(limits: Allowed = {}): void {
     this.#limits = { ...this.#limits, ...limits };
     if (limits.tokens !== undefined) this.#untold.tokens = false;
     if (limits.usd !== undefined) this.#untold.usd = false;
@@ -88,6 +94,25 @@ export class BudgetRules {
     this.#begun.clear();
   }
 
+  /** So much is kept for a child, which has it of what is left. */
+  begun({ session_id, budget }: PayloadByType["session_begun"]): void {
+    this.#kept.set(session_id, budget);
+    for (const kind of KINDS) this.#within(kind, `with ${session_id}`);
+  }
+
+  finished({ session_id, usage }: PayloadByType["session_finished"]): void {
+    this.#kept.delete(session_id);
+    this.#used.turns += usage.turns;
+    this.#used.tokens += usage.input_tokens + usage.output_tokens;
+    this.#used.usd += usage.cost_usd ?? 0;
+    if (usage.cost_usd === null) this.#untold.usd = true;
+  }
+
+  /** What its children still use is for nobody any more. */
+  closed(): void {
+    this.#kept.clear();
+  }
+
   /** What is told counts, also when it comes too late. */
   told({ usage }: LogRecord["record"]): void {
     this.#used.tokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
@@ -118,12 +143,26 @@ export class BudgetRules {
     const { payload_type: message } = payload["message"] as { payload_type: string };
     const ticket = this.#tickets.get(ticket_id ?? "");
     if (ticket && message !== "error") this.#worksOn(ticket, ticket_id ?? "", turn_id, message);
+    this.#used.turns += 1;
+    this.#within("turns", "with this turn");
     for (const kind of ["tokens", "usd"] as const) {
       const most = this.#limits[kind];
       if (most === undefined) continue;
-      if (this.#used[kind] >= most) this.#broken(`${this.#used[kind]} ${kind} of ${most}`);
+      const used = this.#usedOf(kind);
+      if (used >= most) this.#broken(`${used} ${kind} of ${most}`);
       if (this.#untold[kind]) this.#broken(`a turn after one of unknown ${kind}`);
     }
+  }
+
+  #within(kind: (typeof KINDS)[number], what: string): void {
+    const most = this.#limits[kind] ?? Number.POSITIVE_INFINITY;
+    // Amounts of money are sums of fractions.
+    if (this.#usedOf(kind) > most + 1e-9) this.#broken(`${this.#usedOf(kind)} ${kind} of ${most}, ${what}`);
+  }
+
+  /** What was used, and what is kept for children. */
+  #usedOf(kind: (typeof KINDS)[number]): number {
+    return [...this.#kept.values()].reduce((sum, kept) => sum + (kept[kind] ?? 0), this.#used[kind]);
   }
 
   #begins(role_id: string, at: number): void {

@@ -50,7 +50,8 @@ export class Crew {
     const { scenario, isCalm } = this.#world;
     const { turn_id, subject = "", attempt } = request.stamp;
     const { payload_type: message } = request.payload.message;
-    const asked = `${subject}/${message}/${message === "instruction" ? attempt : 0}`;
+    const child = this.#world.nameOf(request.session_id);
+    const asked = `${child}${subject}/${message}/${message === "instruction" ? attempt : 0}`;
     const turns = this.#turns.get(asked) ?? [];
     if (!turns.includes(turn_id)) turns.push(turn_id);
     this.#turns.set(asked, turns);
@@ -58,7 +59,8 @@ export class Crew {
     const random = randomOf(scenario.seed, "conduct", asked, time);
     const patience = message === "instruction" ? attempt : time;
     const isGood = isCalm || patience >= FOLLY || random.chance(scenario.skill);
-    const answer = this.#answer(request, random, isGood, time);
+    const said = this.#answer(request, random, isGood, time);
+    const answer = child !== "" && random.chance(0.8) ? withUsage(said) : said;
     const takes_ms = random.between(1, 3000);
     const usual = {
       takes_ms: answer.payload_type === "report" ? takes_ms : takes_ms / 3,
@@ -266,6 +268,10 @@ export class Crew {
         return { payload_type: "review", payload: { decision: random.pick(["approved", "changes_requested"]) } };
     }
   }
+}
+
+function withUsage({ payload_type, payload }: Answer): Answer {
+  return { payload_type, payload: { ...payload, usage: { input_tokens: 20, output_tokens: 5, cost_usd: 0.2 } } };
 }
 
 function questions(random: Random): Answer {

@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LedgerFigures } from "../../src/kernel/ledger.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
-import type { LogRecord } from "../../src/protocol/record.ts";
 import type { NewSessionInput } from "../../src/runtime/create.ts";
 import type { AgentOf } from "./agents.ts";
 import type { Crew } from "./crew.ts";
@@ -114,7 +113,7 @@ export class Driver {
     time.after(chance.between(100, 3000), () => {
       // Whoever follows it holds the session rightly, and is not taken from for what was meant for it.
       if (this.isOver || this.current !== scheduler) return;
-      database.takeFromHolder(SESSION_ID);
+      for (const { session_id } of database.rows) database.takeFromHolder(session_id);
       scheduler.isFenced = true;
       this.current = undefined;
       this.#takeUp();
@@ -192,7 +191,8 @@ export class Driver {
   #takeUpOnce(scheduler: Scheduler, change: Change, patience: number): void {
     this.#world.time.after(this.#world.chance.between(1, 6000), () => {
       if (this.current !== scheduler) return;
-      if (patience > 0 && this.#store.inbox.pending(SESSION_ID).length === 0) {
+      const isTold = this.#world.sessions.some(({ session_id }) => this.#store.inbox.pending(session_id).length > 0);
+      if (patience > 0 && !isTold) {
         this.#takeUpOnce(scheduler, change, patience - 1);
       } else this.#takeUp(change);
     });
@@ -211,7 +211,8 @@ export class Driver {
 
   #closed(): void {
     seeClosed(this.#world);
-    const report = this.#lastReport();
+    const report = this.#world.database.lastReport(SESSION_ID);
+    if (!report) throw new Error("A closed session has no final report.");
     this.reports.push(report);
     const { scenario, chance, isCalm } = this.#world;
     const tickets = (report["tickets"] ?? []) as { ticket_id: string; status: string }[];
@@ -225,15 +226,6 @@ export class Driver {
     const { ticket_id } = chance.pick(failed);
     const fact = { payload_type: "user_command", payload: { command: "retry", ticket_id } } as const;
     this.#takeUp({ reopen: "retry", fact });
-  }
-
-  #lastReport(): JsonObject {
-    const row = this.#store.session(SESSION_ID);
-    for (let sequence = row.ok ? row.value.last_sequence : 0; sequence > 0; sequence--) {
-      const record = JSON.parse(this.#store.record(SESSION_ID, sequence) ?? "") as LogRecord;
-      if (record.payload_type === "final_report") return record.payload;
-    }
-    throw new Error("A closed session has no final report.");
   }
 
   #input(): NewSessionInput {

@@ -58,6 +58,7 @@ async function launch(
     return err(failure("environment", "Cannot start the probe."));
   }
   const process = world.processes.spawn({
+    session_id: environment["BOSUN_SESSION_ID"] ?? "",
     kind: "check",
     who: probed.join(" "),
     subject,

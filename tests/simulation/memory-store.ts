@@ -2,7 +2,7 @@ import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
 import { GENESIS } from "../../src/log/chain.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
-import type { Actor, SealedRecord } from "../../src/protocol/record.ts";
+import type { Actor, LogRecord, SealedRecord } from "../../src/protocol/record.ts";
 import type { Instant } from "../../src/protocol/timestamp.ts";
 import { checkSessionId, unknownSession } from "../../src/store/sessions.ts";
 import type {
@@ -118,9 +118,28 @@ export class MemoryDatabase {
     return ok(this.#rowId);
   }
 
+  /** Every session there is, in the order in which they were created. */
+  get rows(): readonly SessionRow[] {
+    return [...this.#sessions.values()].map(({ row }) => row);
+  }
+
   /** The stored rows of a collection as text, for those who compare. */
   texts(session_id: string, collection: string): ReadonlyMap<string, string> {
     return this.#sessions.get(session_id.toLowerCase())?.state.get(collection) ?? new Map<string, string>();
+  }
+
+  record(session_id: string, sequence: number): LogRecord | undefined {
+    const line = this.#sessions.get(session_id.toLowerCase())?.records[sequence - 1]?.line;
+    return line === undefined ? undefined : (JSON.parse(line) as LogRecord);
+  }
+
+  /** The final report of the last close. */
+  lastReport(session_id: string): JsonObject | undefined {
+    for (let sequence = this.lastSequence(session_id); sequence > 0; sequence--) {
+      const record = this.record(session_id, sequence);
+      if (record?.payload_type === "final_report") return record.payload;
+    }
+    return undefined;
   }
 
   lastSequence(session_id: string): number {
@@ -207,8 +226,7 @@ export class MemoryDatabase {
   }
 
   #list({ states, parent, workspace, limit = Number.POSITIVE_INFINITY }: SessionFilter): SessionRow[] {
-    return [...this.#sessions.values()]
-      .map(({ row }) => row)
+    return this.rows
       .toReversed()
       .filter(
         (row) =>

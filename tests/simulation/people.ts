@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LedgerAsk, LedgerFigures, LedgerHold } from "../../src/kernel/ledger.ts";
-import type { LogRecord } from "../../src/protocol/record.ts";
-import type { Commit } from "../../src/store/store.ts";
+import type { Commit, Lease } from "../../src/store/store.ts";
 import type { Crew } from "./crew.ts";
 import { type Random, randomOf } from "./random.ts";
 import { SESSION_ID, type World } from "./world.ts";
@@ -31,14 +30,14 @@ export class People {
   readonly words = new Map<string, Word>();
 
   /** Looks at what a commit has changed that wants a person. */
-  see({ changes }: Commit): void {
+  see({ session_id }: Lease, { changes }: Commit): void {
     for (const change of changes) {
       if (!("put" in change)) continue;
       const value = change.value as unknown;
-      if (change.put === "ask") this.#notice(value as LedgerAsk);
-      else if (change.put === "figures" && (value as LedgerFigures).paused) this.#later("pause", () => this.#unpause());
+      if (change.put === "ask") this.#notice(session_id, value as LedgerAsk);
+      else if (change.put === "figures" && (value as LedgerFigures).paused) this.#unpauseLater(session_id);
       else if (change.put === "hold" && (value as LedgerHold).until === undefined) {
-        this.#later(`hold ${change.id}`, () => this.#release(change.id, (value as LedgerHold).role_id));
+        this.#releaseLater(session_id, change.id, (value as LedgerHold).role_id);
       }
     }
   }
@@ -53,51 +52,55 @@ export class People {
     });
   }
 
-  #unpause(): void {
-    const figures = this.#store.value(SESSION_ID, "figures", "figures") as unknown as LedgerFigures | undefined;
-    if (!figures?.paused || figures.closed) return;
-    this.#put(["user_command", { command: "resume" }]);
-    this.#later("pause", () => this.#unpause());
+  #unpauseLater(session_id: string): void {
+    this.#later(`${session_id} pause`, () => {
+      const figures = this.#store.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
+      if (!figures?.paused || figures.closed) return;
+      this.#put(session_id, ["user_command", { command: "resume" }]);
+      this.#unpauseLater(session_id);
+    });
   }
 
-  #release(id: string, role_id: string): void {
-    if (this.#store.value(SESSION_ID, "hold", id) === undefined) return;
-    this.#put(["user_command", { command: "release", role_id }]);
-    this.#later(`hold ${id}`, () => this.#release(id, role_id));
+  #releaseLater(session_id: string, id: string, role_id: string): void {
+    this.#later(`${session_id} hold ${id}`, () => {
+      if (this.#store.value(session_id, "hold", id) === undefined) return;
+      this.#put(session_id, ["user_command", { command: "release", role_id }]);
+      this.#releaseLater(session_id, id, role_id);
+    });
   }
 
-  #notice(ask: LedgerAsk): void {
-    const key = `${ask.ask_id} ${ask.record}`;
+  #notice(session_id: string, ask: LedgerAsk): void {
+    const key = `${session_id} ${ask.ask_id} ${ask.record}`;
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
     // Which time this is of its kind: the same in every execution of a seed in which nobody interjects.
-    const kind = `${ask.kind}/${ask.subject ?? ""}`;
+    const kind = `${this.#world.nameOf(session_id)}${ask.kind}/${ask.subject ?? ""}`;
     const time = (this.#times.get(kind) ?? 0) + 1;
     this.#times.set(kind, time);
     const random = randomOf(this.#world.scenario.seed, "person", kind, time);
     const silent = random.chance(this.#world.scenario.silence);
     const slow = silent ? [60_000, 200_000] : random.chance(0.2) ? [10_000, 40_000] : [100, 4000];
     const delay = random.between(slow[0] as number, slow[1] as number);
-    this.#world.time.after(delay, () => this.#react(ask, random, 0));
+    this.#world.time.after(delay, () => this.#react(session_id, ask, random, 0));
   }
 
-  #react(ask: LedgerAsk, random: Random, tries: number): void {
-    const stands = this.#store.value(SESSION_ID, "ask", ask.ask_id) as unknown as LedgerAsk | undefined;
+  #react(session_id: string, ask: LedgerAsk, random: Random, tries: number): void {
+    const stands = this.#store.value(session_id, "ask", ask.ask_id) as unknown as LedgerAsk | undefined;
     if (stands?.record !== ask.record) {
       // The same may be asked again: work that was sent back can come to another review as it is.
-      this.#asked.delete(`${ask.ask_id} ${ask.record}`);
+      this.#asked.delete(`${session_id} ${ask.ask_id} ${ask.record}`);
       return;
     }
-    const waits = this.#store.inbox.pending(SESSION_ID).length > 0;
-    if (!waits) this.#put(this.#answer(ask, random, tries));
-    this.#world.time.after(5100, () => this.#react(ask, random, waits ? tries : tries + 1));
+    const waits = this.#store.inbox.pending(session_id).length > 0;
+    if (!waits) this.#put(session_id, this.#answer(session_id, ask, random, tries));
+    this.#world.time.after(5100, () => this.#react(session_id, ask, random, waits ? tries : tries + 1));
   }
 
-  #answer(ask: LedgerAsk, random: Random, tries: number): Word {
+  #answer(session_id: string, ask: LedgerAsk, random: Random, tries: number): Word {
     const isPlain = tries > 1 || this.#world.isCalm;
     switch (ask.kind) {
       case "questions":
-        return this.#answerQuestions(ask, random, isPlain);
+        return this.#answerQuestions(session_id, ask, random, isPlain);
       case "review": {
         const decision = isPlain || random.chance(0.7) ? "approved" : "changes_requested";
         return ["review", { decision, ticket_id: ask.subject }];
@@ -107,9 +110,9 @@ export class People {
     }
   }
 
-  #answerQuestions({ ask_id, record }: LedgerAsk, random: Random, isPlain: boolean): Word {
-    const { payload } = this.#record(record);
-    const questions = payload["questions"] as readonly { question_id: string }[];
+  #answerQuestions(session_id: string, { ask_id, record }: LedgerAsk, random: Random, isPlain: boolean): Word {
+    const asked = this.#world.database.record(session_id, record)?.payload["questions"];
+    const questions = asked as readonly { question_id: string }[];
     if (!/^c\d/.test(ask_id)) {
       const text = this.#world.scenario.comparable || random.chance(0.7) ? "repeat" : "give up";
       return ["clarification_response", { answers: [{ question_id: `${ask_id}.again`, text }], status: "answered" }];
@@ -158,7 +161,7 @@ export class People {
   #edited(random: Random): JsonObject[] {
     const name = `P${random.between(1, 3)}`;
     const tasks = this.#crew.plan.tasks.filter((task) => task["task_id"] !== name);
-    const changed = random.chance(0.6) ? this.#somethingBusy() : undefined;
+    const changed = random.chance(0.6) ? this.#somethingBusy(SESSION_ID) : undefined;
     const description = `Otherwise, says word ${this.#said}`;
     return [
       ...tasks.map((task) => (task["task_id"] === changed ? { ...task, description } : task)),
@@ -166,21 +169,24 @@ export class People {
     ];
   }
 
-  /** A ticket that somebody has a turn about. */
-  #somethingBusy(): string | undefined {
-    const turns = [...this.#world.database.texts(SESSION_ID, "turn").values()];
-    const subjects = turns.flatMap((text) => (JSON.parse(text) as { subject?: string }).subject ?? []);
+  /** A ticket or a debater that somebody has a turn about, or that is discussed. */
+  #somethingBusy(session_id: string): string | undefined {
+    const { database } = this.#world;
+    const open = ["turn", "child"].flatMap((collection) => [...database.texts(session_id, collection).values()]);
+    const subjects = open.flatMap((text) => (JSON.parse(text) as { subject?: string }).subject ?? []);
     return subjects.length > 0 ? this.#world.chance.pick(subjects) : undefined;
   }
 
   /** Something that nobody asked for. */
   #interject(): void {
-    const { chance, isCalm, scenario } = this.#world;
-    const row = this.#store.session(SESSION_ID);
-    if (isCalm || !row.ok || row.value.outcome !== null || row.value.last_sequence === 0) return;
+    const { chance, isCalm } = this.#world;
+    const open = this.#world.sessions.filter(({ outcome }) => outcome === null);
+    const to = open.length > 1 ? chance.pick(open) : open[0];
+    if (isCalm || !to) return;
+    const { session_id, mode } = to;
     const tasks = this.#crew.plan.tasks.map((task) => task["task_id"] as string);
-    const any = tasks.length > 0 ? chance.pick(tasks) : "side1";
-    const ticket_id = (chance.chance(0.6) ? this.#somethingBusy() : undefined) ?? any;
+    const any = mode === "schedule" ? chance.pick(tasks) : "side1";
+    const ticket_id = (chance.chance(0.6) ? this.#somethingBusy(session_id) : undefined) ?? any;
     const command = (payload: JsonObject): Word => ["user_command", payload];
     const what = chance.weighted({
       tell: 3,
@@ -188,12 +194,12 @@ export class People {
       pause: 1,
       stop: 0.5,
       resume: 0.5,
-      cancel: 0.3,
+      cancel: open.length > 1 ? 2 : 0.3,
       cancelTicket: 1,
       retry: 2,
       release: 1,
       limits: 1,
-      plan: scenario.mode === "schedule" ? 2 : 0,
+      plan: mode === "schedule" ? 2 : 0,
       review: 2,
       approval: 0.5,
       answers: 0.5,
@@ -209,7 +215,7 @@ export class People {
       cancel: () => command({ command: "cancel" }),
       cancelTicket: () => command({ command: "cancel", ticket_id }),
       retry: () => command({ command: "retry", ticket_id }),
-      release: () => command({ command: "release", role_id: "boss" }),
+      release: () => command({ command: "release", role_id: session_id === SESSION_ID ? "boss" : "side1" }),
       limits: () => command({ command: "limits", limits: { turns: 500 } }),
       plan: () => ["plan", { summary: "My plan", tasks: this.#edited(chance) }],
       review: () => ["review", { decision: chance.pick(["approved", "changes_requested"]), ticket_id }],
@@ -223,19 +229,17 @@ export class People {
         ]),
       requirement: () => ["requirement", { text: "Something else" }],
     };
-    this.#put(words[what]());
+    this.#put(session_id, words[what]());
   }
 
-  #put(word: Word): void {
+  #put(session_id: string, word: Word): void {
     this.#said += 1;
     const via = `person-${this.#said}`;
     const [payload_type, payload] = word;
-    const put = this.#world.database.put(SESSION_ID, { payload_type, payload }, { user: "ada", host: "there", via });
+    const put = this.#world.database.put(session_id, { payload_type, payload }, { user: "ada", host: "there", via });
     if (put.ok) this.words.set(via, word);
-    this.#world.tell(() => `${via} says ${payload_type} ${JSON.stringify(payload).slice(0, 120)}`);
-  }
-
-  #record(sequence: number): LogRecord {
-    return JSON.parse(this.#store.record(SESSION_ID, sequence) ?? "null") as LogRecord;
+    this.#world.tell(
+      () => `${via} says ${this.#world.nameOf(session_id)}${payload_type} ${JSON.stringify(payload).slice(0, 120)}`,
+    );
   }
 }

@@ -7,6 +7,7 @@ export interface Exit {
 }
 
 export interface ProcessSpec {
+  readonly session_id: string;
   readonly kind: "manager" | "worker" | "participant" | "check";
   /** The role, or what runs a check. */
   readonly who: string;

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import { GENESIS } from "../../src/log/chain.ts";
-import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { Lease, Commit } from "../../src/store/store.ts";
@@ -34,8 +34,7 @@ export class RecordRules {
   #head = GENESIS;
   #epoch = 0;
   #at = "2000-01-01T00:00:00Z";
-  #turns = 0;
-  #limits: { turns?: number } = {};
+  #mode: unknown;
   #houseCommands: string[][] = [];
   #closed = false;
   #reopened = false;
@@ -43,6 +42,8 @@ export class RecordRules {
 
   /** Told of every plan that stands. */
   onPlan: (tasks: readonly JsonObject[]) => void = () => {};
+  /** Told of what is said of a child: in its own first record, and where its parent says that it was begun or has ended. */
+  onChild: (record: LogRecord) => void = () => {};
 
   constructor(world: World) {
     this.#world = world;
@@ -58,7 +59,7 @@ export class RecordRules {
     return this.#marks.get(mark) ?? 0;
   }
 
-  see({ epoch }: Lease, { records }: Commit): void {
+  see({ session_id, epoch }: Lease, { records }: Commit): void {
     if (epoch < this.#epoch) this.#broken("a fenced scheduler writes nothing", `epoch ${epoch} after ${this.#epoch}`);
     this.#epoch = epoch;
     for (const { line, sequence } of records) {
@@ -75,7 +76,7 @@ export class RecordRules {
         this.#broken("the log's time never goes back", `record ${sequence}: ${at} after ${this.#at}`);
       }
       this.#at = at;
-      this.#world.tell(() => describe(record));
+      this.#world.tell(() => this.#world.nameOf(session_id) + describe(record));
       this.#take(record);
     }
   }
@@ -99,10 +100,18 @@ export class RecordRules {
     if (effects.length > 0) this.#reopened = false;
     switch (payload_type) {
       case "session_opened":
-        this.#opened(payload["config"] as unknown as ResolvedConfiguration);
+        this.#opened(payload);
+        if (payload["parent"]) this.onChild(record);
+        return;
+      case "session_begun":
+        this.#budgets.begun(payload as PayloadByType["session_begun"]);
+        this.onChild(record);
+        return;
+      case "session_finished":
+        this.#budgets.finished(payload as PayloadByType["session_finished"]);
+        this.onChild(record);
         return;
       case "session_recovered":
-        this.#limits = { ...this.#limits, ...(payload["limits"] as object | undefined) };
         this.#budgets.interrupted();
         this.#budgets.limited(payload["limits"] as object | undefined);
         return;
@@ -143,6 +152,7 @@ export class RecordRules {
         return;
       case "session_closed":
         this.#closed = true;
+        this.#budgets.closed();
         return;
       default:
     }
@@ -154,8 +164,9 @@ export class RecordRules {
     this.#budgets.ended(record);
   }
 
-  #opened(config: ResolvedConfiguration): void {
-    this.#limits = { ...(config.budget as { turns?: number } | undefined) };
+  #opened(payload: JsonObject): void {
+    const config = payload["config"] as unknown as ResolvedConfiguration;
+    this.#mode = payload["mode"];
     this.#houseCommands = commandsOf(config.checks?.ticket);
     this.#budgets.opened(config);
   }
@@ -164,7 +175,6 @@ export class RecordRules {
     const { command, limits } = said;
     this.#budgets.commanded(said);
     if (command === "limits") this.#budgets.limited(limits as object | undefined);
-    if (command === "limits") this.#limits = { ...this.#limits, ...(limits as object | undefined) };
     if (command === "pause") this.#paused = true;
     if (command === "resume") this.#paused = false;
   }
@@ -173,16 +183,11 @@ export class RecordRules {
     const { record, payload, integrity } = asked;
     this.#budgets.requested(asked);
     const { turn_id = "", run = 1, ticket_id } = record;
-    this.#turns += 1;
-    const { turns } = this.#limits;
-    if (turns !== undefined && this.#turns > turns) {
-      this.#broken("a budget is overrun by no more than is in flight", `${this.#turns} turns of ${turns}`);
-    }
     if (this.#paused) this.#broken("a paused session begins nothing", `record ${integrity.sequence}`);
     const before = this.#runs.get(turn_id) ?? 0;
     if (run <= before) this.#broken("a turn's runs rise", `${turn_id}: ${run} after ${before}`);
     this.#runs.set(turn_id, run);
-    if (ticket_id === undefined || this.#world.scenario.mode === "debate") return;
+    if (ticket_id === undefined || this.#mode === "debate") return;
     const ticket = this.#tickets.get(ticket_id);
     for (const dependency of ticket?.dependencies ?? []) {
       const status = this.#tickets.get(dependency)?.status;

@@ -20,9 +20,9 @@ async function many(from: number, count: number): Promise<Told> {
   const began = performance.now();
   const told = await simulateMany(from, count, Number(values.workers));
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  const { seeds, compared, crashes, events, records } = told;
+  const { seeds, compared, crashes, children, events, records } = told;
   print(
-    `${seeds} seeds (${compared} of them also without misfortunes) in ${seconds} s: ${events} events, ${records} records, ${crashes} crashes`,
+    `${seeds} seeds (${compared} of them also without misfortunes) in ${seconds} s: ${events} events, ${records} records, ${children} child sessions, ${crashes} crashes`,
   );
   return told;
 }

@@ -1,7 +1,9 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
+import { discussing } from "./discussions.ts";
 import { type Random, randomOf } from "./random.ts";
+import { crew, debaters, limitsOfRole } from "./roles.ts";
 
 /** How often each misfortune comes, as a probability an event, and how many there may be in all. */
 export interface Misfortunes {
@@ -55,7 +57,7 @@ export function scenarioOf(seed: number): Scenario {
   // Drawn apart, so that all else about a seed is as it would be without.
   const limits = randomOf(seed, "limits");
   const few = random.between(0, 3);
-  return {
+  return discussing({
     seed,
     mode,
     comparable,
@@ -78,7 +80,7 @@ export function scenarioOf(seed: number): Scenario {
     silence: comparable ? 0 : random.pick([0, 0, 0.3]),
     interjections: comparable ? 0 : random.pick([0, 0, 2, 5, 10]),
     skill: random.pick([0.5, 0.75, 0.95]),
-  };
+  });
 }
 
 function configurationOf(random: Random, comparable: boolean): ResolvedConfiguration {
@@ -110,16 +112,6 @@ function configurationOf(random: Random, comparable: boolean): ResolvedConfigura
   } as ResolvedConfiguration;
 }
 
-/** Most roles have no limit of their own. Where executions are compared none hangs on how long anything takes. */
-function limitsOfRole(random: Random, comparable: boolean): Pick<Role, "budget" | "rate_limit"> {
-  const wall = !comparable && random.chance(0.3);
-  const budget = wall ? { wall_s: random.between(1, 20) } : { turns: random.between(1, 8) };
-  return {
-    ...(random.chance(0.1) ? { budget } : {}),
-    ...(random.chance(0.1) ? { rate_limit: { turns_per_minute: random.between(1, 20) } } : {}),
-  };
-}
-
 function limitsOfTicket(random: Random, comparable: boolean): { turns: number } | { wall_s: number } {
   return !comparable && random.chance(0.4) ? { wall_s: random.between(2, 60) } : { turns: random.between(1, 10) };
 }
@@ -129,50 +121,6 @@ function limited(config: ResolvedConfiguration, random: Random, comparable: bool
   const tokens = !comparable && random.chance(0.03) ? { tokens: random.between(100, 2000) } : {};
   const usd = !comparable && random.chance(0.03) ? { usd: random.between(1, 3) } : {};
   return { ...config, budget: { ...config.budget, ...ticket, ...tokens, ...usd } };
-}
-
-function crew(random: Random, comparable: boolean): Role[] {
-  const cli_command = ["agent"];
-  const held = random.chance(0.2) ? { account: "shared" } : {};
-  const roles: Role[] = [
-    {
-      role_id: "boss",
-      type: "manager",
-      cli_command,
-      ...held,
-      ...(!comparable && random.chance(0.1) ? { max_instances: 2 } : {}),
-      ...recovery(random, comparable),
-    },
-  ];
-  for (let index = random.between(1, 3); index > 0; index--) {
-    roles.push({
-      role_id: `hand${index}`,
-      type: "worker",
-      cli_command,
-      capabilities: index === 1 || random.chance(0.5) ? ["code"] : [],
-      ...held,
-      ...(random.chance(0.3) ? { supports_multiple_instances: false } : {}),
-      ...(random.chance(0.2) ? { max_instances: random.between(1, 2) } : {}),
-      ...(random.chance(0.2) ? { timeout_s: 3 } : {}),
-      ...(random.chance(0.2) ? { backend: "scripted" } : {}),
-      ...recovery(random, comparable),
-    });
-  }
-  return roles;
-}
-
-function recovery(random: Random, comparable: boolean): Pick<Role, "recovery"> {
-  const policy = random.pick(["restart", "resume", comparable ? "restart" : "ask", undefined] as const);
-  return policy === undefined ? {} : { recovery: policy };
-}
-
-function debaters(random: Random): Role[] {
-  const roles: Role[] = [];
-  for (let index = random.between(2, 4); index > 0; index--) {
-    roles.push({ role_id: `side${index}`, type: "participant", cli_command: ["agent"] });
-  }
-  const type = random.pick(["participant", "manager"] as const);
-  return [...roles, { role_id: "judge", type, cli_command: ["agent"] }];
 }
 
 function debateInput(random: Random, roles: readonly Role[]): JsonObject {

@@ -4,7 +4,8 @@ import type { Mode } from "../../src/kernel/mode.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import type { Clock } from "../../src/runtime/clock.ts";
 import type { SessionEnd } from "../../src/runtime/bus.ts";
-import { type Surroundings } from "../../src/runtime/assemble.ts";
+import type { Surroundings, TakeChildOf } from "../../src/runtime/assemble.ts";
+import { childSessions } from "../../src/runtime/child-sessions.ts";
 import { createSession, type NewSessionInput } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
@@ -12,6 +13,7 @@ import type { Session } from "../../src/runtime/session.ts";
 import type { Commit, Lease, Store } from "../../src/store/store.ts";
 import type { AgentOf } from "./agents.ts";
 import { simulatedLauncher } from "./launcher.ts";
+import { MODES } from "./modes.ts";
 import { SESSION_ID, type World } from "./world.ts";
 
 export type Ended = Result<SessionEnd, Failure>;
@@ -21,6 +23,17 @@ export interface Change {
   readonly limits?: JsonObject;
   readonly reopen?: string;
   readonly fact?: Pick<FactInput, "payload_type" | "payload">;
+}
+
+/** A session in a scheduler's memory. */
+export interface Remembered {
+  readonly session: Session<unknown>;
+  readonly state: unknown;
+}
+
+interface Watched {
+  readonly mode: Mode<unknown>;
+  readonly remember: (taken: Result<Session<unknown>, Failure>) => Result<Session<unknown>, Failure>;
 }
 
 /** Where in a commit its scheduler dies, or what becomes of the commit. */
@@ -40,25 +53,23 @@ export class Scheduler {
   #state: "running" | "frozen" | "dead" = "running";
   #held: (() => void)[] = [];
   #fault: CommitFault | undefined;
-  /** Its memory, for those who compare it with what is stored. */
-  readonly mode: Mode<unknown>;
-  modeState: unknown;
+  readonly #mode: Mode<unknown>;
+  /** The sessions that it has taken and what it knows of them, for those who compare that with what is stored. */
+  readonly memory = new Map<string, Remembered>();
   /** Another has taken the session over, whether it knows or not. */
   isFenced = false;
-  session: Session<unknown> | undefined;
 
   constructor(world: World, name: string, mode: Mode<unknown>, agentOf: AgentOf) {
     this.name = name;
     this.#world = world;
     this.#agentOf = agentOf;
     this.#store = world.database.connect();
-    this.mode = {
-      ...mode,
-      empty: () => {
-        this.modeState = mode.empty();
-        return this.modeState;
-      },
-    };
+    this.#mode = mode;
+  }
+
+  /** The session that it was started for. */
+  get session(): Session<unknown> | undefined {
+    return this.memory.get(SESSION_ID)?.session;
   }
 
   get isDead(): boolean {
@@ -123,23 +134,48 @@ export class Scheduler {
   }
 
   async begin(input: NewSessionInput, patient: boolean): Promise<Ended> {
-    return this.#run(await createSession(this.#surroundings(), this.mode, input), patient);
+    const { mode, remember } = this.#watched(this.#mode);
+    return this.#run(remember(await createSession(this.#surroundings(), mode, input)), patient);
   }
 
   async resume(patient: boolean, { fact, ...change }: Change = {}): Promise<Ended> {
     const row = this.#store.session(SESSION_ID);
     if (!row.ok) return row;
-    const opened = await resumeSession(this.#surroundings(), this.mode, row.value, change);
+    const { mode, remember } = this.#watched(this.#mode);
+    const opened = remember(await resumeSession(this.#surroundings(), mode, row.value, change));
     const actor = { user: "ada", host: "here", via: "resume" };
     if (opened.ok && fact) opened.value.submitFromPerson({ ...fact, source: "user", actor });
     return this.#run(opened, patient);
   }
 
   async #run(opened: Result<Session<unknown>, Failure>, patient: boolean): Promise<Ended> {
-    if (!opened.ok) return opened;
-    this.session = opened.value;
-    return this.session.run({ waitForPeople: patient });
+    return opened.ok ? opened.value.run({ waitForPeople: patient }) : opened;
   }
+
+  /** The mode, with which the session that is taken by it is remembered together with its state. */
+  #watched(mode: Mode<unknown>): Watched {
+    let state: unknown;
+    const empty = () => {
+      state = mode.empty();
+      return state;
+    };
+    const remember = (taken: Result<Session<unknown>, Failure>) => {
+      if (taken.ok) this.memory.set(taken.value.session_id, { session: taken.value, state });
+      return taken;
+    };
+    return { mode: { ...mode, empty }, remember };
+  }
+
+  #childrenOf: TakeChildOf = (around, parent) => async (session_id, order) => {
+    let watched: Watched | undefined;
+    const take = childSessions(async (name) => {
+      const mode = MODES.get(name);
+      watched = mode && this.#watched(mode);
+      return watched?.mode;
+    });
+    const taken = await take(around, parent)(session_id, order);
+    return watched?.remember(taken) ?? taken;
+  };
 
   #surroundings(): Surroundings {
     return {
@@ -150,6 +186,7 @@ export class Scheduler {
       version: "0.0.0",
       agentFor: (role) => this.#agentOf(role, this),
       files: false,
+      childrenOf: this.#childrenOf,
     };
   }
 
@@ -181,30 +218,43 @@ export class Scheduler {
     const store = this.#store;
     return {
       ...store,
-      create: (session) => this.#ask(() => store.create(session)),
-      acquire: (session_id, owner) => this.#ask(() => store.acquire(session_id, owner)),
+      create: (session) => this.#askForChild(session.session_id, () => store.create(session)),
+      acquire: (session_id, owner) => this.#askForChild(session_id, () => store.acquire(session_id, owner)),
       release: (lease) => this.#ask(() => store.release(lease)),
       load: (session_id) => this.#ask(() => store.load(session_id)),
       commit: (lease, commit) => this.#ask(() => this.#commit(lease, commit)),
     };
   }
 
+  /** Much may befall its parent before a child is there. */
+  async #askForChild<T>(session_id: string, call: () => Promise<T>): Promise<T> {
+    if (session_id !== SESSION_ID) await this.#ask(() => this.#slowly(0.3, 2000));
+    return this.#ask(call);
+  }
+
   #ask<T>(call: () => Promise<T>): Promise<T> {
     return this.isDead ? new Promise(() => {}) : this.hears(call());
+  }
+
+  /** Storage takes its time, in that share of cases. */
+  async #slowly(share: number, most_ms: number): Promise<void> {
+    const { chance, time } = this.#world;
+    if (share === 0 || !chance.chance(share)) return;
+    const slow = Promise.withResolvers<void>();
+    time.after(chance.between(1, most_ms), () => slow.resolve());
+    await slow.promise;
   }
 
   async #commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>> {
     const fault = this.#fault;
     this.#fault = undefined;
-    if (fault) this.#world.tell(() => `${this.name}: the commit of ${commit.expected + 1} ${fault}`);
+    if (fault)
+      this.#world.tell(
+        () => `${this.name}: the commit of ${this.#world.nameOf(lease.session_id)}${commit.expected + 1} ${fault}`,
+      );
     if (fault === "dies before") this.die();
     if (fault === "fails") return err(NO_ROOM);
-    const { chance, scenario, time } = this.#world;
-    if (scenario.slowCommits > 0 && chance.chance(scenario.slowCommits)) {
-      const slow = Promise.withResolvers<void>();
-      time.after(chance.between(1, 50), () => slow.resolve());
-      await slow.promise;
-    }
+    await this.#slowly(this.#world.scenario.slowCommits, 50);
     if (this.isDead) return err(NO_ROOM);
     const done = await this.#store.commit(lease, commit);
     if (fault === "dies after") this.die();

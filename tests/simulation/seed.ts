@@ -10,6 +10,7 @@ export interface SeedResult {
   readonly events: number;
   readonly records: number;
   readonly crashes: number;
+  readonly children: number;
   readonly compared: boolean;
 }
 
@@ -17,8 +18,8 @@ export interface SeedResult {
 export async function simulateSeed(seed: number, trace?: string[]): Promise<SeedResult> {
   const disturbed = await simulate(seed, false, trace);
   const { comparable, roles } = scenarioOf(seed);
-  const { violation, events, records, crashes } = disturbed;
-  if (violation || !comparable) return { violation, events, records, crashes, compared: false };
+  const { violation, events, records, crashes, children } = disturbed;
+  if (violation || !comparable) return { violation, events, records, crashes, children, compared: false };
   trace?.push("and once more without misfortunes");
   const undisturbed = await simulate(seed, true, trace);
   const workers = roles.filter((role) => role.type === "worker").length;
@@ -27,6 +28,7 @@ export async function simulateSeed(seed: number, trace?: string[]): Promise<Seed
     events: events + undisturbed.events,
     records: records + undisturbed.records,
     crashes,
+    children,
     compared: true,
   };
 }

@@ -19,7 +19,8 @@ it("no promise is broken in any of ten thousand seeds", async () => {
   // Else the seeds had nothing to show.
   expect(told.crashes).toBeGreaterThan(SEEDS / 4);
   expect(told.compared).toBeGreaterThan(SEEDS / 5);
+  expect(told.children).toBeGreaterThan(SEEDS / 10);
   process.stdout.write(
-    `${told.seeds} seeds simulated (${told.compared} compared): ${told.events} events, ${told.records} records, ${told.crashes} crashes\n`,
+    `${told.seeds} seeds simulated (${told.compared} compared): ${told.events} events, ${told.records} records, ${told.children} child sessions, ${told.crashes} crashes\n`,
   );
 }, 600_000);

@@ -1,21 +1,15 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
-import { debateMode } from "../../src/modes/debate/mode.ts";
-import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { replayDecisions } from "../../src/runtime/replay.ts";
 import { agentsOf } from "./agents.ts";
 import { Crew } from "./crew.ts";
 import { Driver } from "./driver.ts";
+import { FamilyRules } from "./family-rules.ts";
+import { MODES } from "./modes.ts";
 import { People } from "./people.ts";
-import { RecordRules } from "./record-rules.ts";
 import { CALM, scenarioOf } from "./scenario.ts";
 import { compareMemory, seeAsks, seeChanges, seeClosed, seeRow, seeWork } from "./state-rules.ts";
-import { SESSION_ID, type Violation, World } from "./world.ts";
-
-const MODES: ReadonlyMap<string, Mode<unknown>> = new Map([
-  ["schedule", scheduleMode as Mode<unknown>],
-  ["debate", debateMode as Mode<unknown>],
-]);
+import { type Violation, World } from "./world.ts";
 
 /** Events after which nothing bad happens any more, and after which a session must have come to its end. */
 const CALM_AFTER = 3000;
@@ -30,6 +24,8 @@ export interface Execution {
   readonly events: number;
   readonly records: number;
   readonly crashes: number;
+  /** How many child sessions have ended. */
+  readonly children: number;
   /** The final report of each close. */
   readonly reports: readonly JsonObject[];
 }
@@ -52,16 +48,16 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
   const people = new People(world, crew);
   const mode = MODES.get(drawn.mode) as Mode<unknown>;
   const driver = new Driver(world, mode, crew, agentsOf(world, crew));
-  const rules = new RecordRules(world);
+  const rules = new FamilyRules(world);
   rules.onPlan = (tasks) => crew.plan.replace(tasks);
   let commits = 0;
   world.processes.onWork = (process) => seeWork(world, process);
   world.database.onCommit = (lease, commit) => {
     rules.see(lease, commit);
     seeChanges(world, commit);
-    seeRow(world, commit);
+    seeRow(world, lease, commit);
     seeAsks(world, commit);
-    people.see(commit);
+    people.see(lease, commit);
     commits += 1;
     if (commits % 8 === 0) compareMemory(world, driver.current);
   };
@@ -88,6 +84,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     events,
     records: rules.records,
     crashes: driver.crashes,
+    children: rules.children,
     reports: driver.reports,
   };
 }
@@ -117,19 +114,24 @@ function everythingTakenIn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function seeEnd(world: World, rules: RecordRules, people: People): void {
+function seeEnd(world: World, rules: FamilyRules, people: People): void {
   const { living } = world.processes;
   if (living.length > 0) world.broken("no process is left after the end", living.map(({ who }) => who).join(", "));
   const store = world.database.connect();
-  const pending = new Set(store.inbox.pending(SESSION_ID).map(({ actor }) => actor.via));
+  const pending = new Set(
+    world.sessions.flatMap(({ session_id }) => store.inbox.pending(session_id).map(({ actor }) => actor.via)),
+  );
   for (const [mark, [payload_type]] of people.words) {
     const times = rules.count(mark) + (pending.has(mark) ? 1 : 0);
     if (times !== 1) world.broken("every fact is recorded once", `${mark} (${payload_type}) stands ${times} times`);
   }
-  const sequences = Array.from({ length: rules.records }, (_, index) => index + 1);
-  const replayed = replayDecisions(sequences, (sequence) => store.record(SESSION_ID, sequence) ?? "", MODES);
-  const [wrong] = replayed?.problems ?? [{ sequence: 1, what: "it cannot be compared" }];
-  if (wrong) world.broken("a replay decides the same", `record ${wrong.sequence}: ${wrong.what}`);
-  if (replayed?.awaited) world.broken("a replay decides the same", `${replayed.awaited} decided records are missing`);
+  for (const { session_id, last_sequence } of world.sessions) {
+    const sequences = Array.from({ length: last_sequence }, (_, index) => index + 1);
+    const replayed = replayDecisions(sequences, (sequence) => store.record(session_id, sequence) ?? "", MODES);
+    const [wrong] = replayed?.problems ?? [{ sequence: 1, what: "it cannot be compared" }];
+    const broken = (seen: string) => world.broken("a replay decides the same", `${session_id}: ${seen}`);
+    if (wrong) broken(`record ${wrong.sequence}: ${wrong.what}`);
+    if (replayed?.awaited) broken(`${replayed.awaited} decided records are missing`);
+  }
   seeClosed(world);
 }

@@ -1,12 +1,12 @@
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import type { Change } from "../../src/kernel/mode.ts";
-import type { Commit } from "../../src/store/store.ts";
+import type { Commit, Lease } from "../../src/store/store.ts";
 import type { SimulatedProcess } from "./processes.ts";
-import type { Scheduler } from "./scheduler.ts";
-import { SESSION_ID, type World } from "./world.ts";
+import type { Remembered, Scheduler } from "./scheduler.ts";
+import type { World } from "./world.ts";
 
 /** Collections of which a session that is closed has nothing. */
-const OPEN = ["turn", "timer", "ask", "check", "hold", "process"];
+const OPEN = ["turn", "timer", "ask", "check", "child", "hold", "process"];
 
 /** The counters of a ticket and the setting that each stays within. */
 const LIMITS = [
@@ -20,7 +20,11 @@ const LIMITS = [
 /** Who may work beside whom: held against all processes there are whenever one begins to work. */
 export function seeWork(world: World, process: SimulatedProcess): void {
   const { config, roles } = world.scenario;
-  const { working } = world.processes;
+  const { session_id } = process;
+  const working = world.processes.working.filter((other) => other.session_id === session_id);
+  if (working.some(({ owner }) => owner !== process.owner)) {
+    world.broken("two live schedulers never run one session", `${process.who} of ${session_id}`);
+  }
   if (process.owner.isFenced) world.broken("a fenced scheduler gives no work", process.who);
   const others = working.filter((other) => other !== process && other.subject === process.subject);
   const beside = others.find((other) => other.kind !== "check");
@@ -43,7 +47,7 @@ export function seeWork(world: World, process: SimulatedProcess): void {
     world.broken("no more instances of a role than it allows", `${instances} of ${process.who}`);
   }
   if (process.inside) return;
-  const recorded = [...world.database.texts(SESSION_ID, "process").values()].some((text) => {
+  const recorded = [...world.database.texts(session_id, "process").values()].some((text) => {
     const row = JSON.parse(text) as { pid: number; started: string };
     return row.pid === process.pid && row.started === process.started;
   });
@@ -66,8 +70,8 @@ export function seeChanges(world: World, { changes }: Commit): void {
 }
 
 /** The session's row says whether it is over, and how. */
-export function seeRow(world: World, { session }: Commit): void {
-  const text = world.database.texts(SESSION_ID, "figures").get("figures");
+export function seeRow(world: World, { session_id }: Lease, { session }: Commit): void {
+  const text = world.database.texts(session_id, "figures").get("figures");
   const { closed } = (text === undefined ? {} : JSON.parse(text)) as { closed?: { outcome: string } };
   const { state, outcome = null } = session ?? {};
   const isClosed = state === "closed";
@@ -92,17 +96,22 @@ export function seeAsks(world: World, { changes, records }: Commit): void {
 
 /** What a scheduler has in memory is what is stored, once it has committed all that it decided. */
 export function compareMemory(world: World, scheduler: Scheduler | undefined): void {
-  const session = scheduler?.session;
-  if (!session || scheduler.isDead || session.sequence !== world.database.lastSequence(SESSION_ID)) return;
-  const { modeState } = scheduler;
-  const { turns, timers, asks, checks, holds, uses, admissions, terms, figures } = session.ledger;
-  const state = modeState as JsonObject & Record<"tickets" | "questions" | "debaters", Map<string, Json> | undefined>;
+  if (!scheduler || scheduler.isDead) return;
+  for (const remembered of scheduler.memory.values()) compareSession(world, remembered);
+}
+
+function compareSession(world: World, { session, state: known }: Remembered): void {
+  const { session_id } = session;
+  if (session.sequence !== world.database.lastSequence(session_id)) return;
+  const { turns, timers, asks, checks, children, holds, uses, admissions, terms, figures } = session.ledger;
+  const state = known as JsonObject & Record<"tickets" | "questions" | "debaters", Map<string, Json> | undefined>;
   const one = (name: string, value: unknown) => new Map(value === undefined ? [] : [[name, value]]);
   const memory: Record<string, ReadonlyMap<string, unknown>> = {
     turn: turns,
     timer: timers,
     ask: asks,
     check: checks,
+    child: children,
     hold: holds,
     role_use: uses,
     admissions,
@@ -115,7 +124,7 @@ export function compareMemory(world: World, scheduler: Scheduler | undefined): v
     debater: state.debaters ?? new Map<string, Json>(),
   };
   for (const [collection, values] of Object.entries(memory)) {
-    const stored = world.database.texts(SESSION_ID, collection);
+    const stored = world.database.texts(session_id, collection);
     for (const [id, value] of values) {
       const text = JSON.stringify(value);
       // What was never changed was never written.
@@ -123,20 +132,27 @@ export function compareMemory(world: World, scheduler: Scheduler | undefined): v
       if (stored.get(id) !== text) {
         world.broken(
           "stored rows are the state in memory",
-          `${collection} ${id}: ${text} is stored as ${stored.get(id)}`,
+          `${session_id}: ${collection} ${id}: ${text} is stored as ${stored.get(id)}`,
         );
       }
     }
     if (stored.size > values.size) {
-      world.broken("stored rows are the state in memory", `${stored.size} rows of ${collection} for ${values.size}`);
+      world.broken(
+        "stored rows are the state in memory",
+        `${session_id}: ${stored.size} rows of ${collection} for ${values.size}`,
+      );
     }
   }
 }
 
-/** Nothing is open in a session that is closed. */
+/** Nothing is open when the session is closed, nor in a child, and no child is. */
 export function seeClosed(world: World): void {
-  for (const collection of OPEN) {
-    const [left] = world.database.texts(SESSION_ID, collection);
-    if (left) world.broken("a closed session has nothing open", `${collection} ${left[0]}: ${left[1]}`);
+  for (const { session_id, state } of world.sessions) {
+    if (state !== "closed") world.broken("a closed session is closed with its children", `${session_id} is ${state}`);
+    for (const collection of OPEN) {
+      const [left] = world.database.texts(session_id, collection);
+      if (left)
+        world.broken("a closed session has nothing open", `${session_id}: ${collection} ${left[0]}: ${left[1]}`);
+    }
   }
 }

@@ -15,6 +15,7 @@ export interface Told {
   readonly events: number;
   readonly records: number;
   readonly crashes: number;
+  readonly children: number;
   readonly compared: number;
   readonly failed?: { readonly seed: number; readonly invariant: string; readonly seen: string };
   readonly trace?: readonly string[];
@@ -31,7 +32,7 @@ const WORKER = join(import.meta.dirname, "children/worker.ts");
 /** Lives through `count` seeds in several processes. Ends at the first failure. */
 export async function simulateMany(from: number, count: number, workers: number): Promise<Told> {
   let next = from;
-  const sum = { seeds: 0, events: 0, records: 0, crashes: 0, compared: 0 };
+  const sum = { seeds: 0, events: 0, records: 0, crashes: 0, children: 0, compared: 0 };
   let failed: Told["failed"];
   const work = async () => {
     const child = begin();

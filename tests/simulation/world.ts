@@ -1,3 +1,4 @@
+import type { SessionRow } from "../../src/store/store.ts";
 import { Findings } from "./findings.ts";
 import { MemoryDatabase } from "./memory-store.ts";
 import { Processes } from "./processes.ts";
@@ -11,6 +12,7 @@ export interface Violation {
   readonly seen: string;
 }
 
+/** The session that is lived through; whatever else there is are its children. */
 export const SESSION_ID = "s";
 
 /** What there is in one simulated execution besides the schedulers: time, a machine, a database, and what has been seen. */
@@ -23,6 +25,7 @@ export class World {
   /** For whatever may hang on the order of events. */
   readonly chance: Random;
   readonly #trace: string[] | undefined;
+  readonly #names = new Map<string, string>();
   violation: Violation | undefined;
   /** From now on nothing bad happens any more, and people answer what they are asked: the session must come to an end. */
   isCalm = false;
@@ -38,6 +41,22 @@ export class World {
 
   static of(seed: number, trace?: string[]): World {
     return new World(scenarioOf(seed), trace);
+  }
+
+  /** The sessions that have a record. */
+  get sessions(): readonly SessionRow[] {
+    return this.database.rows.filter(({ last_sequence }) => last_sequence > 0);
+  }
+
+  /** A child is begun. */
+  begun(session_id: string, subject: string): void {
+    const others = [...this.#names.values()].filter((name) => name.startsWith(`${subject}.`));
+    this.#names.set(session_id, `${subject}.${others.length}/`);
+  }
+
+  /** What a session is called whatever else is on record: a child by what it is about, and how many of those there were before it. */
+  nameOf(session_id: string): string {
+    return this.#names.get(session_id) ?? "";
   }
 
   /** Whether its scheduler dies in the middle of something; `misfortune` decides. */

@@ -37,7 +37,7 @@ export function discuss(draft: Draft, ticket: Ticket, { mode, input, budget }: D
   }
   const child = String(draft.fact.sequence);
   const { turns, used = 0 } = ticket.allowance ?? {};
-  draft.patchTicket(ticket.id, { waits_for: waitingForSession(child) });
+  draft.patchTicket(ticket.id, { waits_for: waitingForSession(child), session_begun: undefined });
   draft.command({
     do: "open_session",
     child,
@@ -63,6 +63,7 @@ export function onSessionBegun(draft: Draft, fact: Of<"session_begun">): void {
   const ticket = draft.ticket(fact.subject);
   const { discussion } = draft.session.settings;
   if (!ticket || !discussion || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
+  draft.patchTicket(ticket.id, { session_begun: true });
   draft.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
 }
 
@@ -81,6 +82,7 @@ export function onSessionFinished(draft: Draft, fact: Of<"session_finished">): v
   draft.remember(id);
   draft.command({ do: "clear_timer", timer_id: DISCUSSION_TIMER + id });
   draft.patchTicket(id, {
+    session_begun: undefined,
     discussed: fact.sequence,
     ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),
   });

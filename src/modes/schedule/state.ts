@@ -67,6 +67,8 @@ export interface Ticket {
   readonly turn?: OpenTurn;
   /** What it waits for: a back-off timer, a person's answer, checks, a child session. */
   readonly waits_for?: string;
+  /** The child session that it waits for was begun, so that its end comes back however it is broken off. */
+  readonly session_begun?: boolean;
   readonly put_again?: PutAgain;
   /** Not begun before the person has approved the plan that added it. */
   readonly gated?: boolean;

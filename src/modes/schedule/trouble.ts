@@ -9,7 +9,7 @@ import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
-import { DISCUSSION_TIMER } from "./waiting.ts";
+import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
@@ -153,8 +153,10 @@ export function stopSpent(draft: Draft, id: string): void {
 /** A ticket's time is up. What nobody is at work on is stopped when it would go on. */
 function onTimeUp(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
-  if (ticket && isSpent(ticket, draft.fact.received_at)) onDiscussionTimeUp(draft, id);
-  if (!ticket?.turn || isBeyondBudget(ticket.turn.message) || !isSpent(ticket, draft.fact.received_at)) return;
+  if (!ticket || !isSpent(ticket, draft.fact.received_at)) return;
+  const discussed = sessionWaitedFor(ticket.waits_for) !== undefined;
+  if (discussed && ticket.session_begun) return onDiscussionTimeUp(draft, id);
+  if (!discussed && (!ticket.turn || isBeyondBudget(ticket.turn.message))) return;
   draft.withdraw(id, "the ticket's budget is spent");
   stopSpent(draft, id);
 }

@@ -146,6 +146,14 @@ describe("a discussion that takes too long", () => {
   });
 });
 
+describe("a ticket whose time is up before its discussion was begun", () => {
+  it("is stopped at once, since no end of it would come back", () => {
+    const scene = proposed({ budget: { wall_s: 30 } }).fires("budget:a");
+    expect([scene.open, scene.status("a")]).toEqual([["manager error a"], "blocked (budget_exhausted)"]);
+    expect(scene.engine.ledger.children.size).toBe(0);
+  });
+});
+
 describe("a ticket that is taken out of its discussion", () => {
   test.each<[string, (scene: Scene) => Scene, string]>([
     ["cancelled", (scene) => scene.command("cancel", "a"), "error (cancelled)"],

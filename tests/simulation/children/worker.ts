@@ -16,7 +16,7 @@ process.on("message", ({ from, count, traced }: Wanted) => {
 });
 
 async function live(from: number, count: number, traced: boolean): Promise<Told> {
-  const told = { seeds: 0, events: 0, records: 0, crashes: 0, compared: 0 };
+  const told = { seeds: 0, events: 0, records: 0, crashes: 0, children: 0, compared: 0 };
   const trace: string[] | undefined = traced ? [] : undefined;
   for (let seed = from; seed < from + count; seed++) {
     const lived = await simulateSeed(seed, trace);
@@ -24,6 +24,7 @@ async function live(from: number, count: number, traced: boolean): Promise<Told>
     told.events += lived.events;
     told.records += lived.records;
     told.crashes += lived.crashes;
+    told.children += lived.children;
     if (lived.compared) told.compared += 1;
     if (lived.violation) return { ...told, failed: { seed, ...lived.violation }, ...(trace ? { trace } : {}) };
   }

@@ -1,0 +1,72 @@
+import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import type { Role } from "../../src/protocol/roles.ts";
+import { type Random, randomOf } from "./random.ts";
+import { limitsOfRole, recovery } from "./roles.ts";
+import type { Scenario } from "./scenario.ts";
+
+type Discussion = NonNullable<ResolvedConfiguration["discussion"]>;
+
+/** The scenario; in a share of the schedules with proposals that are discussed in child sessions. Drawn apart, so that all others are as they were. */
+export function discussing(scenario: Scenario): Scenario {
+  const random = randomOf(scenario.seed, "discussion");
+  if (scenario.mode !== "schedule" || !random.chance(1 / 8)) return scenario;
+  const { comparable, config, misfortunes, roles, tasks } = scenario;
+  const sides = Array.from({ length: random.between(2, 3) }, (_, index) =>
+    debater(random, `side${index + 1}`, comparable),
+  );
+  const judge = random.chance(0.3) ? "boss" : "judge";
+  const all = [...roles, ...sides, ...(judge === "boss" ? [] : [debater(random, judge, comparable)])];
+  return {
+    ...scenario,
+    roles: comparable ? all.map((role) => without(role, "budget")) : all,
+    tasks: tasks.map((task) => without(task, comparable ? "budget" : "", random.chance(0.7) ? "instruction" : "")),
+    interjections: comparable ? 0 : random.pick([0, 2, 5, 10]),
+    misfortunes: { ...misfortunes, crashes: misfortunes.crashes + 1, takeOvers: random.between(0, 2) },
+    config: {
+      ...config,
+      // What is repeated after a crash is used twice, so that a budget ends a child earlier than it does without one.
+      ...(comparable ? { budget: { turns: 5000 } } : {}),
+      proposal: random.pick(["risk", "always", "always"]),
+      discussion: {
+        mode: "debate",
+        input: {
+          debaters: sides.map(({ role_id }) => role_id),
+          judge,
+          rounds: random.between(1, 2),
+          until: random.pick(["rounds", "stable"]),
+        },
+        ...(comparable ? {} : limitsOf(random)),
+      },
+    },
+  };
+}
+
+function debater(random: Random, role_id: string, comparable: boolean): Role {
+  return {
+    role_id,
+    type: "participant",
+    cli_command: ["agent"],
+    ...(random.chance(0.2) ? { backend: "scripted" } : {}),
+    ...recovery(random, comparable),
+    ...limitsOfRole(random, comparable),
+  };
+}
+
+function limitsOf(random: Random): Pick<Discussion, "budget" | "timeout_s"> {
+  const kind = random.weighted({ none: 3, turns: 2, tokens: 1, usd: 1, wall_s: 1 });
+  const most = {
+    none: 0,
+    turns: random.between(1, 8),
+    tokens: random.between(20, 200),
+    usd: 1,
+    wall_s: random.between(1, 20),
+  };
+  return {
+    ...(kind === "none" ? {} : { budget: { [kind]: most[kind] } }),
+    ...(random.chance(0.3) ? { timeout_s: random.between(1, 10) } : {}),
+  };
+}
+
+function without<T extends object>(thing: T, ...names: readonly string[]): T {
+  return Object.fromEntries(Object.entries(thing).filter(([name]) => !names.includes(name))) as T;
+}
