@@ -83,8 +83,11 @@ describe("a scheduler that was frozen while another took its session over", () =
     const ended = await holder.ended;
     expect(ended).toMatchObject({ code: 7, signal: null });
     // What it has not begun by then is another's session, which it finds there.
-    if (point === "lock_taken") expect(ended.stderr).toContain(`There is a session ${place.session_id} already`);
-    else expect(ended.stdout).toContain("is no longer this process's to write");
+    const [said, why] =
+      point === "lock_taken"
+        ? [ended.stderr, `There is a session ${place.session_id} already`]
+        : [ended.stdout, "is no longer this process's to write"];
+    expect(said).toContain(why);
     expect(everything(place)).toEqual(before);
     expect(living(place)).toEqual([]);
     expect(doubles(place)).toEqual([]);
