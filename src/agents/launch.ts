@@ -10,7 +10,7 @@ import { couldNotStart, unfit } from "./cannot-start.ts";
 import { exitInside, signalInside, unstartable } from "./isolation/inside.ts";
 import { type Way, wrapped } from "./isolation/way.ts";
 import type { Exit, Launched, LaunchSpec } from "./launcher.ts";
-import { type Mark, markOf } from "./mark.ts";
+import { type Mark, markOf, withStart } from "./mark.ts";
 import { groupLives, identify, signalGroup } from "./processes.ts";
 import { Strays } from "./strays.ts";
 
@@ -22,9 +22,10 @@ export async function start(spec: LaunchSpec, way?: Way): Promise<Result<Launche
   const [program = ""] = spec.command;
   const refused = unfit(spec) ?? (way && unstartable(spec));
   if (refused) return err(refused);
-  const started = await spawned(way === undefined ? spec.command : wrapped(way, spec), spec);
+  const environment = withStart(spec.environment);
+  const started = await spawned(way === undefined ? spec.command : wrapped(way, spec), { ...spec, environment });
   if (!started.ok) return err(couldNotStart(program, spec.directory, started.error));
-  return ok(new StartedProcess(started.value, markOf(spec.environment), way));
+  return ok(new StartedProcess(started.value, markOf(environment), way));
 }
 
 interface Spawned {

@@ -13,7 +13,20 @@ const NAMES = [
   "BOSUN_ARTIFACTS_DIR",
   "BOSUN_SLOT",
   "BOSUN_EVENT",
+  "BOSUN_START",
 ] as const;
+
+let starts = 0;
+
+/**
+ * The environment with what tells this start of a program from all others: a scheduler that was frozen would find its successor's
+ * agent, which works for the same turn, among what its own has started, and end it.
+ */
+export function withStart(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  if (environment["BOSUN_SESSION_ID"] === undefined) return environment;
+  starts += 1;
+  return { ...environment, BOSUN_START: `${process.pid}.${starts}` };
+}
 
 /** What the environment of a launched process says of it; empty for one that is nobody's turn. */
 export type Mark = ReadonlyMap<string, string>;

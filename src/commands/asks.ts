@@ -33,10 +33,9 @@ export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerA
   }
 }
 
-/** A stored record, parsed; undefined if the session has none with this sequence. */
+/** A stored record; undefined if the session has none with this sequence. Throws a `StorageError` for what is no record. */
 export function recordAt(reader: StoreReader, session_id: string, sequence: number): UnsealedRecord | undefined {
-  const line = reader.record(session_id, sequence);
-  return line === undefined ? undefined : (JSON.parse(line) as UnsealedRecord);
+  return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
 
 function openQuestions(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting[] {

@@ -10,6 +10,7 @@ import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
+import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
@@ -87,14 +88,15 @@ function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, last: () => undefined };
 }
 
-/** The number of a session's last record as its home knows it now. */
-function lastOf(context: CommandContext, session_id: string): number | undefined {
+/** The number of a session's last record as its home knows it now. Throws a `StorageError` if that cannot be read any more. */
+function lastOf(context: CommandContext, session_id: string): number {
   const opened = readHome(context);
-  if (!opened.ok) return undefined;
+  if (!opened.ok) throw new StorageError(opened.error);
   const { store } = opened.value;
   const row = store.session(session_id);
   store.close();
-  return row.ok ? row.value.last_sequence : undefined;
+  if (!row.ok) throw new StorageError(row.error);
+  return row.value.last_sequence;
 }
 
 function homeDatabase(context: CommandContext): string {

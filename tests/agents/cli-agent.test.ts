@@ -175,6 +175,7 @@ describe("a turn of a command-line agent", () => {
       BOSUN_ROLE_ID: "worker",
       BOSUN_ARTIFACTS_DIR: join(rig.directory, "artifacts"),
       BOSUN_SLOT: "4",
+      BOSUN_START: expect.stringMatching(/^\d+\.\d+$/),
     });
   });
 

@@ -39,6 +39,17 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(child)).toBe(false);
   });
 
+  test("is not taken for the agent that another scheduler gave the same turn, which works on", async () => {
+    const turn = await rig.turn();
+    const same = await rig.turn();
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    expect((await settled(turn)).failure).toBeUndefined();
+    await same.puppet.print(REPORT);
+    same.puppet.tell({ do: "exit", code: 0 });
+    expect((await settled(same)).failure).toBeUndefined();
+  });
+
   test("outside its group, holding its pipes, does not delay the turn", async () => {
     const turn = await rig.turn();
     const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
