@@ -1,8 +1,10 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Mode } from "../../src/kernel/mode.ts";
 import { GENESIS, seal } from "../../src/log/chain.ts";
+import { recordName } from "../../src/log/reader.ts";
 import type { LogRecord, UnsealedRecord } from "../../src/protocol/record.ts";
 import { type Proof, verifySession } from "../../src/runtime/replay.ts";
 import { crew, criterion, report, task } from "./crew.ts";
@@ -65,6 +67,25 @@ function unsealed(record: LogRecord): Editable {
   return rest as unknown as Editable;
 }
 
+type Values = { [key: string]: unknown };
+
+interface Place {
+  readonly way: readonly string[];
+  readonly value: unknown;
+}
+
+/** Each value in a record, with the way to it. */
+function placesIn(value: unknown, way: readonly string[] = []): Place[] {
+  const inner = typeof value === "object" && value !== null ? Object.entries(value) : [];
+  return [...(way.length > 0 ? [{ way, value }] : []), ...inner.flatMap(([key, one]) => placesIn(one, [...way, key]))];
+}
+
+function replace(record: object, way: readonly string[], value: unknown): void {
+  const last = way.length - 1;
+  const holder = way.slice(0, last).reduce<Values>((at, key) => at[key] as Values, record as Values);
+  holder[way[last] ?? ""] = value;
+}
+
 /** Writes a log anew with one change and a chain without a fault: what only living it again can find. */
 function forged(log: readonly LogRecord[], change: (records: Editable[]) => void): string {
   const folder = temporaryDirectory();
@@ -78,7 +99,7 @@ function forged(log: readonly LogRecord[], change: (records: Editable[]) => void
     }
     const { line, hash } = seal(record as unknown as UnsealedRecord, { sequence: index + 1, previous });
     previous = hash;
-    writeFileSync(join(folder, `${String(index + 1).padStart(6, "0")}-${record.payload_type}.json`), line);
+    writeFileSync(join(folder, recordName(index + 1, encodeURIComponent(record.payload_type))), line);
   }
   return folder;
 }
@@ -197,12 +218,72 @@ describe("a log whose chain is without a fault", () => {
     expect(proof.problems[0]?.sequence).toBe(sequence);
   });
 
-  it("into which a decided record was put is found", async () => {
+  it("into which a decided record was put is found, at that record", async () => {
+    let sequence = 0;
     const folder = forged(await session(), (records) => {
       const decided = at(records, (record) => record.record["kind"] === "decided");
-      records.splice(records.indexOf(decided) + 1, 0, structuredClone(decided));
+      sequence = records.indexOf(decided) + 2;
+      records.splice(sequence - 1, 0, structuredClone(decided));
     });
-    expect(prove(folder)).toMatchObject({ ok: false, decisions: "failed" });
+    const [first] = prove(folder).problems;
+    expect(first).toEqual({ sequence, what: expect.stringMatching(/^a decided "\w+" follows from nothing$/) });
+  });
+
+  it("without its report, and closed by what decides nothing, is found by what is missing at its end", async () => {
+    const folder = forged(await session(), (records) => {
+      const closed = at(records, ofType("session_closed"));
+      Object.assign(closed.record, { kind: "fact", disposition: "late" });
+      records.splice(records.indexOf(closed) - 1, 1);
+    });
+    expect(prove(folder)).toMatchObject({
+      ok: false,
+      integrity: "ok",
+      completeness: "closed",
+      decisions: "failed",
+      problems: [{ sequence: null, what: "2 decided records are missing at the end" }],
+    });
+  });
+
+  it("that is wrong from its plan on is told by its first twenty wrong decisions", async () => {
+    const folder = forged(await session(), (records) => {
+      for (const { record } of records) if (record["kind"] === "fact") record["disposition"] = "refused";
+    });
+    const { problems } = prove(folder);
+    expect(problems).toHaveLength(20);
+    expect(problems[0]).toMatchObject({ sequence: 1 });
+  });
+
+  it("where any value was replaced by any other stands, or is found with its place, and never ends in a bug", async () => {
+    const log = await session();
+    const places = log.flatMap((record, index) => placesIn(unsealed(record)).map((place) => ({ index, ...place })));
+    const forgery = fc.oneof(
+      fc.constantFrom(...places.map(({ value: elsewhere }) => elsewhere)),
+      fc.constantFrom(null, "", "__proto__", 0, -1, 0.5, 1e300, [], [null], {}, { text: null }),
+      fc.jsonValue(),
+    );
+    fc.assert(
+      fc.property(fc.constantFrom(...places), forgery, ({ index, way }, instead) => {
+        fc.pre(instead !== null || way.join() !== "record");
+        const folder = forged(log, (records) => replace(records[index] ?? {}, way, instead));
+        const { ok, problems } = prove(folder);
+        expect(ok || problems.length > 0).toBe(true);
+        for (const { what } of problems) expect(what.length).toBeLessThan(1_000);
+      }),
+      { numRuns: 300, seed: 20_260_101 },
+    );
+  });
+
+  it("that holds one record with another's hash is not decided again at all", async () => {
+    const folder = forged(await session(), () => {});
+    const [name = ""] = readdirSync(folder).filter((file) => file.includes("-plan."));
+    const line = readFileSync(join(folder, name), "utf8");
+    writeFileSync(join(folder, name), line.replace("Do it.", "Do not."));
+    expect(prove(folder)).toMatchObject({
+      ok: false,
+      integrity: "failed",
+      decisions: "not_comparable",
+      problems: [{ what: "Its content does not have the hash it carries." }],
+    });
   });
 
   it("made under other rules, or of a mode that is not known, cannot be compared, which is no failure", async () => {
