@@ -29,7 +29,9 @@ export function writeForged(
     }
     const { line, hash } = seal(record as unknown as UnsealedRecord, { sequence: index + 1, previous });
     previous = hash;
-    const name = recordName(index + 1, encodeURIComponent(record.payload_type));
+    // Whatever the type was forged into, a file can have that name.
+    const type = JSON.stringify(record.payload_type).replaceAll(/[^a-z_]/g, "");
+    const name = recordName(index + 1, type.slice(0, 40));
     writeFileSync(join(folder, name), line);
     stale.delete(name);
   }
