@@ -27,8 +27,11 @@ export type SessionEvent =
   /** Something beside the session went wrong, and it goes on: what, and of what, in one line. */
   | { readonly kind: "warning"; readonly text: string }
   /** Turns are being ended because the session stops. */
-  | { readonly kind: "stopping"; readonly reason: string; readonly running: number }
+  | { readonly kind: "stopping"; readonly reason: StopReason; readonly running: number }
   | { readonly kind: "ended"; readonly end: SessionEnd };
+
+/** Why a scheduler leaves its session on purpose, to be resumed. */
+export type StopReason = "signal" | "limit" | "waiting" | "manager_failed";
 
 /** How `run` left a session. */
 export type SessionEnd =

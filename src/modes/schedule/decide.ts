@@ -9,16 +9,9 @@ import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
 import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
+import { isReviewable, onCheckResult, onReview } from "./reviewing.ts";
 import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer, stopSpent } from "./trouble.ts";
-import {
-  isReviewable,
-  onCheckResult,
-  onInstruction,
-  onInstructionProposal,
-  onReport,
-  onReview,
-  onTurnRequest,
-} from "./work.ts";
+import { onInstruction, onInstructionProposal, onReport, onTurnRequest } from "./work.ts";
 
 /** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
 export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {

@@ -5,6 +5,7 @@ import type { JsonObject } from "../../lib/json.ts";
 import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
 import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
+import { offer } from "./offering.ts";
 import type { Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor, waitingForSession } from "./waiting.ts";
 
@@ -86,7 +87,7 @@ export function onSessionFinished(draft: Draft, fact: Of<"session_finished">): v
     discussed: fact.sequence,
     ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),
   });
-  draft.offer(id, "report");
+  offer(draft, id, "report");
 }
 
 /** The end of a discussion as the report on the manager's proposal. A mode says what it came to in its result, or in a verdict there. */

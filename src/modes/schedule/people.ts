@@ -2,12 +2,13 @@ import type { Fact } from "../../kernel/mode.ts";
 import { afresh } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
+import { begin, offer, putAgain, withdraw } from "./offering.ts";
 import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
+import { isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./reviewing.ts";
 import { notPermitted, retry } from "./trouble.ts";
 import { canBeRetried, waitsForChecks } from "./waiting.ts";
-import { begin, isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./work.ts";
 
 type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
@@ -42,7 +43,7 @@ export function onApproval(draft: Draft, fact: Of<"approval">): void {
       // A first plan that is sent back is still the first: the next one replaces it wholly.
       if (gate.subject === "plan") draft.patchSession({ gate });
       draft.moveSession("plan_sent_back");
-      draft.offer(undefined, "requirement");
+      offer(draft, undefined, "requirement");
       return;
     case "rejected":
       if (gate.subject === "result") finish(draft, "failed", "result_rejected");
@@ -78,7 +79,7 @@ export function onUserReview(draft: Draft, fact: Of<"review">): void {
     refuseReview(draft, ticket);
     return;
   }
-  draft.withdraw(ticket.id, "a person reviews");
+  withdraw(draft, ticket.id, "a person reviews");
   draft.remember(ticket.id);
   onReview(draft, fact, ticket);
 }
@@ -100,7 +101,7 @@ export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
       if (!ticket) {
         finish(draft, "cancelled", "cancelled");
       } else {
-        draft.withdraw(ticket.id, "cancelled");
+        withdraw(draft, ticket.id, "cancelled");
         draft.move(ticket.id, "withdrawn", "cancelled");
         finishIfOver(draft);
       }
@@ -153,16 +154,16 @@ function retryTicket(draft: Draft, id: string): void {
     armNotice(draft);
     if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
   } else if (ticket.delivered) {
-    draft.withdraw(id, "a person had its review resumed");
+    withdraw(draft, id, "a person had its review resumed");
     draft.remember(id);
     freshBudget(draft, ticket);
     judgeAgain(draft, id);
   } else if (ticket.status === "blocked" && ticket.reason === "budget_exhausted") {
-    draft.withdraw(id, "a person gave it a fresh budget");
+    withdraw(draft, id, "a person gave it a fresh budget");
     draft.remember(id);
     freshBudget(draft, ticket);
     draft.move(id, ticket.instruction ? "retry" : "replanned");
-    if (ticket.instruction) draft.offer(id, "instruction");
+    if (ticket.instruction) offer(draft, id, "instruction");
     else begin(draft, id);
   } else {
     freshBudget(draft, ticket);
@@ -199,8 +200,8 @@ export function onSessionRecovered(draft: Draft): void {
     draft.moveSession(`resumed_${interrupted ?? "running"}` as SessionEvent);
     draft.patchSession({ interrupted: undefined });
   }
-  draft.putAgain(undefined, "resume");
+  putAgain(draft, undefined, "resume");
   const waiting = [...draft.before.tickets.values()].filter((ticket) => ticket.waits_for === "resume");
-  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) draft.putAgain(id, "resume");
+  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) putAgain(draft, id, "resume");
   finishIfOver(draft);
 }

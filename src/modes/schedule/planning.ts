@@ -5,10 +5,10 @@ import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
+import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
 import { digestOf, newTicket, type Task } from "./tasks.ts";
-import { beginReady } from "./work.ts";
 
 type Opened = Extract<Fact, { payload_type: "session_opened" }>;
 type Requirement = Extract<Fact, { payload_type: "requirement" }>;
@@ -67,7 +67,7 @@ export function onRequirement(draft: Draft, fact: Requirement): void {
     return;
   }
   draft.patchSession({ requirement: [fact.sequence, ""] });
-  if (!draft.session.plan_given) draft.offer(undefined, "requirement");
+  if (!draft.session.plan_given) offer(draft, undefined, "requirement");
 }
 
 /**
@@ -87,7 +87,7 @@ export function takePlan(
   const gated = !given && draft.session.settings.plan_approval === "ask";
   const placeOf = (index: number): Place => [sequence, `${place.tasks}/${index}`];
   draft.replanned = true;
-  draft.withdraw(undefined, "a plan was given");
+  withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (revised) revise(draft, tasks, placeOf, gated);
   else replaceAll(draft, tasks, placeOf, gated);
@@ -149,7 +149,7 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
     if (ids.has(ticket.id) || ticket.status === "error") continue;
-    draft.withdraw(ticket.id, "withdrawn by the revised plan");
+    withdraw(draft, ticket.id, "withdrawn by the revised plan");
     draft.move(ticket.id, "withdrawn", "withdrawn");
   }
   for (const [index, task] of tasks.entries()) {
@@ -166,7 +166,7 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
 
 /** Back to pending along the machine's own arrows, keeping what the ticket has lived through. */
 function restart(draft: Draft, ticket: Ticket, task: Task, place: Place, gated: boolean): void {
-  draft.withdraw(ticket.id, "the plan was revised");
+  withdraw(draft, ticket.id, "the plan was revised");
   draft.stopTime(ticket);
   if (ticket.status === "error") {
     draft.move(ticket.id, "manual_reset", "replanned");

@@ -1,6 +1,7 @@
 import type { Fact } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
 import type { Draft } from "./draft.ts";
+import { offer, putAgain, putAgainLater } from "./offering.ts";
 import type { OpenTurn, Place, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
@@ -12,7 +13,7 @@ export function onClarification(draft: Draft, fact: Of<"clarification">, turn: O
   const rounds = (turn.rounds ?? 0) + 1;
   if (id === undefined && hasNoQuestions(draft, fact, turn)) {
     if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
-    draft.offer(undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
+    offer(draft, undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
     return;
   }
   if (fact.payload.questions.length === 0) {
@@ -63,7 +64,7 @@ export function onClarification(draft: Draft, fact: Of<"clarification">, turn: O
     draft.moveSession("questions_asked");
     if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
   }
-  draft.putAgainLater(id, set.id, {
+  putAgainLater(draft, id, set.id, {
     message: id === undefined ? "clarification_response" : turn.message,
     retries: 0,
     rounds,
@@ -139,5 +140,5 @@ function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
     draft.remember(set.subject);
     draft.patchTicket(set.subject, { clarifications, put_again });
   }
-  draft.putAgain(set.subject, set.id);
+  putAgain(draft, set.subject, set.id);
 }

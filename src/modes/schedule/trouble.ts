@@ -8,6 +8,7 @@ import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
+import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 
@@ -83,10 +84,10 @@ function again(
   }
   if (instructed) draft.patchTicket(instructed.id, { retries });
   if (delay_ms === 0) {
-    draft.offer(id, next.message, next);
+    offer(draft, id, next.message, next);
   } else {
     const timer_id = `retry:${id ?? ""}`;
-    draft.putAgainLater(id, timer_id, next);
+    putAgainLater(draft, id, timer_id, next);
     draft.setTimer(timer_id, delay_ms);
   }
 }
@@ -99,7 +100,7 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
     return;
   }
   // Without a manager nothing can be judged or planned; a person must look, and `resume` puts the message again.
-  draft.putAgainLater(id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
+  putAgainLater(draft, id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
   const about = id === undefined ? "the requirement" : `ticket ${id}`;
   draft.command({
     do: "stop_session",
@@ -122,7 +123,7 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
   }
   draft.patchTicket(id, { retries });
   const timer_id = `retry:${id}`;
-  draft.putAgainLater(id, timer_id, {
+  putAgainLater(draft, id, timer_id, {
     message: "instruction",
     retries: 0,
     rounds: 0,
@@ -139,7 +140,7 @@ export function escalate(draft: Draft, id: string, reason: string): void {
     return;
   }
   draft.patchTicket(id, { escalations, reason });
-  draft.offer(id, "error");
+  offer(draft, id, "error");
 }
 
 /** Nothing is left of a ticket's budget: the manager is asked what to do with it, however its work stood. */
@@ -157,12 +158,12 @@ function onTimeUp(draft: Draft, id: string): void {
   const discussed = sessionWaitedFor(ticket.waits_for) !== undefined;
   if (discussed && ticket.session_begun) return onDiscussionTimeUp(draft, id);
   if (!discussed && (!ticket.turn || isBeyondBudget(ticket.turn.message))) return;
-  draft.withdraw(id, "the ticket's budget is spent");
+  withdraw(draft, id, "the ticket's budget is spent");
   stopSpent(draft, id);
 }
 
 function giveUp(draft: Draft, id: string, reason: string): void {
-  draft.withdraw(id, "given up");
+  withdraw(draft, id, "given up");
   draft.move(id, "retries_exceeded", reason);
   finishIfOver(draft);
 }
@@ -213,7 +214,7 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   ) {
     draft.move(ticket.id, "retry");
   }
-  return draft.putAgain(id, waits_for);
+  return putAgain(draft, id, waits_for);
 }
 
 /** Says which unfinished tickets hold up others, to the person and to the manager (the founding design's section 9). */
