@@ -10,7 +10,7 @@ import { validators } from "../protocol/generated/validators.js";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import { type Proof, verifySession } from "../runtime/replay.ts";
+import { type Proof, verifySession } from "../runtime/proof.ts";
 import type { SessionRow } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output, Terminal } from "../ui/terminal.ts";

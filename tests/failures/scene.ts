@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { isLocked } from "../../src/store/lock.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";

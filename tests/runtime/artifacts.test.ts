@@ -17,7 +17,8 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import { inlineField, keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
+import { keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
+import { inlineField } from "../../src/runtime/attached.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, report, task } from "./crew.ts";
 import {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import { crew, report, task } from "./crew.ts";
 import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, told, value } from "./rig.ts";
 

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Mode } from "../../src/kernel/mode.ts";
 import { GENESIS, seal } from "../../src/log/chain.ts";
 import type { LogRecord, UnsealedRecord } from "../../src/protocol/record.ts";
-import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import { crew, criterion, report, task } from "./crew.ts";
 import {
   begin,

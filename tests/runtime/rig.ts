@@ -22,7 +22,7 @@ import { childSessions } from "../../src/runtime/child-sessions.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { NotifyTerms } from "../../src/runtime/notifications.ts";
-import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
