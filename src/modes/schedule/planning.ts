@@ -42,7 +42,6 @@ export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): v
   }));
   const session: SessionValue = {
     phase: "planning",
-    opened_at: fact.received_at,
     settings,
     roles,
     clarifications: [],

@@ -10,7 +10,6 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   const id = fact.subject;
   const rounds = (turn.rounds ?? 0) + 1;
   if (id === undefined && hasNoQuestions(draft, fact, turn)) {
-    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
     offer(draft, undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
     return;
   }
@@ -58,10 +57,7 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   };
   draft.patchSession({ asked: draft.session.asked + 1 });
   draft.putQuestions(set);
-  if (id === undefined) {
-    draft.moveSession("questions_asked");
-    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
-  }
+  if (id === undefined) draft.moveSession("questions_asked");
   putAgainLater(draft, id, set.id, {
     message: id === undefined ? "clarification_response" : turn.message,
     retries: 0,
