@@ -67,7 +67,7 @@ function rowToShow(
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
-/** What `--json` promises (WIRE.md), and what else is known. */
+/** What `--json` promises (SPEC.md), and what else is known. */
 async function statusObject(
   store: StoreReader,
   row: SessionRow,

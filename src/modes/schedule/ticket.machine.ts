@@ -2,7 +2,7 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A ticket's life: the states and arrows of the scheduler's founding design (seed 4, 7.3), and what real sessions need besides:
+ * A ticket's life:
  *
  *   pending ──proposal_needed──► discussing ──instruction_finalized──► in_progress
  *   pending ──instruction_received──────────────────────────────────► in_progress ──report_completed──► awaiting_review

@@ -214,7 +214,7 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   return putAgain(draft, id, waits_for);
 }
 
-/** Says which unfinished tickets hold up others, to the person and to the manager (the founding design's section 9). */
+/** Says which unfinished tickets hold up others, to the person and to the manager. */
 function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
   const now = milliseconds(draft.fact.received_at);
