@@ -117,4 +117,14 @@ describe("a call to storage that fails", () => {
     },
     ALL ? 7_200_000 : 600_000,
   );
+
+  it.each([
+    ["before", "SELECT session_id, mode"],
+    ["ever", ".partial"],
+  ] as const)("(%s) does neither wherever it has to do with %s", async (how, part) => {
+    const tried = calls.run.flatMap(({ what }, index) => (what.includes(part) ? [index + 1] : []));
+    expect(tried.length).toBeGreaterThan(2);
+    const work = (at: number) => trial("run", { at, as: KINDS[at % KINDS.length] ?? "full", how });
+    expect(await atOnce(tried, work, 2)).toEqual([]);
+  });
 });
