@@ -130,6 +130,7 @@ function checkNeverBegun(
   const found = store.session(session_id);
   if (!found.ok) return found;
   const { value: row } = found;
-  const is = row.session_id === session_id && row.last_sequence === 0 && row.mode === mode && row.workspace === workspace;
+  const is =
+    row.session_id === session_id && row.last_sequence === 0 && row.mode === mode && row.workspace === workspace;
   return is ? ok(undefined) : err(taken(session_id));
 }
