@@ -242,8 +242,8 @@ export class Session<S> {
       (role_id) => this.#work.wants(role_id),
       this.#work.children.isWaiting,
     );
-    // Whoever or whatever is waited for, when the session's time is up there is nothing left to wait for.
-    const late = rest.kind === "waits" ? this.#deadline.look(this.#begun) : undefined;
+    // When the session's time is up there is nothing left to wait for. A pause is a person's to end, also that of a child.
+    const late = rest.kind === "waits" && !this.ledger.figures.paused ? this.#deadline.look(this.#begun) : undefined;
     if (late) this.stop("limit", late.message, late.details);
     else if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;

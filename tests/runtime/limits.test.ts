@@ -98,14 +98,6 @@ describe("a session whose time is up", () => {
     expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
   });
 
-  it("stops where it is paused", async () => {
-    const rig = newRig();
-    const session = await begin(rig, { agentFor: crew([given("a")]), config });
-    const ended = session.run({ waitForPeople: true });
-    session.submitFromPerson({ source: "user", payload_type: "user_command", payload: { command: "pause" } });
-    expect(value(await ended)).toMatchObject({ kind: "stopped", reason: "limit" });
-  });
-
   it("stops where it waits for a role that is held until later", async () => {
     const rig = newRig();
     const session = await begin(rig, { agentFor: crew([given("a")], { instruction: limited }), config });
