@@ -108,7 +108,9 @@ function neverBegan(
     terminal.err.line("Stopped before the session began.");
     return ok(stopped);
   }
-  if (store.session(session_id).ok) return undefined;
+  const row = store.session(session_id);
+  if (row.ok) return undefined;
+  if (row.error.code !== "not_found") return row;
   const words = lastWords(home, session_id);
   const said = words === "" ? "." : `, saying:\n${words}`;
   return err(

@@ -157,9 +157,10 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   return ok({ path, hex: hash.digest("hex"), size_bytes });
 }
 
+/** What cannot be removed now goes when the session is taken up again, and takes up its room until then. */
 function remove(path: string, size_bytes: number, { session }: CopyLimits): void {
-  rmSync(path, { force: true });
-  session.left += size_bytes;
+  const removed = attempt(dirname(path), () => ok(rmSync(path, { force: true })), "The artifact");
+  if (removed.ok) session.left += size_bytes;
 }
 
 function calledOff(uri: string): Result<never, Failure> {

@@ -13,6 +13,7 @@ import type { Store } from "../store/store.ts";
 import { admitAll } from "./admitting.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import { type Held, InboxWatch } from "./inbox.ts";
+import { Deadline } from "./deadline.ts";
 import type { FactInput } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
 import { type Head, Journal } from "./journal.ts";
@@ -48,6 +49,7 @@ export class Session<S> {
   readonly #intake: Intake<S>;
   readonly #inbox: InboxWatch;
   readonly #time: TimeWatch;
+  readonly #deadline: Deadline;
   readonly #notifications: Notifications;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
@@ -104,6 +106,7 @@ export class Session<S> {
       shifted: () => this.#work.timers.again(),
       ...trouble,
     });
+    this.#deadline = new Deadline(parts, () => this.#commits.schedule());
     this.#notifications = new Notifications(this, parts, {
       bus: this.bus,
       keep: (change) => this.keep(change),
@@ -239,7 +242,10 @@ export class Session<S> {
       (role_id) => this.#work.wants(role_id),
       this.#work.children.isWaiting,
     );
-    if (rest.kind === "stops") {
+    // When the session's time is up there is nothing left to wait for. A pause is a person's to end, also that of a child.
+    const late = rest.kind === "waits" && !this.ledger.figures.paused ? this.#deadline.look(this.#begun) : undefined;
+    if (late) this.stop("limit", late.message, late.details);
+    else if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;
       this.stop(reason, message, { ...limit });
     } else if (rest.kind === "stuck") {
@@ -291,6 +297,7 @@ export class Session<S> {
     this.#journal.abandon();
     this.#work.timers.stop();
     this.#time.stop();
+    this.#deadline.stop();
     this.#inbox.stop();
     this.#parts.log?.close();
     crashPoint("ended");

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import type { Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, told, withRole } from "./rig.ts";
+import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, told, value, withRole } from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -68,6 +69,38 @@ describe("a session at its limit", () => {
     expect(logOf(rig, session_id, "turn_request")).toHaveLength(3);
     const resumed = await resume(rig, session_id, { agentFor }, { limits: { turns: 50 } });
     expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
+  });
+});
+
+describe("a session whose time is up", () => {
+  const config = { budget: { wall_s: 1 } } as const;
+  const inAnHour = () => instant(Date.now() + 3_600_000);
+  const limited = (): Answer => ({
+    payload_type: "error",
+    payload: { code: "rate_limited", message: "Later.", details: { retry_at: inAnHour() } },
+  });
+
+  it("stops where it waits for a person, whose answer counts when it goes on", async () => {
+    const rig = newRig();
+    const agentFor = crew([instructed("a")]);
+    const session = await begin(rig, { agentFor, config: { ...config, plan_approval: "ask" } });
+    expect(value(await session.run({ waitForPeople: true }))).toMatchObject({ kind: "stopped", reason: "limit" });
+    const { session_id } = session;
+    expect(logOf(rig, session_id, "session_stopped").at(-1)?.payload).toMatchObject({
+      limit: "wall_s",
+      used: 1,
+      max: 1,
+    });
+    const resumed = await resume(rig, session_id, { agentFor }, { limits: { wall_s: 60 } });
+    const [ask_id] = resumed.ledger.asks.keys();
+    resumed.submitFromPerson({ source: "user", payload_type: "approval", payload: { ask_id, decision: "approved" } });
+    expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
+  });
+
+  it("stops where it waits for a role that is held until later", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew([instructed("a")], { instruction: limited }), config });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
   });
 });
 
