@@ -27,7 +27,7 @@ export interface LogSource {
 }
 
 /**
- * Proves a log and says what was proved, for people or as the one object that WIRE.md promises. The exit code is 0 only for a
+ * Proves a log and says what was proved, for people or as the one object that SPEC.md promises. The exit code is 0 only for a
  * record that is whole, closed and follows from its own facts.
  */
 export async function verify({ out }: Terminal, source: LogSource, json: boolean): Promise<Result<number, Failure>> {

@@ -1,4 +1,3 @@
-import type { TurnEvent } from "../kernel/agent.ts";
 import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
@@ -39,9 +38,6 @@ export type SessionEnd =
   | { readonly kind: "stopped"; readonly reason: string; readonly message: string };
 
 export type SessionListener = (event: SessionEvent) => void;
-
-/** What an agent says on the way, as far as viewers care. */
-export type ConsoleEvent = Extract<TurnEvent, { kind: "console" }>;
 
 export class Bus {
   readonly #listeners = new Set<SessionListener>();

@@ -1,7 +1,7 @@
 import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger } from "../kernel/ledger.ts";
-import type { Command, Fact, Mode, TurnStamp } from "../kernel/mode.ts";
+import type { Command, Fact, FactOf, Mode, TurnStamp } from "../kernel/mode.ts";
 import { isCut, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -137,7 +137,7 @@ class Replay {
   }
 
   /** The request of a turn is a function of the state, as far as the mode wrote it. */
-  #compareRequest(fact: Extract<Fact, { payload_type: "turn_request" }>, record: LogRecord): string | undefined {
+  #compareRequest(fact: FactOf<"turn_request">, record: LogRecord): string | undefined {
     const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
     if (!fact.turn || !turn) return "this turn was never offered";
     // What remains is also the session's and the role's to say.

@@ -31,9 +31,9 @@ import {
   REPORT,
   reportOf,
   run,
-  shell,
   temporaryDirectory,
   value,
+  withWorker,
 } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -275,10 +275,7 @@ ${REPORT}`;
     );
     const session = await begin(rig, {
       agentFor,
-      roles: [
-        { role_id: "boss", type: "manager" },
-        { role_id: "hand", type: "worker", cli_command: shell(script) },
-      ],
+      roles: withWorker(script),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     const kept = { label: "made", digest: digestOf("made"), size_bytes: 4 };

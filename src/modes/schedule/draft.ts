@@ -1,4 +1,5 @@
-import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
+import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Step, TurnId } from "../../kernel/mode.ts";
+import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { later } from "../../protocol/timestamp.ts";
@@ -13,16 +14,6 @@ import {
   type Ticket,
 } from "./state.ts";
 import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
-
-/** A state refused the event: `decide` turns it into a refused step, so that nothing is dropped in silence. */
-export class EventRefused extends Error {
-  readonly what: string;
-
-  constructor(what: string) {
-    super(what);
-    this.what = what;
-  }
-}
 
 /** How many of a ticket's latest records go into `context.history[]`. */
 const HISTORY_LENGTH = 20;
@@ -80,19 +71,18 @@ export class Draft {
     this.#session = value;
   }
 
-  patchSession(patch: { [K in keyof SessionValue]?: SessionValue[K] | undefined }): void {
-    this.putSession(merge(this.session, patch));
+  patchSession(patch: Patch<SessionValue>): void {
+    this.putSession(patched(this.session, patch));
   }
 
   putTicket(ticket: Ticket): void {
     this.#tickets.set(ticket.id, ticket);
   }
 
-  /** A patch whose value is `undefined` takes the field away. */
-  patchTicket(id: string, patch: { [K in keyof Ticket]?: Ticket[K] | undefined }): Ticket {
+  patchTicket(id: string, patch: Patch<Ticket>): Ticket {
     const ticket = this.ticket(id);
     if (!ticket) throw new EventRefused(`there is no ticket "${id}"`);
-    const next = merge(ticket, patch);
+    const next = patched(ticket, patch);
     this.putTicket(next);
     return next;
   }
@@ -168,9 +158,9 @@ export class Draft {
   }
 
   /** The id of the next turn that the step offers. */
-  nextTurn(): string {
+  nextTurn(): TurnId {
     this.#turns += 1;
-    return this.#turns === 1 ? `t${this.fact.sequence}` : `t${this.fact.sequence}.${this.#turns}`;
+    return turnId(this.fact, this.#turns);
   }
 
   /** A ticket's time no longer ends when it would have, until its next turn is offered. */
@@ -226,22 +216,4 @@ export class Draft {
 
 function put(collection: string, id: string, value: object): Change {
   return { put: collection, id, value: value as Json };
-}
-
-function merge<T extends object>(value: T, patch: Readonly<Record<string, unknown>>): T {
-  const next = { ...value } as Record<string, unknown>;
-  let isLess = false;
-  for (const key in patch) {
-    if (patch[key] === undefined && next[key] === undefined) continue;
-    next[key] = patch[key];
-    if (patch[key] === undefined) isLess = true;
-  }
-  return (isLess ? withoutUndefined(next) : next) as T;
-}
-
-/** Copied and not deleted from: an object that lost a member costs several times the memory and the time. */
-function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const next: Record<string, unknown> = {};
-  for (const key in value) if (value[key] !== undefined) next[key] = value[key];
-  return next;
 }

@@ -1,4 +1,5 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
+import { notPermitted } from "../../kernel/step.ts";
 import { afresh } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
@@ -7,13 +8,11 @@ import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./reviewing.ts";
-import { notPermitted, retry } from "./trouble.ts";
+import { retry } from "./trouble.ts";
 import { canBeRetried, waitsForChecks } from "./waiting.ts";
 
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
-
 /** The person's word on the plan, or on the result. */
-export function onApproval(draft: Draft, fact: Of<"approval">): void {
+export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   const { decision, notes, plan, ask_id } = fact.payload;
   const { gate, phase } = draft.session;
   // What was sent back is not approved by a word that comes after; nor is one plan by a word about another.
@@ -60,7 +59,7 @@ function refuseAddition(draft: Draft): void {
 }
 
 /** A review that was asked of the person, or given by one while the manager had not yet spoken, or did not know what to do with the work. */
-export function onUserReview(draft: Draft, fact: Of<"review">): void {
+export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   const ticket = draft.ticket(fact.payload.ticket_id ?? undefined);
   if (ticket?.status !== "awaiting_review" && !ticket?.delivered) {
     draft.refuse(
@@ -84,7 +83,7 @@ export function onUserReview(draft: Draft, fact: Of<"review">): void {
   onReview(draft, fact, ticket);
 }
 
-export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
+export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const { command, ticket_id } = fact.payload;
   const ticket = draft.ticket(ticket_id);
   if (ticket_id !== undefined && !ticket) {
@@ -181,7 +180,7 @@ function freshBudget(draft: Draft, ticket: Ticket): void {
 }
 
 /** The runtime let go of the session without closing it. */
-export function onSessionStopped(draft: Draft, fact: Of<"session_stopped">): void {
+export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">): void {
   if (fact.payload.reason === "no_progress") {
     // One that was reopened for nothing is simply over again.
     if (!finishIfAllOver(draft)) finish(draft, "failed", "no_progress");

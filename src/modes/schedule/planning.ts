@@ -1,5 +1,6 @@
-import type { Fact } from "../../kernel/mode.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import type { FactOf } from "../../kernel/mode.ts";
+import { notPermitted } from "../../kernel/step.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
@@ -10,14 +11,9 @@ import { checkPlan } from "./plan-check.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
 import { digestOf, newTicket, type Task } from "./tasks.ts";
 
-type Opened = Extract<Fact, { payload_type: "session_opened" }>;
-type Requirement = Extract<Fact, { payload_type: "requirement" }>;
-
-export function onSessionOpened(draft: Draft, fact: Opened): void {
+export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) {
-    draft.refuse(
-      failure("not_permitted", "this session has been opened already", { hint: "begin another: bosun run" }),
-    );
+    draft.refuse(notPermitted("this session has been opened already", "begin another: bosun run"));
     return;
   }
   const config = fact.payload.config;
@@ -46,7 +42,6 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
   }));
   const session: SessionValue = {
     phase: "planning",
-    opened_at: fact.received_at,
     settings,
     roles,
     clarifications: [],
@@ -57,12 +52,10 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
   draft.putSession(session);
 }
 
-export function onRequirement(draft: Draft, fact: Requirement): void {
+export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
   if (draft.session.requirement) {
     draft.refuse(
-      failure("not_permitted", "this session has its requirement", {
-        hint: "say more with bosun tell, or begin another session",
-      }),
+      notPermitted("this session has its requirement", "say more with bosun tell, or begin another session"),
     );
     return;
   }

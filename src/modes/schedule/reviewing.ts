@@ -1,4 +1,4 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { failure } from "../../protocol/failure.ts";
 import { isSpent } from "./budget.ts";
@@ -7,8 +7,6 @@ import { finishIfOver } from "./finish.ts";
 import { begin, offer } from "./offering.ts";
 import type { Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopSpent } from "./trouble.ts";
-
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
 /** Whether the manager, asked what to do with a blocked ticket, may say that its delivered work is good enough after all. */
 export function isReviewable(ticket: Ticket): boolean {
@@ -44,7 +42,7 @@ export function judge(draft: Draft, id: string): void {
   });
 }
 
-export function onCheckResult(draft: Draft, fact: Of<"check_result">): void {
+export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void {
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.waits_for !== fact.payload.check_id) return;
   const passed = fact.payload.results.every((result) => result.passed);
@@ -100,7 +98,7 @@ function toReview(draft: Draft, id: string): void {
  * A review, the manager's or the person's, also of work that was blocked while it was under review. Approval against failed
  * evidence never makes a ticket done: it is refused and put again once, and then counts as changes requested.
  */
-export function onReview(draft: Draft, fact: Of<"review">, ticket: Ticket): void {
+export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): void {
   if (isAgainstEvidence(fact, ticket)) {
     refuseReview(draft, ticket);
     return;
@@ -128,7 +126,7 @@ export function onReview(draft: Draft, fact: Of<"review">, ticket: Ticket): void
 }
 
 /** Whether a review approves what failed its checks, for the first time. */
-export function isAgainstEvidence(fact: Of<"review">, ticket: Ticket): boolean {
+export function isAgainstEvidence(fact: FactOf<"review">, ticket: Ticket): boolean {
   return fact.payload.decision === "approved" && ticket.checks_passed === false && !ticket.failed_reviews;
 }
 

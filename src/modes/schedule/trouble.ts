@@ -1,7 +1,8 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
+import { backoff } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
-import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
+import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
@@ -12,13 +13,8 @@ import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
-
 /** How many of those that wait a notice names. */
 const NOTICE_LENGTH = 10;
-
-/** Back-off doubles from `retry_backoff_ms` and stays below this. */
-const MAX_BACKOFF_MS = 60_000;
 
 /**
  * An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry;
@@ -37,7 +33,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure)
 }
 
 /** A turn ended without an answer that counts. */
-export function onTurnFailed(draft: Draft, fact: Of<"turn_failed">, turn: OpenTurn): void {
+export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
   if (id !== undefined) draft.patchTicket(id, { failure: fact.sequence });
@@ -57,7 +53,7 @@ function afterFailure(
   code: string,
 ): void {
   if (NOT_RETRIED.has(code)) exhausted(draft, id, turn, code);
-  else again(draft, id, turn, refused, backoff(draft, turn.retries + 1), code);
+  else again(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
 }
 
 /** Puts the same message again, at once or after a delay, until the retries are spent. */
@@ -116,8 +112,9 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
     escalate(draft, id, "budget_exhausted");
     return;
   }
+  const { max_retries, retry_backoff_ms } = draft.session.settings;
   const retries = (ticket.retries ?? 0) + 1;
-  if (retries > draft.session.settings.max_retries || NOT_RETRIED.has(reason)) {
+  if (retries > max_retries || NOT_RETRIED.has(reason)) {
     escalate(draft, id, reason);
     return;
   }
@@ -129,7 +126,7 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
     rounds: 0,
     ...(refused?.length ? { refused } : {}),
   });
-  draft.setTimer(timer_id, backoff(draft, retries));
+  draft.setTimer(timer_id, backoff(retry_backoff_ms, retries - 1));
 }
 
 /** The manager is asked what to do with a blocked ticket; past `max_escalations` it is given up. */
@@ -169,7 +166,7 @@ function giveUp(draft: Draft, id: string, reason: string): void {
 }
 
 /** An agent says that it cannot. A worker's word is a failed attempt; the manager's word about a ticket is final for it. */
-export function onError(draft: Draft, fact: Of<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
+export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
   if (!ticket) {
     finish(draft, "failed", fact.payload.code);
     return;
@@ -185,7 +182,7 @@ export function onError(draft: Draft, fact: Of<"error">, ticket: Ticket | undefi
   }
 }
 
-export function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
+export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
   const { timer_id } = fact.payload;
   if (timer_id === "notice") {
     notice(draft);
@@ -217,7 +214,7 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   return putAgain(draft, id, waits_for);
 }
 
-/** Says which unfinished tickets hold up others, to the person and to the manager (the founding design's section 9). */
+/** Says which unfinished tickets hold up others, to the person and to the manager. */
 function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
   const now = milliseconds(draft.fact.received_at);
@@ -240,13 +237,4 @@ function notice(draft: Draft): void {
     });
   }
   draft.setTimer("notice", after, true);
-}
-
-function backoff(draft: Draft, retries: number): number {
-  return Math.min(draft.session.settings.retry_backoff_ms * 2 ** (retries - 1), MAX_BACKOFF_MS);
-}
-
-/** A person's or plan's word can only be refused; there is no turn to put again. */
-export function notPermitted(message: string, hint: string): Failure {
-  return failure("not_permitted", message, { hint });
 }

@@ -1,4 +1,4 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
 import { isSpent, nothingLeft } from "./budget.ts";
 import { executables } from "./criteria.ts";
@@ -9,10 +9,8 @@ import { judge } from "./reviewing.ts";
 import type { MessageType, Ticket } from "./state.ts";
 import { escalate, refuseAnswer, stopWork } from "./trouble.ts";
 
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
-
 /** The dispatcher admitted a turn: the ticket is now really in somebody's hands. */
-export function onTurnRequest(draft: Draft, fact: Of<"turn_request">): void {
+export function onTurnRequest(draft: Draft, fact: FactOf<"turn_request">): void {
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.turn?.turn_id !== fact.payload.turn_id) return;
   switch (ticket.turn.message) {
@@ -36,7 +34,7 @@ export function onTurnRequest(draft: Draft, fact: Of<"turn_request">): void {
 }
 
 /** The manager's formal instruction: the work begins, or begins anew. */
-export function onInstruction(draft: Draft, fact: Of<"instruction">, ticket: Ticket): void {
+export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket: Ticket): void {
   if (draft.answered?.message === "error" && isSpent(ticket, fact.received_at)) {
     refuseAnswer(draft, ticket.id, nothingLeft(ticket));
     return;
@@ -57,7 +55,7 @@ export function onInstruction(draft: Draft, fact: Of<"instruction">, ticket: Tic
 }
 
 /** The manager wants another view first: the worker's, or that of a session of its own. */
-export function onInstructionProposal(draft: Draft, fact: Of<"instruction_proposal">, ticket: Ticket): void {
+export function onInstructionProposal(draft: Draft, fact: FactOf<"instruction_proposal">, ticket: Ticket): void {
   if (ticket.status === "pending") draft.move(ticket.id, "proposal_needed");
   draft.patchTicket(ticket.id, { proposal: fact.sequence });
   const { discussion } = draft.session.settings;
@@ -65,7 +63,7 @@ export function onInstructionProposal(draft: Draft, fact: Of<"instruction_propos
   else offer(draft, ticket.id, "instruction_proposal");
 }
 
-export function onReport(draft: Draft, fact: Of<"report">, ticket: Ticket, asked: MessageType): void {
+export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, asked: MessageType): void {
   const { status, questions } = fact.payload;
   const fitting = [asked === "instruction_proposal" ? "proposal" : "completed", "blocked", "error"];
   if (!fitting.includes(status)) {
