@@ -17,7 +17,7 @@ export { systemClock } from "./runtime/clock.ts";
 export { type Surroundings } from "./runtime/assemble.ts";
 export { createSession, type NewSessionInput } from "./runtime/create.ts";
 export { resumeSession } from "./runtime/resume.ts";
-export { type Proof, verifySession } from "./runtime/replay.ts";
+export { type Proof, verifySession } from "./runtime/proof.ts";
 export type { Session } from "./runtime/session.ts";
 export { openReader, openStore } from "./store/sqlite-store.ts";
 export type { Store, StoreReader } from "./store/store.ts";

@@ -8,12 +8,12 @@ import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
-import { chooseSession } from "./choose.ts";
+import { chooseSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { putToOwner } from "./put.ts";
 import { showUnused } from "./unused.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 import { type Answer, askedHere, type Question } from "./typed-answers.ts";
 
 interface AnswerOptions {
@@ -27,10 +27,7 @@ interface AnswerOptions {
 /** `bosun answer`: a person answers the questions of a session, from any terminal. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(
-      "[session]",
-      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
-    )
+    .argument(...OPEN_SESSION)
     .argument("[question]", "the question's id; may be left out where only one is open")
     .argument("[text...]", "the answer")
     .option("--file <file>", "answers by question id, as YAML or JSON")
@@ -47,10 +44,7 @@ async function answer(
   words: readonly string[],
   options: AnswerOptions,
 ): Promise<Result<number, Failure>> {
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  try {
+  return withHome(openExistingHome(context), async ({ store }) => {
     const chosen = sessionAmong(store, words);
     if (!chosen.ok) return chosen;
     const { row, rest } = chosen.value;
@@ -80,9 +74,7 @@ async function answer(
         context.terminal.out.line(`It replaces what was kept for ${safeLine(question_id)}: ${quoted(before)}.`);
     }
     return ok(EXIT_DONE);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 /** What is kept for each question until the session is resumed, by the question's id. */

@@ -1,29 +1,16 @@
 import type { LedgerAsk } from "../kernel/ledger.ts";
-import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
-import { planLines } from "../ui/plan.ts";
-import { discardTyped, promptChoice, promptLine, promptQuestion } from "../ui/prompt.ts";
+import { discardTyped, promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
-import { wordsOf } from "../ui/words.ts";
-import { recordAt, waitingFor } from "./asks.ts";
-import type { CommandContext } from "./command.ts";
-import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
-import { planOf } from "./plans.ts";
+import { waitingFor } from "./asks.ts";
+import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
 import type { Word } from "./word.ts";
 
 /** What asking at this terminal needs of the session, whichever process runs it. */
-export interface AskingParts {
-  readonly context: CommandContext;
-  readonly home: string;
-  readonly session_id: string;
-  readonly store: StoreReader;
+export interface AskingParts extends Omit<DecidingParts, "complain"> {
   /** An ask that is open now; undefined if it is not, or not any more. */
   readonly openAsk: (ask_id: string) => LedgerAsk | undefined;
-  /** Puts a person's word about an ask to the session. Comes back when it is on record, with why it does not stand if it does not. */
-  readonly say: (word: Word, ask_id: string) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
   /** The person left without a word. */
   readonly left: () => void;
   /** Something threw while a person was asked: nobody is asked here any more. */
@@ -36,6 +23,7 @@ export interface AskingParts {
  */
 export class Asking {
   readonly #parts: AskingParts;
+  readonly #deciding: DecidingParts;
   /** In the order in which they came. */
   readonly #queue: string[] = [];
   #prompt: AbortController | undefined;
@@ -47,6 +35,11 @@ export class Asking {
 
   constructor(parts: AskingParts) {
     this.#parts = parts;
+    this.#deciding = {
+      ...parts,
+      say: (word, ask_id) => this.#say(word, ask_id),
+      complain: (why) => this.complain(why),
+    };
   }
 
   /** This must be asked, as soon as nothing else is. */
@@ -117,9 +110,11 @@ export class Asking {
     const [first] = waiting;
     if (ask === undefined || first === undefined) return true;
     if (first.kind === "approval") {
-      return first.about === "plan" ? this.#askPlan(ask_id, signal) : this.#askResult(ask_id, signal);
+      return first.about === "plan"
+        ? askPlan(this.#deciding, ask_id, signal)
+        : askResult(this.#deciding, ask_id, signal);
     }
-    if (first.kind === "review") return this.#askReview(first.ticket_id, ask, signal);
+    if (first.kind === "review") return askReview(this.#deciding, first.ticket_id, ask, signal);
     return this.#askQuestions(waiting, signal);
   }
 
@@ -142,92 +137,6 @@ export class Asking {
     return true;
   }
 
-  async #askPlan(ask_id: string, signal: AbortSignal): Promise<boolean> {
-    const { context, session_id, store, home } = this.#parts;
-    const { terminal } = context;
-    const plan = planOf(store, session_id);
-    if (plan === undefined) return false;
-    const { folder } = sessionPaths(home, session_id);
-    terminal.err.line();
-    for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
-    terminal.err.line();
-    for (;;) {
-      const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
-      if (choice === undefined) return false;
-      const edit = async () => editPlan(context, folder, ask_id, plan);
-      const word = await this.#planWord(choice, edit, signal);
-      if (word === undefined) continue;
-      const refused = await this.#say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
-      if (refused === undefined || choice !== "edit") forgetEdit(folder, ask_id);
-      else keepRefusal(folder, ask_id, refused);
-      if (refused === undefined) return true;
-    }
-  }
-
-  async #planWord(
-    choice: (typeof PLAN_CHOICES)[number]["key"],
-    edit: () => ReturnType<typeof editPlan>,
-    signal: AbortSignal,
-  ): Promise<JsonObject | undefined> {
-    const { terminal } = this.#parts.context;
-    switch (choice) {
-      case "approve":
-        return { decision: "approved" };
-      case "reject":
-        return { decision: "rejected" };
-      case "revise": {
-        const typed = await promptLine(terminal, "What should be different? ", signal);
-        return typed.kind === "left" || typed.text === ""
-          ? undefined
-          : { decision: "changes_requested", notes: typed.text };
-      }
-      case "edit": {
-        const edited = await edit();
-        if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
-        const { message, hint = "" } = edited.ok ? NOTHING_CHANGED : edited.error;
-        this.complain({ message: `${message}\n${hint}` });
-        return undefined;
-      }
-    }
-  }
-
-  async #askResult(ask_id: string, signal: AbortSignal): Promise<boolean> {
-    const { terminal } = this.#parts.context;
-    terminal.err.line();
-    terminal.err.line(
-      terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"),
-    );
-    const choice = await promptChoice(terminal, RESULT_CHOICES, signal);
-    if (choice === undefined) return false;
-    let notes = "";
-    if (choice === "changes_requested") {
-      const typed = await promptLine(terminal, "What is missing? ", signal);
-      if (typed.kind === "left") return false;
-      notes = typed.text;
-    }
-    const more = notes === "" ? {} : { notes };
-    await this.#say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } }, ask_id);
-    return true;
-  }
-
-  async #askReview(ticket_id: string, ask: LedgerAsk, signal: AbortSignal): Promise<boolean> {
-    const { context, session_id, store } = this.#parts;
-    const { terminal } = context;
-    const report = recordAt(store, session_id, ask.record)?.payload;
-    terminal.err.line();
-    terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
-    for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
-    const choice = await promptChoice(terminal, REVIEW_CHOICES, signal);
-    if (choice === undefined) return false;
-    const changes =
-      choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
-    if (changes?.kind === "left") return false;
-    const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
-    const payload = { decision: choice, ticket_id, ...requested };
-    await this.#say({ payload_type: "review", subject: ticket_id, payload }, ask.ask_id);
-    return true;
-  }
-
   /** Puts a word to the session; gives back, and says, why it does not stand if it does not. */
   async #say(word: Word, ask_id: string): ReturnType<AskingParts["say"]> {
     const refused = await this.#parts.say(word, ask_id);
@@ -247,25 +156,3 @@ export class Asking {
     return this.#parts.openAsk(ask_id) !== undefined;
   }
 }
-
-const NOTHING_CHANGED: Pick<Failure, "message" | "hint"> = {
-  message: "Nothing was changed, so nothing was approved.",
-};
-
-const PLAN_CHOICES = [
-  { key: "approve", label: "Approve" },
-  { key: "revise", label: "Send back, saying what should be different" },
-  { key: "edit", label: "Edit in $EDITOR, then approve" },
-  { key: "reject", label: "Reject, and end the session" },
-] as const;
-
-const RESULT_CHOICES = [
-  { key: "approved", label: "Yes, accept it" },
-  { key: "changes_requested", label: "No, something is missing" },
-  { key: "rejected", label: "No, it has failed" },
-] as const;
-
-const REVIEW_CHOICES = [
-  { key: "approved", label: "Approve" },
-  { key: "changes_requested", label: "Ask for changes" },
-] as const;

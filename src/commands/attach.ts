@@ -4,10 +4,10 @@ import type { Failure } from "../protocol/failure.ts";
 import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { attend } from "./attendance.ts";
-import { chooseAnySession } from "./choose.ts";
+import { ANY_SESSION, chooseAnySession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { reporterFor } from "./drive.ts";
-import { type OpenHome, openExistingHome, readHome } from "./home.ts";
+import { type OpenHome, openExistingHome, readHome, withHome } from "./home.ts";
 import { type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { watchSignals } from "./signals.ts";
 import { Viewer } from "./viewer.ts";
@@ -18,7 +18,7 @@ const PAST_SHOWN = 30;
 /** `bosun attach`: shows a session that another process runs, as `run` shows it, and asks what it asks. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest)")
+    .argument(...ANY_SESSION)
     .option("--reporter <name>", "plain, json or silent")
     .option("--json", "one JSON object a line on stdout, and nothing else")
     .option("--no-input", "never ask at this terminal");
@@ -37,11 +37,9 @@ async function attach(
   const { reporter, ask } = manner.value;
   // Only who asks writes: answers, to the inbox.
   if (ask && reporter === "plain") {
-    const opened = openExistingHome(context);
-    return opened.ok ? show(context, opened.value, opened.value.store, named, reporter) : opened;
+    return withHome(openExistingHome(context), (home) => show(context, home, home.store, named, reporter));
   }
-  const opened = readHome(context);
-  return opened.ok ? show(context, opened.value, undefined, named, reporter) : opened;
+  return withHome(readHome(context), (home) => show(context, home, undefined, named, reporter));
 }
 
 async function show(
@@ -52,20 +50,14 @@ async function show(
   reporter: Manner["reporter"],
 ): Promise<Result<number, Failure>> {
   const chosen = chooseAnySession(store, named);
-  if (!chosen.ok) {
-    store.close();
-    return chosen;
-  }
+  if (!chosen.ok) return chosen;
   const row = chosen.value;
   const { session_id } = row;
   const { terminal } = context;
   const isGone = () => store.holder(session_id) === undefined;
   const live = !isGone();
   const leave = inbox && live ? attend(home, session_id) : ok(() => {});
-  if (!leave.ok) {
-    store.close();
-    return leave;
-  }
+  if (!leave.ok) return leave;
   const enough = new AbortController();
   let left = false;
   const viewer = new Viewer({
@@ -97,7 +89,6 @@ async function show(
   } finally {
     leave.value();
     signals.restore();
-    store.close();
   }
 }
 

@@ -1,14 +1,12 @@
 import type { Command } from "commander";
-import { err, type Result } from "../lib/result.ts";
+import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { StoreReader } from "../store/store.ts";
-import { chooseTarget, type Target } from "./choose.ts";
-import { whyClosed } from "./closed.ts";
+import { chooseOpenTarget, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import type { Manner } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 import { placeOf } from "./surroundings.ts";
 
 interface CancelOptions {
@@ -30,10 +28,7 @@ const AT_ONCE: Manner = {
 /** `bosun cancel`: ends a session, or gives up one ticket. A session that nobody runs is closed by this command itself. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(
-      "[session]",
-      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
-    )
+    .argument(...OPEN_SESSION)
     .argument("[ticket]", "only this ticket")
     .option("--reason <text>", "why, for the record");
   command.action((_session, _ticket, options: CancelOptions) =>
@@ -46,31 +41,20 @@ async function cancel(
   words: readonly string[],
   { reason }: CancelOptions,
 ): Promise<Result<number, Failure>> {
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  const target = openTarget(store, words);
-  if (!target.ok) {
-    store.close();
-    return target;
-  }
-  const { row, ticket_id } = target.value;
-  const payload = {
-    command: "cancel",
-    ...(ticket_id === undefined ? {} : { ticket_id }),
-    ...(reason === undefined ? {} : { reason }),
-  };
-  const word = { payload_type: "user_command", payload } as const;
-  if (ticket_id === undefined && store.holder(row.session_id) === undefined) {
-    return takeUp(context, placeOf(opened.value, context), row, AT_ONCE, { ends: true, facts: [word] });
-  }
-  const put = await putToOwner(context, store, row, word);
-  store.close();
-  return put;
-}
-
-function openTarget(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
-  const target = chooseTarget(store, words);
-  const closed = target.ok ? whyClosed(target.value.row, target.value.ticket_id) : undefined;
-  return closed ? err(closed) : target;
+  return withHome(openExistingHome(context), async (home) => {
+    const { store } = home;
+    const target = chooseOpenTarget(store, words);
+    if (!target.ok) return target;
+    const { row, ticket_id } = target.value;
+    const payload = {
+      command: "cancel",
+      ...(ticket_id === undefined ? {} : { ticket_id }),
+      ...(reason === undefined ? {} : { reason }),
+    };
+    const word = { payload_type: "user_command", payload } as const;
+    if (ticket_id === undefined && store.holder(row.session_id) === undefined) {
+      return takeUp(context, placeOf(home, context), row, AT_ONCE, { ends: true, facts: [word] });
+    }
+    return putToOwner(context, store, row, word);
+  });
 }

@@ -7,6 +7,11 @@ import { ticketValue } from "./schedule-state.ts";
 /** What a session is not when it can still be worked on. */
 const CLOSED = "closed";
 
+/** How a command names its `[session]`: for `chooseSession`, and for `chooseAnySession`. */
+const NAMED = "its id or the beginning of it (default: the one that runs, else the newest";
+export const OPEN_SESSION = ["[session]", `${NAMED} that is not closed)`] as const;
+export const ANY_SESSION = ["[session]", `${NAMED})`] as const;
+
 /**
  * The session that is meant: by id or unique prefix; without one the only one that runs now, else the newest that is not closed.
  * Failures: `not_found`, `usage` for a prefix that several have.
@@ -51,6 +56,13 @@ export function chooseLastSession(reader: StoreReader, named: string | undefined
   return chosen.ok || named !== undefined ? chosen : chooseAnySession(reader, named);
 }
 
+/** For what nobody can say to one that is closed: as `chooseSession`, and `usage` for such a one. */
+export function chooseOpenSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
+  const row = chooseSession(reader, named);
+  const closed = row.ok ? whyClosed(row.value) : undefined;
+  return closed ? err(closed) : row;
+}
+
 /** A session, and a ticket of it if one was named. */
 export interface Target {
   readonly row: SessionRow;
@@ -87,6 +99,21 @@ export function chooseTarget(
   return meant.ok
     ? withTicket(reader, meant.value, first, `There is no session ${JSON.stringify(first)}, and `)
     : named;
+}
+
+/** For what nobody can say to a closed session: as `chooseTarget`, and `usage` for such a one. */
+export function chooseOpenTarget(reader: StoreReader, words: readonly string[]): Result<Target, Failure> {
+  const target = chooseTarget(reader, words);
+  const closed = target.ok ? whyClosed(target.value.row, target.value.ticket_id) : undefined;
+  return closed ? err(closed) : target;
+}
+
+function whyClosed({ session_id, state, outcome }: SessionRow, ticket_id?: string): Failure | undefined {
+  if (state !== CLOSED) return undefined;
+  const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
+  return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
+    hint: `A ticket in error can be tried again: bosun retry ${session_id} ${ticket_id ?? "TICKET"}.`,
+  });
 }
 
 function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lead = ""): Result<Target, Failure> {

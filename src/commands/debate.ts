@@ -20,7 +20,7 @@ import { type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
 import { missingProgram } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
-import { openHome } from "./home.ts";
+import { openHome, withHome } from "./home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { placeOf, unreachable } from "./surroundings.ts";
@@ -82,29 +82,24 @@ async function debate(
   const prepared = await prepare(context, question, options);
   if (!prepared.ok) return prepared;
   const { input, roles, config } = prepared.value;
-  const opened = openHome(context);
-  if (!opened.ok) return opened;
-  const place = placeOf(opened.value, context);
-  const there = options.session === undefined ? undefined : place.store.session(options.session);
-  if (there?.ok === true && there.value.session_id === options.session && there.value.last_sequence > 0) {
-    place.store.close();
-    return err(isThere(there.value));
-  }
-  const session = await createSession(place, debateMode, {
-    session_id: options.session ?? `d-${randomBytes(4).toString("hex")}`,
-    requirement: input.topic,
-    input: { ...input },
-    config,
-    roles,
-    workspace: config.workspace,
-    started_by: actorHere(),
-    facts: [],
+  return withHome(openHome(context), async (home) => {
+    const there = options.session === undefined ? undefined : home.store.session(options.session);
+    if (there?.ok === true && there.value.session_id === options.session && there.value.last_sequence > 0)
+      return err(isThere(there.value));
+    const place = placeOf(home, context);
+    const session = await createSession(place, debateMode, {
+      session_id: options.session ?? `d-${randomBytes(4).toString("hex")}`,
+      requirement: input.topic,
+      input: { ...input },
+      config,
+      roles,
+      workspace: config.workspace,
+      started_by: actorHere(),
+      facts: [],
+    });
+    if (!session.ok) return session;
+    return driveSession(context, place, session.value, { ...manner.value, kill_grace_s: config.kill_grace_s }, false);
   });
-  if (!session.ok) {
-    place.store.close();
-    return session;
-  }
-  return driveSession(context, place, session.value, { ...manner.value, kill_grace_s: config.kill_grace_s }, false);
 }
 
 interface Prepared {

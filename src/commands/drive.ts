@@ -21,9 +21,9 @@ import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
 /**
- * Runs a session in this process to its end or stop, with its reporter, the people who answer and the signals that stop it, and
- * closes the store. With `watchers` it waits for people who are at other terminals. Must be called in the same turn of the event
- * loop in which the session was made, so that nothing it says is missed.
+ * Runs a session in this process to its end or stop, with its reporter, the people who answer and the signals that stop it. With
+ * `watchers` it waits for people who are at other terminals. Must be called in the same turn of the event loop in which the session
+ * was made, so that nothing it says is missed.
  */
 export async function driveSession<S>(
   context: CommandContext,
@@ -37,10 +37,7 @@ export async function driveSession<S>(
   const { session_id } = session;
   const reporter = reporterFor(manner, context.terminal);
   const row = store.session(session_id);
-  if (!row.ok) {
-    store.close();
-    return row;
-  }
+  if (!row.ok) return row;
   const began = performance.now();
   const people = new People({
     context,
@@ -86,7 +83,6 @@ export async function driveSession<S>(
     if (!end.ok) return storedStand(store, place.home, session_id);
     return ok({ ...lastStandOf(store, session), waiting: end.value.kind === "closed" ? [] : people.waiting() });
   });
-  store.close();
   if (stand.ok) {
     const { waiting } = stand.value;
     reporter.end(endingOf(place.home, stand.value, { end, exit_code, waiting, elapsed_ms }));

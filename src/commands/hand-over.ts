@@ -23,7 +23,7 @@ const PATIENCE_MS = 15 * 60_000;
 
 /**
  * Has a session run by a process of its own, in a process session of its own, so that it outlives this one and its terminal. Then
- * shows it here to its end, or lets go at once. Closes the store. Failures are the scheduler's own, `environment` if it cannot be
+ * shows it here to its end, or lets go at once. Failures are the scheduler's own, `environment` if it cannot be
  * started, and `storage` or `storage_full` if it has nowhere to put its words.
  */
 export async function handOver(context: CommandContext, place: Place, order: Order): Promise<Result<number, Failure>> {
@@ -33,14 +33,10 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
   const first = before.ok ? before.value.last_sequence + 1 : 1;
   const attached = manner.scheduler === "attached";
   const leave = attached ? attend(home, session_id) : ok(() => {});
-  if (!leave.ok) {
-    store.close();
-    return leave;
-  }
+  if (!leave.ok) return leave;
   const started = startScheduler(context, home, order);
   if (!started.ok) {
     leave.value();
-    store.close();
     return started;
   }
   const scheduler = started.value;
@@ -86,7 +82,6 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
   } finally {
     leave.value();
     signals.restore();
-    store.close();
   }
 }
 
@@ -113,7 +108,9 @@ function neverBegan(
     terminal.err.line("Stopped before the session began.");
     return ok(stopped);
   }
-  if (store.session(session_id).ok) return undefined;
+  const row = store.session(session_id);
+  if (row.ok) return undefined;
+  if (row.error.code !== "not_found") return row;
   const words = lastWords(home, session_id);
   const said = words === "" ? "." : `, saying:\n${words}`;
   return err(

@@ -9,7 +9,7 @@ import type { Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import type { CommandContext } from "./command.ts";
 
-/** A home with its store open; whoever opens one closes the store. */
+/** A home with its store open; whoever opens one closes the store, which `withHome` does. */
 export interface OpenHome<S extends StoreReader> {
   readonly home: string;
   readonly store: S;
@@ -19,6 +19,19 @@ export interface OpenHome<S extends StoreReader> {
 export function homeOf({ home, environment, directory }: CommandContext): Result<string, Failure> {
   const resolved = resolveHome(home, environment, directory);
   return resolved.ok ? ok(resolved.value.directory) : resolved;
+}
+
+/** Does its work with an open home, whose store is closed whatever comes of it. */
+export async function withHome<S extends StoreReader>(
+  opened: Result<OpenHome<S>, Failure>,
+  work: (home: OpenHome<S>) => Promise<Result<number, Failure>>,
+): Promise<Result<number, Failure>> {
+  if (!opened.ok) return opened;
+  try {
+    return await work(opened.value);
+  } finally {
+    opened.value.store.close();
+  }
 }
 
 /** What was opened, kept in mind if a person named it: from now on it is a home that may be found. */

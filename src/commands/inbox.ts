@@ -8,7 +8,7 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
-import { readHome } from "./home.ts";
+import { readHome, withHome } from "./home.ts";
 
 interface InboxOptions {
   readonly json?: boolean;
@@ -27,10 +27,7 @@ export function register(command: Command, run: Run): void {
 }
 
 async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
-  const opened = readHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  try {
+  return withHome(readHome(context), async ({ store }) => {
     const all = await everyWait(store);
     if (!all.ok) return all;
     if (options.json === true) {
@@ -42,9 +39,7 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
       show(context, store, all.value);
     }
     return ok(EXIT_DONE);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> {

@@ -11,9 +11,9 @@ import { WHOLE } from "../ui/record-lines.ts";
 import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
-import { chooseAnySession, chooseTarget, type Target } from "./choose.ts";
+import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { readHome } from "./home.ts";
+import { readHome, withHome } from "./home.ts";
 import { type PrintingTurn, showPrinted } from "./printed.ts";
 import { ticketValue } from "./schedule-state.ts";
 
@@ -27,7 +27,7 @@ const LOOK_EVERY_MS = 100;
 /** `bosun log`: what happened, and of a ticket what its agents printed. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest)")
+    .argument(...ANY_SESSION)
     .argument("[ticket]", "only this ticket")
     .option("-f, --follow", "go on until the session is closed or nobody runs it any more");
   command.action((_session, _ticket, options: LogOptions) => run((context) => log(context, command.args, options)));
@@ -38,10 +38,7 @@ async function log(
   words: readonly string[],
   { follow = false }: LogOptions,
 ): Promise<Result<number, Failure>> {
-  const opened = readHome(context);
-  if (!opened.ok) return opened;
-  const { home, store } = opened.value;
-  try {
+  return withHome(readHome(context), async ({ home, store }) => {
     const target = chooseTarget(store, words, chooseAnySession);
     if (!target.ok) return target;
     const { out } = context.terminal;
@@ -70,9 +67,7 @@ async function log(
         `next    bosun ${toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`}`,
       );
     return ok(EXIT_DONE);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 /** A session's story as it is being told. */

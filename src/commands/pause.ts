@@ -2,32 +2,21 @@ import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { chooseSession } from "./choose.ts";
-import { whyClosed } from "./closed.ts";
+import { chooseOpenSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
 import { isPaused, tellWhatHolds } from "./took.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
 export function register(command: Command, run: Run): void {
-  command
-    .argument(
-      "[session]",
-      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
-    )
-    .action((named: string | undefined) => run((context) => pause(context, named)));
+  command.argument(...OPEN_SESSION).action((named: string | undefined) => run((context) => pause(context, named)));
 }
 
 async function pause(context: CommandContext, named: string | undefined): Promise<Result<number, Failure>> {
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  try {
-    const row = chooseSession(store, named);
+  return withHome(openExistingHome(context), async ({ store }) => {
+    const row = chooseOpenSession(store, named);
     if (!row.ok) return row;
-    const closed = whyClosed(row.value);
-    if (closed) return err(closed);
     const { session_id } = row.value;
     if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));
     const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
@@ -38,9 +27,7 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     const word = { payload_type: "user_command", payload: { command: "pause" } } as const;
     const put = await putToOwner(context, store, row.value, word);
     return tellWhatHolds(context, store, session_id, put, () => `No new turns begin. ${on}`);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 /** Whoever takes it up means it to go on, so a pause that waited for them would only hold up what they began. */

@@ -12,13 +12,13 @@ import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
 import { recordAt, waitingOf } from "./asks.ts";
-import { chooseAnySession, chooseLastSession } from "./choose.ts";
+import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
-import { openExistingHome, type OpenHome } from "./home.ts";
+import { openExistingHome, type OpenHome, withHome } from "./home.ts";
 
 interface PlanOptions {
   readonly approve?: boolean;
@@ -33,7 +33,7 @@ interface PlanOptions {
 /** `bosun plan`: shows a session's plan, and takes a person's word on it. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the newest)")
+    .argument(...ANY_SESSION)
     .option("--approve", "let the work begin")
     .option("--revise <text>", "send it back, saying what should be different")
     .option("--reject", "end the session, or leave out what a revised plan added")
@@ -68,16 +68,13 @@ async function plan(
       }),
     );
   }
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { home, store } = opened.value;
-  try {
+  return withHome(openExistingHome(context), async ({ home, store }) => {
     const looks = options.export !== undefined || !asked.includes(true);
     const row = (looks ? chooseAnySession : chooseLastSession)(store, named);
     if (!row.ok) return row;
     const shown = planOf(store, row.value.session_id);
     if (shown === undefined) return err(noPlan(row.value));
-    if (options.export !== undefined) return await exportPlan(context, opened.value, row.value, shown, options.export);
+    if (options.export !== undefined) return exportPlan(context, { home, store }, row.value, shown, options.export);
     const waiting = await waitingOf(store, row.value.session_id);
     if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
@@ -85,10 +82,8 @@ async function plan(
     if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
     if (kept !== undefined) return err(saidAlready(row.value, kept));
-    return await decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
-  } finally {
-    store.close();
-  }
+    return decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
+  });
 }
 
 interface Gate {

@@ -8,7 +8,7 @@ import { resumeSession } from "../runtime/resume.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordAt } from "./asks.ts";
-import { chooseLastSession } from "./choose.ts";
+import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
@@ -17,7 +17,7 @@ import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 import { checkRelease } from "./release.ts";
 import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
@@ -36,10 +36,7 @@ interface ResumeOptions extends MannerOptions, LimitOptions {
 /** `bosun resume`: a session goes on where it was left. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(
-      "[session]",
-      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
-    )
+    .argument(...OPEN_SESSION)
     .option("--budget-turns <n>", "raise the limit to so many turns in all")
     .option("--budget-tokens <n>", "raise the limit to so many tokens in all, and accept what nobody told so far")
     .option("--budget-usd <n>", "raise the limit to so much money in all, and accept what nobody told so far")
@@ -61,49 +58,33 @@ async function resume(
   if (!manner.ok) return manner;
   const wanted = readLimits(options);
   if (!wanted.ok) return wanted;
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  const chosen = chooseLastSession(store, named);
-  if (!chosen.ok) {
-    store.close();
-    return chosen;
-  }
-  if (options.release !== undefined && chosen.value.state !== "closed") {
-    const held = await checkRelease(store, chosen.value, options.release);
-    if (!held.ok) {
-      store.close();
-      return held;
+  return withHome(openExistingHome(context), async (home) => {
+    const { store } = home;
+    const chosen = chooseLastSession(store, named);
+    if (!chosen.ok) return chosen;
+    if (options.release !== undefined && chosen.value.state !== "closed") {
+      const held = await checkRelease(store, chosen.value, options.release);
+      if (!held.ok) return held;
     }
-  }
-  if (options.takeOver === true) {
-    const { kill_grace_s } = configOf(opened.value, chosen.value);
-    const ended = await endHolder(opened.value, chosen.value.session_id, kill_grace_s);
-    if (!ended.ok) {
-      store.close();
-      return ended;
+    if (options.takeOver === true) {
+      const ended = await endHolder(home, chosen.value.session_id, configOf(home, chosen.value).kill_grace_s);
+      if (!ended.ok) return ended;
     }
-  }
-  const stood = await ofParent(store, chosen.value, options, wanted.value);
-  if (!stood.ok) {
-    store.close();
-    return stood;
-  }
-  const row = stood.value;
-  if (store.holder(row.session_id) !== undefined && row.state !== "closed") {
-    const told = await tellOwner(context, store, row, options, wanted.value);
-    store.close();
-    return told;
-  }
-  const place = placeOf(opened.value, context);
-  const release: Word[] =
-    options.release === undefined || row.session_id !== chosen.value.session_id
-      ? []
-      : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
-  const limits = wanted.value;
-  const full = { ...manner.value, kill_grace_s: 0 };
-  const change = { ...(limits ? { limits } : {}), facts: release };
-  return tellingUnused(context, row.session_id, full, takeUp(context, place, row, full, change));
+    const limits = wanted.value;
+    const stood = await ofParent(store, chosen.value, options, limits);
+    if (!stood.ok) return stood;
+    const row = stood.value;
+    if (store.holder(row.session_id) !== undefined && row.state !== "closed")
+      return tellOwner(context, store, row, options, limits);
+    const release: Word[] =
+      options.release === undefined || row.session_id !== chosen.value.session_id
+        ? []
+        : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
+    const full = { ...manner.value, kill_grace_s: 0 };
+    const change = { ...(limits ? { limits } : {}), facts: release };
+    const left = takeUp(context, placeOf(home, context), row, full, change);
+    return tellingUnused(context, store, row.session_id, full, left);
+  });
 }
 
 /**
@@ -134,10 +115,7 @@ async function ofParent(
   return store.session(parent);
 }
 
-/**
- * Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened.
- * Closes the store.
- */
+/** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
 export async function takeUp(
   context: CommandContext,
   place: Place,
@@ -148,7 +126,6 @@ export async function takeUp(
 ): Promise<Result<number, Failure>> {
   const mode = await loadMode(row.mode);
   if (mode === undefined) {
-    place.store.close();
     return err(
       failure("environment", `The session ${row.session_id} is a ${row.mode}, which this version does not know.`, {
         hint: "Use the version that began it, or a newer one.",
@@ -157,10 +134,7 @@ export async function takeUp(
   }
   if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
     const missing = await missingSandboxes(context, place, row);
-    if (missing) {
-      place.store.close();
-      return err(missing);
-    }
+    if (missing) return err(missing);
   }
   const { kill_grace_s } = configOf(place, row);
   if (manner.scheduler !== "here" && (row.state !== "closed" || change.reopen !== undefined)) {
@@ -170,15 +144,8 @@ export async function takeUp(
   }
   const { facts = [], ...rest } = change;
   const session = await resumeSession(place, mode, row, rest);
-  if (!session.ok) {
-    place.store.close();
-    return session;
-  }
-  if (session.value.ledger.figures.closed) {
-    const shown = await showClosed(context, place, session.value, manner);
-    place.store.close();
-    return shown;
-  }
+  if (!session.ok) return session;
+  if (session.value.ledger.figures.closed) return showClosed(context, place, session.value, manner);
   if (session.value.ledger.figures.paused) say({ payload_type: "user_command", payload: { command: "resume" } });
   for (const fact of facts) say(fact);
   return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true, watchers);

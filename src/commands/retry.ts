@@ -9,7 +9,7 @@ import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
 import { ticketValue } from "./schedule-state.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 import { tellingUnused } from "./unused.ts";
 import { placeOf } from "./surroundings.ts";
 
@@ -29,25 +29,19 @@ async function retry(
 ): Promise<Result<number, Failure>> {
   const manner = await mannerOf(context, options);
   if (!manner.ok) return manner;
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  const target = retriable(store, words);
-  if (!target.ok) {
-    store.close();
-    return target;
-  }
-  const { row, ticket_id = "" } = target.value;
-  const word = { payload_type: "user_command", payload: { command: "retry", ticket_id }, subject: ticket_id } as const;
-  if (row.state === "closed") {
+  return withHome(openExistingHome(context), async (home) => {
+    const { store } = home;
+    const target = retriable(store, words);
+    if (!target.ok) return target;
+    const { row, ticket_id = "" } = target.value;
+    const payload = { command: "retry", ticket_id };
+    const word = { payload_type: "user_command", payload, subject: ticket_id } as const;
+    if (row.state !== "closed") return putToOwner(context, store, row, word);
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
     const full = { ...manner.value, kill_grace_s: 0 };
-    const left = takeUp(context, placeOf(opened.value, context), row, full, change);
-    return tellingUnused(context, row.session_id, full, left);
-  }
-  const put = await putToOwner(context, store, row, word);
-  store.close();
-  return put;
+    const left = takeUp(context, placeOf(home, context), row, full, change);
+    return tellingUnused(context, store, row.session_id, full, left);
+  });
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {

@@ -5,11 +5,11 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
-import { chooseTarget, type Target } from "./choose.ts";
+import { chooseTarget, OPEN_SESSION, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { putToOwner } from "./put.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 import type { Word } from "./word.ts";
 
 interface ReviewOptions {
@@ -21,10 +21,7 @@ interface ReviewOptions {
 /** `bosun review`: a person's word on a ticket's work, or on the result of the whole session. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(
-      "[session]",
-      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
-    )
+    .argument(...OPEN_SESSION)
     .argument("[ticket]", "the ticket; without one, the session's result, or the only review that waits")
     .option("--approve", "it is good")
     .option("--changes <text>", "what should be different")
@@ -44,10 +41,7 @@ async function review(
   ).length;
   if (said > 1)
     return err(failure("usage", "--approve, --changes and --reject exclude each other.", { hint: "Give one." }));
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  try {
+  return withHome(openExistingHome(context), async ({ store }) => {
     const target = chooseTarget(store, words);
     if (!target.ok) return target;
     const { row } = target.value;
@@ -63,10 +57,8 @@ async function review(
       return ok(EXIT_DONE);
     }
     const word = wordOn(target.value, reviews, options);
-    return word.ok ? await putToOwner(context, store, row, word.value) : word;
-  } finally {
-    store.close();
-  }
+    return word.ok ? putToOwner(context, store, row, word.value) : word;
+  });
 }
 
 function wordOn(

@@ -14,7 +14,7 @@ import { keepPlaybook, playbookIn, withPlaybook } from "./playbook.ts";
 import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
-import { openHome } from "./home.ts";
+import { openHome, withHome } from "./home.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { tellingUnused } from "./unused.ts";
 import type { Watchers } from "./watchers.ts";
@@ -71,26 +71,24 @@ async function runSession(
   if (!manner.ok) return manner;
   const input = await readRunInput(context, words, options);
   if (!input.ok) return input;
-  const opened = openHome(context);
-  if (!opened.ok) return opened;
-  const place = placeOf(opened.value, context);
-  const { session } = input.value;
-  const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s };
-  const there = options.session === undefined ? undefined : place.store.session(options.session);
-  if (there?.ok === false && isOfStorage(there.error)) {
-    place.store.close();
-    return there;
-  }
-  // Of one whose beginning failed there is a name and nothing under it.
-  const isBegun = there?.ok === true && there.value.last_sequence > 0;
-  if (isBegun && there.value.session_id === options.session) {
-    return tellingUnused(context, options.session, full, goOn(context, place, there.value, input.value, full));
-  }
-  const session_id = options.session ?? newSessionId();
-  return tellingUnused(context, session_id, full, begin(context, place, session_id, input.value, full));
+  return withHome(openHome(context), async (home) => {
+    const { store } = home;
+    const place = placeOf(home, context);
+    const { session } = input.value;
+    const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s };
+    const there = options.session === undefined ? undefined : store.session(options.session);
+    if (there?.ok === false && isOfStorage(there.error)) return there;
+    // Of one whose beginning failed there is a name and nothing under it.
+    const isBegun = there?.ok === true && there.value.last_sequence > 0;
+    if (isBegun && there.value.session_id === options.session) {
+      return tellingUnused(context, store, options.session, full, goOn(context, place, there.value, input.value, full));
+    }
+    const session_id = options.session ?? newSessionId();
+    return tellingUnused(context, store, session_id, full, begin(context, place, session_id, input.value, full));
+  });
 }
 
-/** Begins a session and runs it, here or in a process of its own. Closes the store. */
+/** Begins a session and runs it, here or in a process of its own. */
 export async function begin(
   context: CommandContext,
   place: Place,
@@ -112,10 +110,7 @@ export async function begin(
     started_by: actorHere(),
     prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
   });
-  if (!opened.ok) {
-    place.store.close();
-    return opened;
-  }
+  if (!opened.ok) return opened;
   return driveSession(context, place, opened.value, manner, false, watchers);
 }
 

@@ -28,7 +28,6 @@ export async function goOn(
   const different =
     opened === undefined ? [] : differences(opened, input, sessionPaths(place.home, row.session_id).folder);
   if (different.length === 0) return takeUp(context, place, row, manner, {});
-  place.store.close();
   return err(
     failure(
       "usage",

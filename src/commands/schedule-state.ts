@@ -8,12 +8,10 @@ export function sessionValue(reader: StoreReader, session_id: string): SessionVa
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
 }
 
-/** One ticket, by its id. */
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {
   return reader.value(session_id, "ticket", ticket_id) as unknown as Ticket | undefined;
 }
 
-/** One set of questions, by the id of its ask. */
 export function questionSet(reader: StoreReader, session_id: string, ask_id: string): QuestionSet | undefined {
   return reader.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
 }

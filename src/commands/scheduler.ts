@@ -4,7 +4,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { isAttended } from "./attendance.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
-import { openHome } from "./home.ts";
+import { openHome, withHome } from "./home.ts";
 import type { Manner } from "./manner.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
 import { firstLine } from "./scheduler-log.ts";
@@ -25,8 +25,7 @@ async function carryOutOrder(context: CommandContext): Promise<Result<number, Fa
       }),
     );
   }
-  const opened = openHome(context);
-  const done = opened.ok ? await carryOut(context, placeOf(opened.value, context), given) : opened;
+  const done = await withHome(openHome(context), (home) => carryOut(context, placeOf(home, context), given));
   if (done.ok || !say({ kind: "failed", failure: done.error })) return done;
   return ok(EXIT_CODE_OF[done.error.code]);
 }
@@ -55,10 +54,7 @@ async function carryOut(
     return begin(context, place, session_id, order.input, manner, watchers);
   }
   const row = place.store.session(session_id);
-  if (!row.ok) {
-    place.store.close();
-    return row;
-  }
+  if (!row.ok) return row;
   const { takeUp } = await import("./resume.ts");
   return takeUp(context, place, row.value, manner, order.change, watchers);
 }

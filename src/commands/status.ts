@@ -20,7 +20,7 @@ import { keptFor } from "./kept.ts";
 import { nextFor } from "./next.ts";
 import { finalReport } from "./tickets.ts";
 import { type StoredView, readSession } from "./stored.ts";
-import { readHome } from "./home.ts";
+import { readHome, withHome } from "./home.ts";
 import { runningTurns, withSince } from "./under-way.ts";
 
 interface StatusOptions {
@@ -42,10 +42,7 @@ async function status(
   named: string | undefined,
   options: StatusOptions,
 ): Promise<Result<number, Failure>> {
-  const opened = readHome(context);
-  if (!opened.ok) return opened;
-  const { home, store } = opened.value;
-  try {
+  return withHome(readHome(context), async ({ home, store }) => {
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
     if (row.value === undefined) return listSessions(store, context.terminal.out, options);
@@ -54,9 +51,7 @@ async function status(
     if (options.json === true) context.terminal.out.line(safeJson(await statusObject(store, row.value, stored.value)));
     else showSession(context.terminal.out, store, row.value, stored.value);
     return ok(EXIT_DONE);
-  } finally {
-    store.close();
-  }
+  });
 }
 
 function rowToShow(
@@ -72,7 +67,7 @@ function rowToShow(
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
-/** What `--json` promises (WIRE.md), and what else is known. */
+/** What `--json` promises (SPEC.md), and what else is known. */
 async function statusObject(
   store: StoreReader,
   row: SessionRow,

@@ -4,10 +4,9 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import { chooseSession } from "./choose.ts";
-import { whyClosed } from "./closed.ts";
+import { chooseOpenSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 import { putWord } from "./put.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
@@ -23,10 +22,7 @@ interface StopOptions {
 /** `bosun stop`: a session that is at work is left as by Ctrl-C in its own terminal; what runs is ended and stays open. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(
-      "[session]",
-      "its id or the beginning of it (default: the one that runs, else the newest that is not closed)",
-    )
+    .argument(...OPEN_SESSION)
     .option("--reason <text>", "why, for the record")
     .action((named: string | undefined, options: StopOptions) => run((context) => stop(context, named, options)));
 }
@@ -36,18 +32,11 @@ async function stop(
   named: string | undefined,
   options: StopOptions,
 ): Promise<Result<number, Failure>> {
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  try {
-    const row = chooseSession(store, named);
+  return withHome(openExistingHome(context), async ({ store }) => {
+    const row = chooseOpenSession(store, named);
     if (!row.ok) return row;
-    const closed = whyClosed(row.value);
-    if (closed) return err(closed);
-    return await stopHolder(context, store, row.value, options);
-  } finally {
-    store.close();
-  }
+    return stopHolder(context, store, row.value, options);
+  });
 }
 
 async function stopHolder(

@@ -1,12 +1,11 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { chooseTarget } from "./choose.ts";
+import { chooseOpenTarget } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { whyClosed } from "./closed.ts";
 import { putToOwner } from "./put.ts";
 import { tellWhatHolds } from "./took.ts";
-import { openExistingHome } from "./home.ts";
+import { openExistingHome, withHome } from "./home.ts";
 
 /** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
 export function register(command: Command, run: Run): void {
@@ -25,21 +24,14 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
       }),
     );
   }
-  const opened = openExistingHome(context);
-  if (!opened.ok) return opened;
-  const { store } = opened.value;
-  try {
-    const target = chooseTarget(store, words.slice(0, -1));
+  return withHome(openExistingHome(context), async ({ store }) => {
+    const target = chooseOpenTarget(store, words.slice(0, -1));
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
-    const closed = whyClosed(row, ticket_id);
-    if (closed) return err(closed);
     const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
     const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
     const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
     const when = "with every turn that begins from now on; turns that run already do not see it";
     return tellWhatHolds(context, store, row.session_id, put, () => `${who} will read it ${when}.`);
-  } finally {
-    store.close();
-  }
+  });
 }

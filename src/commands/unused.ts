@@ -11,7 +11,6 @@ import { safeLine } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { waitingOf } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
-import { readHome } from "./home.ts";
 import type { GivenWord } from "./unattended.ts";
 
 type Asked = Pick<Question, "question_id" | "text">;
@@ -21,27 +20,21 @@ type Asked = Pick<Question, "question_id" | "text">;
  * was asked: a misspelt id is why most of them were not used.
  */
 export async function tellingUnused(
-  context: CommandContext,
+  { terminal }: CommandContext,
+  store: StoreReader,
   session_id: string,
   { answers }: Pick<GivenWord, "answers">,
   left: Promise<Result<number, Failure>>,
 ): Promise<Result<number, Failure>> {
   const code = await left;
   if (answers.length === 0 || !code.ok || code.value !== EXIT_PERSON_NEEDED) return code;
-  const opened = readHome(context);
-  if (!opened.ok) return code;
-  const { store } = opened.value;
-  try {
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return code;
-    const open = waiting.value.filter((one) => one.kind === "question");
-    const asked = await askedSoFar(store, session_id);
-    if (!asked.ok) return code;
-    showUnused(context.terminal.err, answers, [...asked.value, ...open], open, "that was asked");
-    return code;
-  } finally {
-    store.close();
-  }
+  const waiting = await waitingOf(store, session_id);
+  if (!waiting.ok) return code;
+  const open = waiting.value.filter((one) => one.kind === "question");
+  const asked = await askedSoFar(store, session_id);
+  if (!asked.ok) return code;
+  showUnused(terminal.err, answers, [...asked.value, ...open], open, "that was asked");
+  return code;
 }
 
 /** Says which answers fit none of the questions, and which questions are open. */

@@ -10,7 +10,7 @@ import { validators } from "../protocol/generated/validators.js";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import { type Proof, verifySession } from "../runtime/replay.ts";
+import { type Proof, verifySession } from "../runtime/proof.ts";
 import type { SessionRow } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output, Terminal } from "../ui/terminal.ts";
@@ -27,7 +27,7 @@ export interface LogSource {
 }
 
 /**
- * Proves a log and says what was proved, for people or as the one object that WIRE.md promises. The exit code is 0 only for a
+ * Proves a log and says what was proved, for people or as the one object that SPEC.md promises. The exit code is 0 only for a
  * record that is whole, closed and follows from its own facts.
  */
 export async function verify({ out }: Terminal, source: LogSource, json: boolean): Promise<Result<number, Failure>> {

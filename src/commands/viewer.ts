@@ -191,8 +191,9 @@ export class Viewer {
 
   async #say(word: Word, ask_id: string): Promise<Failure | undefined> {
     const { inbox, session_id } = this.#parts;
-    const row = inbox?.session(session_id);
-    if (!inbox || !row?.ok) return undefined;
+    if (!inbox) return undefined;
+    const row = inbox.session(session_id);
+    if (!row.ok) return row.error;
     const put = await putWord(inbox, row.value, word);
     if (!put.ok) return put.error;
     if (put.value.took !== "taken") this.#said.set(ask_id, put.value.inbox_id);

@@ -40,7 +40,7 @@ export function explain(problem: Problem): string[] {
 }
 
 /** All problems of one reading as one failure: the explained lines as its message, the problems themselves as its details. */
-export function problemsFailure(problems: readonly Problem[], hint?: string): Failure {
+export function problemsFailure(problems: readonly Problem[]): Failure {
   const shown = problems.slice(0, SHOWN_PROBLEMS).flatMap(explain);
   const rest = problems.length - SHOWN_PROBLEMS;
   if (rest > 0) shown.push(`and ${rest} more ${rest === 1 ? "problem" : "problems"}`);
@@ -54,7 +54,7 @@ export function problemsFailure(problems: readonly Problem[], hint?: string): Fa
       ...(nearest !== undefined && { nearest }),
     })),
   };
-  return failure("configuration", shown.join("\n"), hint === undefined ? { details } : { hint, details });
+  return failure("configuration", shown.join("\n"), { details });
 }
 
 /**

@@ -15,7 +15,7 @@ const MAX_ALIASED_VALUES = 10_000;
  * The value is built here and not by the library's `toJS`, and its `uniqueKeys` is off, because both take time that grows with
  * the square of the number of anchors or keys (20,000 keys: 7 s), and the walk is needed for the places anyhow.
  */
-export function readYaml(text: string, scalars: "typed" | "texts" = "typed"): Result<Located, Fault> {
+export function readYaml(text: string, scalars: "typed" | "texts"): Result<Located, Fault> {
   const document = parseDocument(text, {
     logLevel: "error",
     merge: false,

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Ledger, LedgerTurn } from "./ledger.ts";
-import type { Command, EnvelopeDraft, Fact, Step } from "./mode.ts";
+import type { Command, EnvelopeDraft, FactOf, Step } from "./mode.ts";
 
 /** The one question about a turn in doubt; the ask itself has the turn's id, so it is answered as `<turn_id>.again`. */
 const QUESTION = "again";
@@ -15,7 +15,7 @@ const GIVE_UP = "give up";
  */
 export function doubts(
   ledger: Ledger,
-  fact: Extract<Fact, { payload_type: "session_recovered" }>,
+  fact: FactOf<"session_recovered">,
   next: number,
 ): { readonly envelopes: readonly EnvelopeDraft[]; readonly commands: readonly Command[] } {
   const turns = (fact.payload.asked ?? []).flatMap((turn_id) => ledger.turns.get(turn_id) ?? []);
@@ -48,10 +48,7 @@ function question({ turn_id, role_id = "", subject }: LedgerTurn): EnvelopeDraft
 }
 
 /** What follows from an answer about turns in doubt; undefined for one about anything else, which is the mode's. */
-export function onDoubtAnswered(
-  ledger: Ledger,
-  fact: Extract<Fact, { payload_type: "clarification_response" }>,
-): Step | undefined {
+export function onDoubtAnswered(ledger: Ledger, fact: FactOf<"clarification_response">): Step | undefined {
   const asked = [...ledger.asks.keys()].filter((ask_id) => ledger.turns.get(ask_id)?.status === "asked");
   if (asked.length === 0) return undefined;
   const { answers, ask_id } = fact.payload;

@@ -1,16 +1,14 @@
 import { type Instant, later, milliseconds, parseInstant } from "../protocol/timestamp.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, type LedgerTurn, put } from "./ledger.ts";
 import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
-import type { Change, Command, Fact } from "./mode.ts";
+import type { Change, Command, Fact, FactOf } from "./mode.ts";
+import { backoff } from "./step.ts";
 
 /** Failures that are the trouble of a role, or of the account it works under, and not of the turn that met them. */
 export const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
 
 /** Timers that begin so are the engine's own; a mode is not told of them. */
 const HOLD_TIMER = "hold:";
-
-/** The shortest hold doubles from `retry_backoff_ms` with each of the same turn, and stays below this. */
-const MAX_BACKOFF_MS = 60_000;
 
 /** What helps against each, in words to a person, for the message of a stop. */
 const REMEDIES: Readonly<Record<string, string>> = {
@@ -21,7 +19,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
 };
 
 /** What of a session's opening its holds go by. */
-export function termsOf(fact: Extract<Fact, { payload_type: "session_opened" }>): LedgerTerms {
+export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
   const { max_hold_s, retry_backoff_ms } = fact.payload.config as { max_hold_s?: number; retry_backoff_ms?: number };
   return {
     ...(max_hold_s === undefined ? {} : { max_hold_s }),
@@ -181,7 +179,7 @@ function endTold(retry_at: unknown): Instant | undefined {
 function shortestEnd({ terms }: Ledger, heldBefore: number, { received_at }: Fact): Instant | undefined {
   if (terms.retry_backoff_ms === undefined) return undefined;
   // A person who wants no pause between retries does not want a role that says no a hundred times a second.
-  return later(received_at, Math.min(Math.max(1, terms.retry_backoff_ms) * 2 ** heldBefore, MAX_BACKOFF_MS));
+  return later(received_at, backoff(Math.max(1, terms.retry_backoff_ms), heldBefore));
 }
 
 /** An end that is told, moved to the earliest if it comes before that. */

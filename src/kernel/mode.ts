@@ -50,9 +50,12 @@ export type ReadonlyState<S> = {
 };
 
 /** An envelope that may move a mode. */
-export type Fact = {
-  [K in PayloadType]: FactHeader & { readonly payload_type: K; readonly payload: PayloadByType[K] };
-}[PayloadType];
+export type Fact = FactOf<PayloadType>;
+
+/** One of these types. */
+export type FactOf<T extends PayloadType> = {
+  [K in T]: FactHeader & { readonly payload_type: K; readonly payload: PayloadByType[K] };
+}[T];
 
 export interface FactHeader {
   readonly sequence: number;

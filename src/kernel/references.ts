@@ -27,7 +27,7 @@ export function from(sequence: number, pointer = ""): Reference {
   return { $from: [sequence, pointer] };
 }
 
-/** References to records as the `history[]` entries of WIRE.md. */
+/** References to records as the `history[]` entries of SPEC.md. */
 export function historyOf(sequences: readonly number[]): JsonObject {
   return { $history: sequences };
 }
@@ -64,7 +64,7 @@ interface Meter {
 }
 
 /**
- * Puts the recorded texts in place of references: `$from` a value, `$history` entries of WIRE.md's `history[]`, `$file` a path,
+ * Puts the recorded texts in place of references: `$from` a value, `$history` entries of SPEC.md's `history[]`, `$file` a path,
  * `$first` the first that exists, `$lines` texts below each other, `$cut` and `$fit` a value that may be too long. What is missing in the record is left out of its
  * object. The result of a draft is therefore a function of the draft and the log: what was sent can be rebuilt byte for byte.
  */

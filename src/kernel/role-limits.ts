@@ -1,6 +1,6 @@
 import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
 import { type Ledger, type LedgerHold, type LedgerTerms, type RoleUse, put } from "./ledger.ts";
-import type { Change, Fact } from "./mode.ts";
+import type { Change, Fact, FactOf } from "./mode.ts";
 import { runsEnded } from "./runs.ts";
 
 /** What the holds of a role's own limits are kept under; no role id has a colon. A role may have one of each, and one by a failure. */
@@ -9,7 +9,7 @@ export const RATE_HOLD = "rate:";
 
 const MINUTE_MS = 60_000;
 
-type Roles = Extract<Fact, { payload_type: "session_opened" }>["payload"]["roles"];
+type Roles = FactOf<"session_opened">["payload"]["roles"];
 
 /** What the registry lets roles use; nothing where it sets no such limit. */
 export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"> {

@@ -1,16 +1,12 @@
 import { type Ledger, type LedgerTurn, put } from "./ledger.ts";
 import { later } from "../protocol/timestamp.ts";
-import type { Change, Fact } from "./mode.ts";
+import type { Change, Fact, FactOf } from "./mode.ts";
 
 /** How a turn fails whose connections the machine's sleep has cut. What an agent itself says to be wrong is not among them. */
 const DROPPED_CODES: ReadonlySet<string> = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
 
 /** The machine slept: turns that were open meanwhile may fail of it, and are marked. */
-export function onSleep(
-  ledger: Ledger,
-  fact: Extract<Fact, { payload_type: "time_shifted" }>,
-  changes: Change[],
-): void {
+export function onSleep(ledger: Ledger, fact: FactOf<"time_shifted">, changes: Change[]): void {
   if (fact.payload.cause !== "sleep") return;
   for (const turn of ledger.turns.values()) {
     if (turn.status !== "open") continue;

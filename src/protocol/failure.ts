@@ -1,6 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 
-/** The codes an `error` payload may carry (WIRE.md): what agents and the scheduler tell each other. */
+/** The codes an `error` payload may carry (SPEC.md): what agents and the scheduler tell each other. */
 export const WIRE_CODES = [
   "validation_failed",
   "not_permitted",

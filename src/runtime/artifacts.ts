@@ -1,36 +1,20 @@
 import { createHash } from "node:crypto";
-import {
-  closeSync,
-  createReadStream,
-  createWriteStream,
-  existsSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-} from "node:fs";
+import { createReadStream, createWriteStream, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
-import type { Answer, TurnRequest } from "../kernel/agent.ts";
-import { sizeOf } from "../kernel/cut.ts";
-import type { AttachedField } from "../kernel/mode.ts";
+import type { TurnRequest } from "../kernel/agent.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { validatePayload } from "../protocol/envelope.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseLine } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { ArtifactRow } from "../store/store.ts";
 import { attempt, attemptLong } from "../log/attempt.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import { type CopyLimits, withoutRoom } from "./artifact-room.ts";
 import type { SessionPaths } from "./paths.ts";
-import { type Opened, openReferenced, wrong } from "./referenced-file.ts";
-
-/** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
-const MAX_ATTACHED_BYTES = MAX_PAYLOAD_BYTES;
+import { disagreement, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest file that is kept, in bytes. */
 const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
@@ -109,65 +93,6 @@ export async function keepArtifact(
   });
 }
 
-/** An answer may bring one of its fields as a file, if its mode says so; the record holds the field, so that it needs no other. */
-export function inlineField(
-  answer: Answer,
-  attached: AttachedField | undefined,
-  request: PayloadByType["turn_request"],
-): Result<JsonObject, Failure> {
-  if (!attached) return ok(answer.payload);
-  const reference = answer.payload[attached.reference] as Referenced | undefined;
-  if (reference === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
-  const read = readReferenced(reference, request);
-  if (!read.ok) return read;
-  // A file is as little to be trusted as a line, so it passes the same gate, as the one member of an object.
-  const member = Buffer.concat([Buffer.from('{"content":'), read.value, Buffer.from("}")]);
-  const parsed = parseLine(member, { bytes: MAX_ATTACHED_BYTES, depth: MAX_DEPTH });
-  if (!parsed.ok) return wrong(reference.uri, parsed.error.message);
-  const { content } = parsed.value;
-  const { [attached.reference]: _, ...rest } = answer.payload;
-  const field = Array.isArray(content) ? content : (content as JsonObject | null)?.[attached.field];
-  const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });
-  if (!checked.ok) return wrong(reference.uri, checked.error.message);
-  const payload = checked.value as unknown as JsonObject;
-  // Numbers may be longer in the record than they are in the file, and the answer has fields of its own.
-  if (sizeOf(payload, MAX_PAYLOAD_BYTES) > MAX_PAYLOAD_BYTES)
-    return wrong(reference.uri, `with it the answer has more than the ${MAX_PAYLOAD_BYTES} bytes that a record takes`);
-  return ok(payload);
-}
-
-type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
-
-/** The file that a reference names, if it is what the reference says of it. */
-function readReferenced(reference: Referenced, request: PayloadByType["turn_request"]): Result<Buffer, Failure> {
-  const opened = openReferenced(reference.uri, request, MAX_ATTACHED_BYTES);
-  if (!opened.ok) return opened;
-  let bytes: Buffer;
-  try {
-    bytes = readFileSync(opened.value.descriptor);
-  } catch (error) {
-    return unreadable(reference.uri, error);
-  } finally {
-    closeSync(opened.value.descriptor);
-  }
-  const hex = createHash("sha256").update(bytes).digest("hex");
-  const disagrees = disagreement(reference, hex, bytes.length);
-  return disagrees ? wrong(reference.uri, disagrees) : ok(bytes);
-}
-
-/** What an agent named and the system does not give is the agent's trouble; anything else is a bug, and thrown on. */
-function unreadable(uri: string, error: unknown): Result<never, Failure> {
-  const { code } = error as NodeJS.ErrnoException;
-  if (code === undefined) throw error;
-  return wrong(uri, `it cannot be read (${code})`);
-}
-
-function disagreement({ digest, size_bytes }: Referenced, hex: string, size: number): string | undefined {
-  if (digest !== undefined && digest !== `sha256:${hex}`) return `its digest is sha256:${hex}, not ${digest}`;
-  if (size_bytes !== undefined && size_bytes !== size) return `it has ${size} bytes, not ${size_bytes}`;
-  return undefined;
-}
-
 interface Copied {
   readonly path: string;
   readonly hex: string;
@@ -232,9 +157,10 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   return ok({ path, hex: hash.digest("hex"), size_bytes });
 }
 
+/** What cannot be removed now goes when the session is taken up again, and takes up its room until then. */
 function remove(path: string, size_bytes: number, { session }: CopyLimits): void {
-  rmSync(path, { force: true });
-  session.left += size_bytes;
+  const removed = attempt(dirname(path), () => ok(rmSync(path, { force: true })), "The artifact");
+  if (removed.ok) session.left += size_bytes;
 }
 
 function calledOff(uri: string): Result<never, Failure> {

@@ -1,4 +1,3 @@
-import type { TurnEvent } from "../kernel/agent.ts";
 import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
@@ -27,8 +26,11 @@ export type SessionEvent =
   /** Something beside the session went wrong, and it goes on: what, and of what, in one line. */
   | { readonly kind: "warning"; readonly text: string }
   /** Turns are being ended because the session stops. */
-  | { readonly kind: "stopping"; readonly reason: string; readonly running: number }
+  | { readonly kind: "stopping"; readonly reason: StopReason; readonly running: number }
   | { readonly kind: "ended"; readonly end: SessionEnd };
+
+/** Why a scheduler leaves its session on purpose, to be resumed. */
+export type StopReason = "signal" | "limit" | "waiting" | "manager_failed";
 
 /** How `run` left a session. */
 export type SessionEnd =
@@ -36,9 +38,6 @@ export type SessionEnd =
   | { readonly kind: "stopped"; readonly reason: string; readonly message: string };
 
 export type SessionListener = (event: SessionEvent) => void;
-
-/** What an agent says on the way, as far as viewers care. */
-export type ConsoleEvent = Extract<TurnEvent, { kind: "console" }>;
 
 export class Bus {
   readonly #listeners = new Set<SessionListener>();

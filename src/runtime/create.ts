@@ -65,11 +65,13 @@ export async function createSession<S>(
     ...(requirement === undefined ? {} : { requirement }),
     ...(input.parent ? { parent: input.parent.session_id } : {}),
   });
-  if (!created.ok && !wasNeverBegun(store, mode.name, input)) return created;
+  const free = created.ok || created.error.code !== "busy" ? created : checkNeverBegun(store, mode.name, input);
+  if (!free.ok) return free;
   crashPoint("session_created");
   return holding(around, session_id, async (lease) => {
     // Whoever was faster with the same name may have begun it, and even ended it: then nothing of it is touched.
-    if (!wasNeverBegun(store, mode.name, input)) return err(taken(session_id));
+    const still = checkNeverBegun(store, mode.name, input);
+    if (!still.ok) return still;
     const prepared = input.prepare?.() ?? ok(undefined);
     return prepared.ok ? begin(around, mode, input, lease) : prepared;
   });
@@ -120,9 +122,15 @@ function begin<S>(
 }
 
 /** A scheduler that died before its first commit leaves a name and nothing under it: whoever comes with the same may have it. */
-function wasNeverBegun(store: Store, mode: string, { session_id, workspace }: NewSessionInput): boolean {
+function checkNeverBegun(
+  store: Store,
+  mode: string,
+  { session_id, workspace }: NewSessionInput,
+): Result<void, Failure> {
   const found = store.session(session_id);
-  if (!found.ok) return false;
+  if (!found.ok) return found;
   const { value: row } = found;
-  return row.session_id === session_id && row.last_sequence === 0 && row.mode === mode && row.workspace === workspace;
+  const is =
+    row.session_id === session_id && row.last_sequence === 0 && row.mode === mode && row.workspace === workspace;
+  return is ? ok(undefined) : err(taken(session_id));
 }

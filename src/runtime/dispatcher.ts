@@ -11,7 +11,6 @@ export interface Admission {
   readonly turn: LedgerTurn;
   readonly role: Role;
   readonly slot: number;
-  readonly fence: number;
 }
 
 interface Running {
@@ -178,7 +177,7 @@ export class Dispatcher {
     this.#slots.add(slot);
     this.#running.set(turn.turn_id, { role, slot, fence, inReserved });
     if (turn.subject !== undefined) this.#runningBySubject.add(turn.subject);
-    return { turn, role, slot, fence };
+    return { turn, role, slot };
   }
 
   #fits(key: string): boolean {

@@ -1,6 +1,6 @@
 import type { SessionEnd } from "./bus.ts";
 
-/** The exit codes of every command, a public promise (DESIGN 4). */
+/** The exit codes of every command, a public promise (SPEC.md). */
 export const EXIT_DONE = 0;
 export const EXIT_FAILED = 1;
 export const EXIT_USAGE = 2;

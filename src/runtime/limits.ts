@@ -36,9 +36,8 @@ export function limitReached(
   const { turns, tokens, usd, wall_s } = limitsOf(ledger.figures, config);
   const used = usedOf(ledger);
   if (turns !== undefined && used.turns >= turns) return reached("turns", used.turns, turns, "turns");
-  if (wall_s !== undefined && awake_ms >= wall_s * 1000) {
-    return reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
-  }
+  const late = wall_s === undefined ? undefined : outOfTime(awake_ms, wall_s);
+  if (late) return late;
   const { untold = {} } = ledger.figures;
   if (tokens !== undefined) {
     if (used.tokens >= tokens) return reached("tokens", used.tokens, tokens, "tokens");
@@ -50,6 +49,11 @@ export function limitReached(
     if (untold.usd) return unknown("usd", used.usd, usd, untold.usd, "usage.cost_usd");
   }
   return undefined;
+}
+
+/** The limit of a session's time, where it is up. */
+export function outOfTime(awake_ms: number, wall_s: number): LimitReached | undefined {
+  return awake_ms < wall_s * 1000 ? undefined : reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
 }
 
 /** Tokens and money that are left, of each kind that is limited and known. */

@@ -17,6 +17,9 @@ export interface Opened {
   readonly size_bytes: number;
 }
 
+/** How an agent names a file, and what it says of it. */
+export type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
+
 /** Opens the plain file that an agent names, below its places and through no link. `validation_failed` with the reason. */
 export function openReferenced(uri: string, places: Places, max_bytes: number): Result<Opened, Failure> {
   let path: string;
@@ -84,4 +87,18 @@ function safeName(path: string): string {
 /** A reference that cannot stand, with the reason. */
 export function wrong(uri: string, why: string): Result<never, Failure> {
   return err(failure("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`));
+}
+
+/** What an agent named and the system does not give is the agent's trouble; anything else is a bug, and thrown on. */
+export function unreadable(uri: string, error: unknown): Result<never, Failure> {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === undefined) throw error;
+  return wrong(uri, `it cannot be read (${code})`);
+}
+
+/** In what a file is not what its reference says. */
+export function disagreement({ digest, size_bytes }: Referenced, hex: string, size: number): string | undefined {
+  if (digest !== undefined && digest !== `sha256:${hex}`) return `its digest is sha256:${hex}, not ${digest}`;
+  if (size_bytes !== undefined && size_bytes !== size) return `it has ${size} bytes, not ${size_bytes}`;
+  return undefined;
 }

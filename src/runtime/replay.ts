@@ -1,16 +1,10 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger } from "../kernel/ledger.ts";
-import type { Command, Fact, Mode, TurnStamp } from "../kernel/mode.ts";
+import type { Command, Fact, FactOf, Mode, TurnStamp } from "../kernel/mode.ts";
 import { isCut, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { listFolder, recordName } from "../log/reader.ts";
-import { type Head as KnownHead, type Verification, verifyFolder } from "../log/verify.ts";
-import type { Failure } from "../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
@@ -18,49 +12,8 @@ import { decidedRecord } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
 import { fittingRequest, INTERRUPTED } from "./turn-request.ts";
 
-/** What a log proves: that it is whole (the folder alone), and that its decisions follow from its facts. */
-export interface Proof extends Omit<Verification, "ok"> {
-  readonly ok: boolean;
-  readonly decisions: "ok" | "failed" | "not_comparable";
-}
-
 /** At most this many wrong decisions are told; the first is the one that matters. */
 const DECISIONS_TOLD = 20;
-
-/**
- * Proves a session from its folder: the chain, then every decision again through the mode's own rules. A log made under other
- * rules, or of a mode this program does not have, is `not_comparable`, which is no failure. `head` is what is known from elsewhere, and
- * `last` tells how far the log can go (`verifyFolder`).
- */
-export function verifySession(
-  folder: string,
-  modes: ReadonlyMap<string, Mode<unknown>>,
-  head?: KnownHead,
-  last?: () => number | undefined,
-): Result<Proof, Failure> {
-  const verified = verifyFolder(folder, head, last);
-  if (!verified.ok) return verified;
-  const chain = verified.value;
-  if (chain.integrity === "failed") return ok({ ...chain, decisions: "not_comparable" });
-  const listing = listFolder(folder);
-  if (!listing.ok) return listing;
-  const types = new Map(listing.value.files.map((file) => [file.sequence, file.payload_type]));
-  const lineOf = (sequence: number) =>
-    readFileSync(join(folder, recordName(sequence, types.get(sequence) ?? "")), "utf8");
-  const decided = replayDecisions([...types.keys()], lineOf, modes);
-  if (!decided) return ok({ ...chain, decisions: "not_comparable" });
-  const problems = [...decided.problems];
-  // A scheduler that died between commit and publishing leaves a folder that ends inside a step; a closed one may not.
-  if (problems.length === 0 && chain.completeness === "closed" && decided.awaited > 0) {
-    problems.push({ sequence: null, what: `${decided.awaited} decided records are missing at the end` });
-  }
-  return ok({
-    ...chain,
-    ok: chain.ok && problems.length === 0,
-    decisions: problems.length === 0 ? "ok" : "failed",
-    problems: [...chain.problems, ...problems],
-  });
-}
 
 /** What is wrong with the decisions in a log, and how many decided records ought to follow its last one. */
 export interface ReplayedDecisions {
@@ -184,7 +137,7 @@ class Replay {
   }
 
   /** The request of a turn is a function of the state, as far as the mode wrote it. */
-  #compareRequest(fact: Extract<Fact, { payload_type: "turn_request" }>, record: LogRecord): string | undefined {
+  #compareRequest(fact: FactOf<"turn_request">, record: LogRecord): string | undefined {
     const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
     if (!fact.turn || !turn) return "this turn was never offered";
     // What remains is also the session's and the role's to say.

@@ -1,29 +1,26 @@
 import type { Advance, Engine } from "../kernel/engine.ts";
-import { type Ledger, stampOf } from "../kernel/ledger.ts";
-import type { Change, Command, SessionView } from "../kernel/mode.ts";
+import type { Ledger } from "../kernel/ledger.ts";
+import type { Change, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
-import { writeReport } from "../log/report.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
 import { admitAll } from "./admitting.ts";
-import { Bus, type SessionEnd } from "./bus.ts";
-import { closingRecords } from "./closing.ts";
+import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import { type Held, InboxWatch } from "./inbox.ts";
-import { type FactInput, isPause, personRefused, stopAsked } from "./facts.ts";
+import { Deadline } from "./deadline.ts";
+import type { FactInput } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
 import { type Head, Journal } from "./journal.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
-import { type Note, noteRecord } from "./recordings.ts";
+import { Intake } from "./intake.ts";
 import { restOf } from "./resting.ts";
 import type { SteadyClock } from "./steady-clock.ts";
-import { take } from "./taking.ts";
 import { TimeWatch } from "./time-watch.ts";
 import type { TroubleDoor } from "./trouble.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
@@ -49,8 +46,10 @@ export class Session<S> {
   readonly bus = new Bus();
   readonly #parts: SessionParts<S>;
   readonly #work: UnderWay;
+  readonly #intake: Intake<S>;
   readonly #inbox: InboxWatch;
   readonly #time: TimeWatch;
+  readonly #deadline: Deadline;
   readonly #notifications: Notifications;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
@@ -81,7 +80,7 @@ export class Session<S> {
     this.#work = new UnderWay(parts, {
       bus: this.bus,
       submit: (input) => this.submit(input),
-      note: (note) => this.note(note),
+      note: (note) => this.#intake.note(note),
       keep: (change) => this.keep(change),
       afterwards: (effect) => this.#journal.afterwards(effect),
       ...trouble,
@@ -93,11 +92,21 @@ export class Session<S> {
       childStopped: (message) => this.stop("signal", message),
       childOver: () => this.#commits.schedule(),
     });
+    this.#intake = new Intake(parts, this.#journal, this.bus, this.#work, {
+      isOver: () => this.#isOver,
+      schedule: () => this.#commits.schedule(),
+      stop: (reason, message, more) => this.stop(reason, message, more),
+      closed: (end) => {
+        [this.#leaving, this.#parted] = [end, true];
+      },
+      ...trouble,
+    });
     this.#time = new TimeWatch(parts, {
       submit: (input) => this.submit(input),
       shifted: () => this.#work.timers.again(),
       ...trouble,
     });
+    this.#deadline = new Deadline(parts, () => this.#commits.schedule());
     this.#notifications = new Notifications(this, parts, {
       bus: this.bus,
       keep: (change) => this.keep(change),
@@ -148,7 +157,7 @@ export class Session<S> {
   }
 
   /** Ends resumably: no new turns, running ones are ended and stay open for a later run. Told again, it changes nothing. */
-  stop(reason: "signal" | "limit" | "waiting" | "manager_failed", message: string, more: JsonObject = {}): void {
+  stop(reason: StopReason, message: string, more: JsonObject = {}): void {
     if (this.#over || this.#leaving) return;
     this.#leaving = { kind: "stopped", reason, message };
     // What is put to the session from now on is for whoever resumes it.
@@ -169,114 +178,19 @@ export class Session<S> {
     return this.#over || this.#leaving?.kind === "closed";
   }
 
-  /** Takes a fact in: decides, applies, and puts everything that follows into the next commit. */
+  /** Takes a fact in: what follows from it is in the next commit. Gives what was decided, unless nothing can be put on record any more. */
   submit(input: FactInput): Advance | undefined {
-    try {
-      return this.#isOver ? undefined : this.#take(input);
-    } catch (error) {
-      this.broken(error);
-      return undefined;
-    }
-  }
-
-  #take(input: FactInput): Advance {
-    const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
-    const { fact, at, done } = take(this.#parts, this.#journal, input);
-    for (const command of done.step.commands) this.#carryOut(command, at);
-    const stopped = done.disposition === "applied" ? stopAsked(fact, input.actor) : undefined;
-    if (stopped !== undefined) this.#journal.afterwards(() => this.stop("signal", stopped));
-    if (done.disposition === "applied" && isPause(fact)) {
-      this.#journal.afterwards(() => this.#work.children.pauseLikeParent());
-    }
-    this.#work.settle(before);
-    if (fact.payload_type === "session_recovered")
-      for (const turn of fact.payload.turns) this.#work.offer(turn.turn_id);
-    this.#commits.schedule();
-    return done;
+    return this.#intake.submit(input);
   }
 
   /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */
   submitFromPerson(input: FactInput): Advance | undefined {
-    // Nothing can be put on record any more, so an inbox row is left for whoever reopens the session.
-    if (this.#isOver) return undefined;
-    const payload = personRefused(input, this.#parts.engine.mode.rights);
-    if (!payload) return this.submit({ ...input, subject: subjectIn(input.payload) });
-    this.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
-    if (input.taken !== undefined) this.#journal.took(input.taken);
-    return undefined;
+    return this.#intake.submitFromPerson(input);
   }
 
-  /** Records what an agent said and what moves nothing: refused, repeated or late. */
-  note(note: Note): void {
-    try {
-      if (this.#isOver) return;
-      this.#journal.record(noteRecord(this.session_id, note, this.#parts.clock.now()));
-      this.#commits.schedule();
-    } catch (error) {
-      this.broken(error);
-    }
-  }
-
-  /** Stores a value that is no fact (a process's identity); comes back with true when it is durable, false if it will never be. */
+  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean> {
-    const kept = this.#journal.keep(change);
-    this.#commits.schedule();
-    return kept;
-  }
-
-  #carryOut(command: Command, at: Instant): void {
-    switch (command.do) {
-      case "ask":
-        this.#journal.afterwards(() => this.bus.emit({ kind: "ask", ask: command }));
-        return;
-      case "stop_session":
-        this.#journal.afterwards(() => this.stop(command.reason, command.message, { ...command.limit }));
-        return;
-      case "repeat_turn":
-        this.#work.offer(command.turn_id);
-        return;
-      case "fail_turn":
-        this.#giveUp(command);
-        return;
-      case "finish":
-        this.#close(command, at);
-        return;
-      case "clear_ask":
-      case "clear_timer":
-        return;
-      default:
-        this.#work.carryOut(command);
-    }
-  }
-
-  #giveUp({ turn_id, code, message }: Extract<Command, { do: "fail_turn" }>): void {
-    const turn = this.ledger.turns.get(turn_id);
-    if (!turn) return;
-    const about = { subject: turn.subject, turn: stampOf(turn), payload: { turn_id, code, message, refused: [] } };
-    this.submit({ source: "scheduler", payload_type: "turn_failed", ...about });
-  }
-
-  #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
-    const records = closingRecords({
-      session_id: this.session_id,
-      mode: this.#parts.engine.mode.name,
-      opened_at: this.#parts.opened_at,
-      at,
-      command,
-      figures: this.ledger.figures,
-      head: this.#journal.head,
-      resolve: (value) => this.resolve(value),
-    });
-    for (const record of records) this.#journal.record(record);
-    this.#journal.afterwards(() => {
-      const written = writeReport(this.#parts.paths.folder, records[0].payload);
-      if (!written.ok) this.#fail(written.error);
-      crashPoint("report_written");
-    });
-    const { outcome, reason } = command;
-    this.#leaving = { kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) };
-    this.#parted = true;
-    this.#journal.afterwards(() => this.#work.closeAll());
+    return this.#intake.keep(change);
   }
 
   #commit(): Promise<Result<void, Failure>> {
@@ -328,7 +242,10 @@ export class Session<S> {
       (role_id) => this.#work.wants(role_id),
       this.#work.children.isWaiting,
     );
-    if (rest.kind === "stops") {
+    // When the session's time is up there is nothing left to wait for. A pause is a person's to end, also that of a child.
+    const late = rest.kind === "waits" && !this.ledger.figures.paused ? this.#deadline.look(this.#begun) : undefined;
+    if (late) this.stop("limit", late.message, late.details);
+    else if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;
       this.stop(reason, message, { ...limit });
     } else if (rest.kind === "stuck") {
@@ -380,6 +297,7 @@ export class Session<S> {
     this.#journal.abandon();
     this.#work.timers.stop();
     this.#time.stop();
+    this.#deadline.stop();
     this.#inbox.stop();
     this.#parts.log?.close();
     crashPoint("ended");

@@ -3,7 +3,7 @@ import type { Mode, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/failure.ts";
 import { isNotice, type TypedPayload, type Usage } from "../protocol/payload.ts";
-import { inlineField } from "./artifacts.ts";
+import { inlineField } from "./attached.ts";
 import type { FactInput } from "./facts.ts";
 
 /** How the turn ended, as the fact that goes into the record: the answer if it can stand, else what failed. */

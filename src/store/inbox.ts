@@ -1,6 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Actor } from "../protocol/record.ts";
-import type { Instant } from "../protocol/timestamp.ts";
 import type { Database } from "./database.ts";
 import type { InboxRow } from "./store.ts";
 
@@ -8,7 +7,6 @@ interface Row {
   readonly id: number;
   readonly body: string;
   readonly actor: string;
-  readonly put_at: Instant;
 }
 
 /** The rows of `inbox`: what waits for a session's owner. */
@@ -16,9 +14,7 @@ export function inboxQueries(database: Database) {
   const put = database.prepare<[number, string, string]>(
     "INSERT INTO inbox (session, body, actor, put_at) VALUES (?, ?, ?, strftime('%Y-%m-%dT%H:%M:%fZ'))",
   );
-  const pending = database.prepare<[number], Row>(
-    "SELECT id, body, actor, put_at FROM inbox WHERE session = ? ORDER BY id",
-  );
+  const pending = database.prepare<[number], Row>("SELECT id, body, actor FROM inbox WHERE session = ? ORDER BY id");
   const take = database.prepare<[number, number]>("DELETE FROM inbox WHERE session = ? AND id = ?");
 
   return {
@@ -29,7 +25,6 @@ export function inboxQueries(database: Database) {
         id: row.id,
         body: JSON.parse(row.body) as JsonObject,
         actor: JSON.parse(row.actor) as Actor,
-        put_at: row.put_at,
       })),
     take(session: number, ids: readonly number[]): void {
       for (const id of ids) take.run(session, id);

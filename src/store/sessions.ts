@@ -9,10 +9,10 @@ const NO_HEAD = `sha256:${"0".repeat(64)}`;
 /** What can be a folder's name everywhere, cannot be hidden or lead anywhere, and leaves room for a child's `.<sequence>`. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 
-const COLUMNS = `session_id, mode, state, outcome, exit_code, requirement, workspace, parent, created_at, updated_at,
+const COLUMNS = `session_id, mode, state, outcome, requirement, workspace, parent, created_at, updated_at,
   last_sequence, head, published, epoch`;
 
-const CHANGEABLE = ["state", "outcome", "exit_code", "published", "requirement"] as const;
+const CHANGEABLE = ["state", "outcome", "published"] as const;
 
 const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ')";
 
@@ -137,25 +137,11 @@ function changeQuery(database: Database): (session: number, changes: SessionChan
   };
 }
 
-function list(database: Database, filter: SessionFilter): SessionRow[] {
-  const { states, parent, workspace, limit = -1 } = filter;
-  const conditions: string[] = [];
-  const values: (string | number)[] = [];
-  if (states !== undefined) {
-    conditions.push("state IN (SELECT value FROM json_each(?))");
-    values.push(JSON.stringify(states));
-  }
-  if (parent === null) conditions.push("parent IS NULL");
-  if (typeof parent === "string") {
-    conditions.push("parent = ?");
-    values.push(parent);
-  }
-  if (workspace !== undefined) {
-    conditions.push("workspace = ?");
-    values.push(workspace);
-  }
-  const where = conditions.length === 0 ? "" : `WHERE ${conditions.join(" AND ")}`;
-  return database
-    .prepare<(string | number)[], SessionRow>(`SELECT ${COLUMNS} FROM sessions ${where} ORDER BY session DESC LIMIT ?`)
-    .all(...values, limit);
+function list(database: Database, { parent }: SessionFilter): SessionRow[] {
+  const rows = (where: string, ...values: string[]) =>
+    database
+      .prepare<string[], SessionRow>(`SELECT ${COLUMNS} FROM sessions ${where} ORDER BY session DESC`)
+      .all(...values);
+  if (parent === undefined) return rows("");
+  return parent === null ? rows("WHERE parent IS NULL") : rows("WHERE parent = ?", parent);
 }

@@ -109,10 +109,8 @@ export interface Commit {
 export interface SessionChanges {
   readonly state?: string;
   readonly outcome?: Outcome | null;
-  readonly exit_code?: number | null;
   /** The last record that is known to be a file in the log folder. */
   readonly published?: number;
-  readonly requirement?: string | null;
 }
 
 export interface NewSession {
@@ -132,7 +130,6 @@ export interface SessionRow {
   /** `created` until the first commit that says otherwise. */
   readonly state: string;
   readonly outcome: Outcome | null;
-  readonly exit_code: number | null;
   readonly requirement: string | null;
   readonly workspace: string;
   readonly parent: string | null;
@@ -148,12 +145,8 @@ export interface SessionRow {
 }
 
 export interface SessionFilter {
-  /** Only sessions in one of these states. */
-  readonly states?: readonly string[];
   /** Only sessions that this one opened; `null` for those that nobody opened. */
   readonly parent?: string | null;
-  readonly workspace?: string;
-  readonly limit?: number;
 }
 
 export interface StoredSession {
@@ -187,5 +180,4 @@ export interface InboxRow {
   readonly id: number;
   readonly body: JsonObject;
   readonly actor: Actor;
-  readonly put_at: Instant;
 }

@@ -61,6 +61,21 @@ export function clipped(text: string, width: number): string {
   return `${kept.trimEnd()}…`;
 }
 
+/** Text as lines of at most `width` columns with `indent` blanks before each, broken between words; a longer word stays whole. */
+export function wrapped(text: string, width: number, indent: number): string[] {
+  const before = " ".repeat(indent);
+  const lines: string[] = [];
+  let line = "";
+  for (const word of safeLine(text).split(" ")) {
+    const longer = line === "" ? before + word : `${line} ${word}`;
+    if (line !== "" && widthOf(longer) > width) {
+      lines.push(line);
+      line = before + word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}
+
 /**
  * A value as one line of JSON that is the same to a program and harmless to a terminal: what `safeText` would write out stands as
  * JSON's own escapes.

@@ -1,7 +1,7 @@
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import { type ChildrenOrder, holdChildren } from "./children.ts";
 import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
 import { runSession, type SessionOrder } from "./sessions.ts";

@@ -1,7 +1,8 @@
 import { afterEach, expect, it } from "vitest";
 import { driveSession } from "../../src/commands/drive.ts";
+import { withHome } from "../../src/commands/home.ts";
 import type { Manner } from "../../src/commands/manner.ts";
-import { err } from "../../src/lib/result.ts";
+import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { isLocked, lockPath } from "../../src/store/lock.ts";
 import type { Terminal } from "../../src/ui/terminal.ts";
@@ -22,6 +23,7 @@ it("lets go of a session whose row cannot be read any more", async () => {
   // Nothing is said before the row is read.
   const terminal = { out: {}, err: {} } as Terminal;
   const context = { terminal, home: rig.home, directory: "/", environment: {}, leave: () => {} };
-  expect(await driveSession(context, place, session, manner, false)).toEqual(lost);
+  const home = ok({ home: rig.home, store });
+  expect(await withHome(home, () => driveSession(context, place, session, manner, false))).toEqual(lost);
   expect(isLocked(lock)).toBe(false);
 });

@@ -5,7 +5,7 @@ import { loadModes } from "../../src/commands/modes.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { eventLines } from "../../src/log/events.ts";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";

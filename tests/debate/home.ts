@@ -16,7 +16,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import { type Surroundings } from "../../src/runtime/assemble.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
-import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { INPUT } from "./stage.ts";

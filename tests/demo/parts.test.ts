@@ -13,7 +13,6 @@ import { carefulGit } from "../../src/commands/demo/git.ts";
 import { watchForKillPoint } from "../../src/commands/demo/kill-point.ts";
 import { fillScratch, makeScratch, removeScratch } from "../../src/commands/demo/scratch.ts";
 import { schedulerEnvironment } from "../../src/commands/demo/scheduler.ts";
-import { wrapped } from "../../src/commands/demo/show.ts";
 import { findSource, type Source } from "../../src/commands/demo/source.ts";
 import type { Stage } from "../../src/commands/demo/stage.ts";
 import { workLines } from "../../src/commands/demo/work-line.ts";
@@ -308,13 +307,6 @@ describe("a question at the terminal", () => {
 });
 
 describe("lines for people", () => {
-  it("break between words within the width, and never inside a word", () => {
-    const lines = wrapped("one two three four /a/path/that/is/longer/than/any/line five", 16, 3);
-    expect(lines).toEqual(["   one two three", "   four", "   /a/path/that/is/longer/than/any/line", "   five"]);
-    expect(wrapped("日本語 日本語 日本語", 10, 2)).toEqual(["  日本語", "  日本語", "  日本語"]);
-    expect(wrapped("a\u001b[31mb", 20, 0)).toEqual(["ab"]);
-  });
-
   it("say why work was sent back, with the first thing the check found", () => {
     const results = [
       { criterion: { text: "holds" }, passed: true, output: "" },

@@ -27,7 +27,7 @@ import { systemClock } from "../../src/runtime/clock.ts";
 import type { SessionEnd } from "../../src/runtime/bus.ts";
 import * as exits from "../../src/runtime/exit.ts";
 import { createSession } from "../../src/runtime/create.ts";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { schemaFiles, validate } from "../protocol/examples.ts";

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, it } from "vitest";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { SessionRow } from "../../src/store/store.ts";
 import { built } from "../built.ts";

@@ -1,9 +1,18 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import { value } from "../runtime/rig.ts";
-import { copied, faultsOfEnd, faultsOfMessage, leave, newScene, sample, type Scene, atOnce } from "./scene.ts";
-
-const ALL = process.env.BOSUN_FAILURES === "all";
+import {
+  ALL,
+  TRIALS_TIMEOUT_MS,
+  copied,
+  faultsOfEnd,
+  faultsOfMessage,
+  leave,
+  newScene,
+  sample,
+  type Scene,
+  atOnce,
+} from "./scene.ts";
 
 let closed: Scene;
 let waiting: Scene;
@@ -27,56 +36,64 @@ describe("a command that looks, when a call to its storage fails", () => {
     ["replay", ["--verify"]],
     ["inbox", []],
     ["plan", []],
-  ])("%s %j says so in one message, or has no need of it", async (name, options) => {
-    const scene = name === "inbox" ? waiting : closed;
-    const args = [name, ...(name === "inbox" ? [] : [scene.session_id]), ...options];
-    const whole = await scene.command(args, {});
-    expect(whole).toMatchObject({ code: 0, stderr: "" });
-    const numbers = ALL ? whole.calls.map((_, index) => index + 1) : sample(whole.calls);
-    expect(numbers.length).toBeGreaterThan(5);
-    const faults = await atOnce(
-      numbers,
-      async (at) => {
-        const done = await scene.command(args, { at, as: "broken" });
-        const { kind = "", what = "" } = done.calls[at - 1] ?? {};
-        const found = [...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)];
-        return found.map((fault) => `call ${at} (${kind} ${what}): ${fault}`);
-      },
-      2,
-    );
-    expect(faults).toEqual([]);
-  });
+  ])(
+    "%s %j says so in one message, or has no need of it",
+    async (name, options) => {
+      const scene = name === "inbox" ? waiting : closed;
+      const args = [name, ...(name === "inbox" ? [] : [scene.session_id]), ...options];
+      const whole = await scene.command(args, {});
+      expect(whole).toMatchObject({ code: 0, stderr: "" });
+      const numbers = ALL ? whole.calls.map((_, index) => index + 1) : sample(whole.calls);
+      expect(numbers.length).toBeGreaterThan(5);
+      const faults = await atOnce(
+        numbers,
+        async (at) => {
+          const done = await scene.command(args, { at, as: "broken" });
+          const { kind = "", what = "" } = done.calls[at - 1] ?? {};
+          const found = [...faultsOfEnd(done, [3]), ...faultsOfMessage(scene, done)];
+          return found.map((fault) => `call ${at} (${kind} ${what}): ${fault}`);
+        },
+        2,
+      );
+      expect(faults).toEqual([]);
+    },
+    TRIALS_TIMEOUT_MS,
+  );
 });
 
 describe("a command that puts something to a session, when a call to its storage fails", () => {
-  it("says so in one message; what was committed is there, and nothing else", async () => {
-    const put = (scene: Scene) => ["answer", scene.session_id, "c1.reader", "me"];
-    const counted = copied(waiting);
-    const { calls } = await counted.command(put(counted), {});
-    leave(counted);
-    const faults = await atOnce(
-      ALL ? calls.map((_, index) => index + 1) : sample(calls),
-      async (at) => {
-        const scene = copied(waiting);
-        try {
-          const done = await scene.command(put(scene), { at, as: "full" });
-          const { kind = "", what = "" } = done.calls[at - 1] ?? {};
-          // After its commit it is only looked what the session's owner makes of it.
-          const committed = done.calls.slice(0, at - 1).filter((call) => call.what === "COMMIT").length;
-          // That the home was named is a courtesy.
-          if (what.includes("/.local/state/bosun")) return faultsOfEnd(done, [0]);
-          const found = [...faultsOfEnd(done, [committed > 0 ? 0 : 3]), ...faultsOfMessage(scene, done)];
-          const reader = value(openReader(scene.home));
-          const rows = reader.inbox.pending(scene.session_id).length;
-          if (rows !== committed) found.push(`${rows} rows after ${committed} commits`);
-          reader.close();
-          return found.map((fault) => `call ${at} (${kind} ${what}): ${fault}`);
-        } finally {
-          leave(scene);
-        }
-      },
-      2,
-    );
-    expect(faults).toEqual([]);
-  });
+  it(
+    "says so in one message; what was committed is there, and nothing else",
+    async () => {
+      const put = (scene: Scene) => ["answer", scene.session_id, "c1.reader", "me"];
+      const counted = copied(waiting);
+      const { calls } = await counted.command(put(counted), {});
+      leave(counted);
+      const faults = await atOnce(
+        ALL ? calls.map((_, index) => index + 1) : sample(calls),
+        async (at) => {
+          const scene = copied(waiting);
+          try {
+            const done = await scene.command(put(scene), { at, as: "full" });
+            const { kind = "", what = "" } = done.calls[at - 1] ?? {};
+            // After its commit it is only looked what the session's owner makes of it.
+            const committed = done.calls.slice(0, at - 1).filter((call) => call.what === "COMMIT").length;
+            // That the home was named is a courtesy.
+            if (what.includes("/.local/state/bosun")) return faultsOfEnd(done, [0]);
+            const found = [...faultsOfEnd(done, [committed > 0 ? 0 : 3]), ...faultsOfMessage(scene, done)];
+            const reader = value(openReader(scene.home));
+            const rows = reader.inbox.pending(scene.session_id).length;
+            if (rows !== committed) found.push(`${rows} rows after ${committed} commits`);
+            reader.close();
+            return found.map((fault) => `call ${at} (${kind} ${what}): ${fault}`);
+          } finally {
+            leave(scene);
+          }
+        },
+        2,
+      );
+      expect(faults).toEqual([]);
+    },
+    TRIALS_TIMEOUT_MS,
+  );
 });

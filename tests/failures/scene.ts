@@ -4,12 +4,18 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { verifySession } from "../../src/runtime/replay.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { isLocked } from "../../src/store/lock.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import { built } from "../built.ts";
 import { living, MODES, shell, value } from "../runtime/rig.ts";
+
+/** Every call that there is is tried, and not a sample of each kind. */
+export const ALL = process.env.BOSUN_FAILURES === "all";
+
+/** How long the trials of one command may take, in ms. */
+export const TRIALS_TIMEOUT_MS = ALL ? 7_200_000 : 600_000;
 
 /** Long beyond anything that goes right, in ms: whoever takes longer hangs. */
 const WATCHDOG_MS = 20_000;

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import {
+  ALL,
   type Call,
   copied,
   type Done,
@@ -15,14 +16,13 @@ import {
   sample,
   type Scene,
   atOnce,
+  TRIALS_TIMEOUT_MS,
 } from "./scene.ts";
 
 /**
  * One session, run once for each call that changes its storage or asks its database, with that call failing. All of them with
  * `BOSUN_FAILURES=all`, in four ways; else a sample that touches every kind of call and every place that makes one.
  */
-const ALL = process.env.BOSUN_FAILURES === "all";
-
 const KINDS = ["full", "broken", "read_only"] as const;
 
 /** Calls whose failure does not end the session: what agents printed besides messages, who held the lock, that the home was named. */
@@ -115,6 +115,20 @@ describe("a call to storage that fails", () => {
       const work = (at: number) => trial(command, { at, as: KINDS[at % KINDS.length] ?? "full", how });
       expect(await atOnce(tried, work, command === "run" ? 2 : 1)).toEqual([]);
     },
-    ALL ? 7_200_000 : 600_000,
+    TRIALS_TIMEOUT_MS,
+  );
+
+  it.each([
+    ["before", "SELECT session_id, mode"],
+    ["ever", ".partial"],
+  ] as const)(
+    "(%s) does neither wherever it has to do with %s",
+    async (how, part) => {
+      const tried = calls.run.flatMap(({ what }, index) => (what.includes(part) ? [index + 1] : []));
+      expect(tried.length).toBeGreaterThan(2);
+      const work = (at: number) => trial("run", { at, as: KINDS[at % KINDS.length] ?? "full", how });
+      expect(await atOnce(tried, work, 2)).toEqual([]);
+    },
+    TRIALS_TIMEOUT_MS,
   );
 });

@@ -5,7 +5,7 @@ import { expectedAnswers, permits, type Sender } from "../../src/protocol/rights
 
 const senders: Sender[] = ["manager", "worker", "participant", "user", "scheduler"];
 
-/** WIRE.md's table, the other way round: for each message, who may answer it with what, beyond `error`. */
+/** SPEC.md's table, the other way round: for each message, who may answer it with what, beyond `error`. */
 const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[] } } = {
   requirement: { manager: ["clarification", "plan"] },
   clarification_response: { manager: ["clarification", "plan"] },

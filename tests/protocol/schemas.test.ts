@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(scratch, { recursive: true }));
 
-/** What WIRE.md calls required, and the scheduler's own payloads besides; `*` stands for any place in a list. */
+/** What SPEC.md calls required, and the scheduler's own payloads besides; `*` stands for any place in a list. */
 const required: { [name: string]: string } = {
   envelope: "/session_id /timestamp /source /target /payload_type /version /payload",
   requirement: "/text /attachments/*/label /attachments/*/uri",

@@ -4,11 +4,10 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import type { Role } from "../../src/protocol/roles.ts";
 import { keepArtifact } from "../../src/runtime/artifacts.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import type { Store } from "../../src/store/store.ts";
-import { crew, task } from "./crew.ts";
+import { crew, instructed } from "./crew.ts";
 import {
   begin,
   cleanUp,
@@ -22,22 +21,15 @@ import {
   type Rig,
   run,
   sessionId,
-  shell,
   temporaryDirectory,
   told,
   value,
+  withWorker,
 } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const TASKS = [task("a", [], { instruction: { summary: "Do it." } })];
-
-function roles(script: string): Role[] {
-  return [
-    { role_id: "boss", type: "manager" },
-    { role_id: "hand", type: "worker", cli_command: shell(script) },
-  ];
-}
+const TASKS = [instructed("a")];
 
 /** Brings three files that take long to copy and nothing to make, and then waits until it is told to end. */
 const LARGE = `last_words() { ${REPORT}; exit 0; }
@@ -63,7 +55,10 @@ async function copying(rig: Rig, session_id: string): Promise<void> {
 describe("while files are copied", () => {
   it("a session that is stopped does not wait for them, and the turn that brought them is done again", async () => {
     const rig = newRig();
-    const session = await begin(rig, { roles: roles(LARGE), agentFor: crew(TASKS, {}, { hand: cli() }) });
+    const session = await begin(rig, {
+      roles: withWorker(LARGE),
+      agentFor: crew(TASKS, {}, { hand: cli() }),
+    });
     const { session_id } = session;
     const ended = run(session);
     await copying(rig, session_id);
@@ -90,7 +85,11 @@ describe("while files are copied", () => {
       commit: async (...given) => (isTaken ? taken : rig.store.commit(...given)),
       confirm: (lease) => (isTaken ? taken : rig.store.confirm(lease)),
     };
-    const session = await begin(rig, { store, roles: roles(LARGE), agentFor: crew(TASKS, {}, { hand: cli() }) });
+    const session = await begin(rig, {
+      store,
+      roles: withWorker(LARGE),
+      agentFor: crew(TASKS, {}, { hand: cli() }),
+    });
     const ended = session.run({ waitForPeople: false });
     await copying(rig, session.session_id);
     isTaken = true;
@@ -153,7 +152,7 @@ describe("the files that are copied", () => {
     symlinkSync("nowhere", join(artifacts, "link"));
     const script = `printf x >"$BOSUN_ARTIFACTS_DIR/x"; say artifact_ref '{"label":"x","uri":"x"}'\n${REPORT}`;
     const agentFor = crew(TASKS, {}, { hand: cli() });
-    const session = await begin(rig, { session_id, roles: roles(script), agentFor });
+    const session = await begin(rig, { session_id, roles: withWorker(script), agentFor });
     const refused = told(session, recordOf("error", "a"));
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(await refused).toMatchObject({

@@ -17,7 +17,8 @@ import { Worker } from "node:worker_threads";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import { inlineField, keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
+import { keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
+import { inlineField } from "../../src/runtime/attached.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, report, task } from "./crew.ts";
 import {
@@ -30,9 +31,9 @@ import {
   REPORT,
   reportOf,
   run,
-  shell,
   temporaryDirectory,
   value,
+  withWorker,
 } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -274,10 +275,7 @@ ${REPORT}`;
     );
     const session = await begin(rig, {
       agentFor,
-      roles: [
-        { role_id: "boss", type: "manager" },
-        { role_id: "hand", type: "worker", cli_command: shell(script) },
-      ],
+      roles: withWorker(script),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     const kept = { label: "made", digest: digestOf("made"), size_bytes: 4 };

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { verifySession } from "../../src/runtime/replay.ts";
-import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, told, value } from "./rig.ts";
+import { verifySession } from "../../src/runtime/proof.ts";
+import { crew, instructed, report, task } from "./crew.ts";
+import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, say, told, value } from "./rig.ts";
 
 afterEach(cleanUp);
 
 /** Text that no record can hold: an agent in the process is not held to the wire's rules, so this is a bug of whoever wrote it. */
 const UNRECORDABLE = report({ summary: "half \ud800 a pair" });
 
-const TASKS = [task("a", [], { instruction: { summary: "Do it." } }), task("b", ["a"])];
+const TASKS = [instructed("a"), task("b", ["a"])];
 
 describe("a bug of our own, met in the middle of a session", () => {
   it("ends it with what was recorded before, lets go of it, and is told as what it is; mended, the session goes on", async () => {
@@ -31,7 +31,7 @@ describe("a bug of our own, met in the middle of a session", () => {
     const met = told(session, recordOf("turn_request", "a"));
     session.bus.subscribe((event) => {
       if (!recordOf("turn_request", "a")(event)) return;
-      session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "\ud800" } });
+      say(session, "tell", { text: "\ud800" });
     });
     const ended = session.run({ waitForPeople: false });
     await expect(ended).rejects.toThrow(TypeError);

@@ -8,7 +8,7 @@ import { createSession } from "../../src/runtime/create.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import type { Commit, Store } from "../../src/store/store.ts";
 import { task } from "./crew.ts";
-import { childOf, choices, debating, held } from "./discussing.ts";
+import { childOf, choices, debating, held, inDiscussion } from "./discussing.ts";
 import {
   begin,
   cleanUp,
@@ -19,6 +19,7 @@ import {
   resume,
   type Rig,
   run,
+  say,
   surroundings,
   told,
   value,
@@ -38,11 +39,7 @@ function has(commit: Commit, payload_type: string): boolean {
 
 describe("a child that is begun at the moment in which its parent", () => {
   it.each<[string, (session: Session<unknown>) => void, object]>([
-    [
-      "is cancelled",
-      (session) => session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } }),
-      { kind: "closed", outcome: "cancelled" },
-    ],
+    ["is cancelled", (session) => say(session, "cancel"), { kind: "closed", outcome: "cancelled" }],
     ["is stopped", (session) => session.stop("signal", "enough"), { kind: "stopped", reason: "signal" }],
   ])("%s is not made any more", async (_, tell, end) => {
     const rig = newRig();
@@ -154,14 +151,9 @@ describe("a child whose end was not put on its parent's record", () => {
 describe("a parent that was paused with its child", () => {
   it("goes on with it when it is told to before the child is taken up", async () => {
     const rig = newRig();
-    const one = held();
-    const first = await begin(rig, choices(debating({}, { one: one.agent })));
-    const end = run(first);
-    await one.asked;
-    const say = (session: Session<unknown>, command: string) =>
-      session.submit({ source: "user", payload_type: "user_command", payload: { command } });
+    const { session: first, end, child } = await inDiscussion(rig);
     say(first, "pause");
-    await vi.waitFor(() => expect(value(rig.store.session(childOf(first))).state).toBe("paused"));
+    await vi.waitFor(() => expect(value(rig.store.session(child)).state).toBe("paused"));
     first.stop("signal", "enough");
     await end;
     const again = await resume(rig, first.session_id, choices(debating()));
@@ -234,7 +226,7 @@ describe("a parent of any mode", () => {
     );
     const end = session.run({ waitForPeople: true });
     await vi.waitFor(() => expect(value(rig.store.session("careless.1")).state).toBe("asking"));
-    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    say(session, "cancel");
     expect(await end).toMatchObject({ value: { kind: "closed", outcome: "done" } });
     expect(value(rig.store.session("careless.1")).outcome).toBe("done");
   });

@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { databasePath } from "../../src/store/database.ts";
 import type { Store } from "../../src/store/store.ts";
 import { report, type Script, task } from "./crew.ts";
-import { childOf, choices, debating, DISCUSSION, held } from "./discussing.ts";
+import { childOf, choices, debating, DISCUSSION, held, inDiscussion } from "./discussing.ts";
 import {
   begin,
   type Choices,
@@ -18,6 +18,7 @@ import {
   resume,
   type Rig,
   run,
+  say,
   sessionId,
   told,
   value,
@@ -100,24 +101,17 @@ describe("a ticket that is discussed in a session of its own", () => {
 describe("a session that is told something while a child of it runs", () => {
   it("to be cancelled closes the child before it ends itself", async () => {
     const rig = newRig();
-    const one = held();
-    const session = await begin(rig, choices(debating({}, { one: one.agent })));
-    const end = run(session);
-    await one.asked;
-    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    const { session, end, child } = await inDiscussion(rig);
+    say(session, "cancel");
     expect(await end).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
-    expect(value(rig.store.session(childOf(session)))).toMatchObject({ state: "closed", outcome: "cancelled" });
+    expect(value(rig.store.session(child))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
   it("to stop stops the child, and both go on where they were when it is taken up", async () => {
     const rig = newRig();
-    const one = held();
-    const first = await begin(rig, choices(debating({}, { one: one.agent })));
-    const end = run(first);
-    await one.asked;
+    const { session: first, end, child } = await inDiscussion(rig);
     first.stop("signal", "that is enough");
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal" });
-    const child = childOf(first);
     expect(value(rig.store.session(child))).toMatchObject({ state: "stopped" });
     const again = await resume(rig, first.session_id, choices(debating()));
     expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
@@ -128,53 +122,38 @@ describe("a session that is told something while a child of it runs", () => {
 
   it("to close while nobody runs the child has it closed when it is looked at again", async () => {
     const rig = newRig();
-    const one = held();
-    const first = await begin(rig, choices(debating({}, { one: one.agent })));
-    const end = run(first);
-    await one.asked;
+    const { session: first, end, child } = await inDiscussion(rig);
     first.stop("signal", "that is enough");
     await end;
     // Closed before it was run, as by a scheduler that dies right after the commit.
     const second = await resume(rig, first.session_id, choices(debating()));
     const closed = told(second, ({ kind }) => kind === "ended");
-    second.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    say(second, "cancel");
     await closed;
-    expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "stopped" });
+    expect(value(rig.store.session(child))).toMatchObject({ state: "stopped" });
     const third = await resume(rig, first.session_id, choices(debating()));
     expect(await run(third)).toMatchObject({ kind: "closed", outcome: "cancelled" });
-    expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "closed", outcome: "cancelled" });
+    expect(value(rig.store.session(child))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
   it("to pause pauses the child, and to go on lets it go on", async () => {
     const rig = newRig();
-    const one = held();
-    const session = await begin(rig, choices(debating({}, { one: one.agent })));
-    const end = run(session);
-    await one.asked;
-    const child = childOf(session);
-    const say = (command: string) =>
-      session.submit({ source: "user", payload_type: "user_command", payload: { command } });
-    say("pause");
+    const { session, end, letGo, child } = await inDiscussion(rig);
+    say(session, "pause");
     await vi.waitFor(() => expect(value(rig.store.session(child)).state).toBe("paused"));
-    one.letGo();
+    letGo();
     await vi.waitFor(() => expect(logOf(rig, child, "opinion").length).toBe(2));
     expect(logOf(rig, child, "turn_request").length).toBe(2);
-    say("resume");
+    say(session, "resume");
     expect(await end).toEqual({ kind: "closed", outcome: "done" });
   });
 
   it("stops with a child that somebody stops", async () => {
     const rig = newRig();
-    const one = held();
-    const session = await begin(rig, choices(debating({}, { one: one.agent })));
-    const end = run(session);
-    await one.asked;
+    const { end, child } = await inDiscussion(rig);
     const actor = { user: "ada", host: "here", via: "test" };
-    await rig.store.inbox.put(
-      childOf(session),
-      { payload_type: "user_command", payload: { command: "stop", reason: "dinner" } },
-      actor,
-    );
+    const word = { payload_type: "user_command", payload: { command: "stop", reason: "dinner" } };
+    await rig.store.inbox.put(child, word, actor);
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal", message: expect.stringContaining("dinner") });
   });
 });
@@ -198,7 +177,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
   it("is closed when its parent is cancelled", async () => {
     const rig = newRig();
     const { session, end, row } = await waiting(rig);
-    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel" } });
+    say(session, "cancel");
     expect(await end).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
     expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
   });

@@ -9,6 +9,11 @@ export function task(task_id: string, dependencies: readonly string[] = [], more
   return { task_id, description: `Work on ${task_id}`, dependencies, ...more };
 }
 
+/** A task that brings its instruction, so that its manager is not asked for one. */
+export function instructed(task_id: string, dependencies: readonly string[] = [], more: JsonObject = {}): JsonObject {
+  return task(task_id, dependencies, { instruction: { summary: "Do it." }, ...more });
+}
+
 /** The executable criterion that a command exits with 0. */
 export function criterion(...command: string[]): JsonObject {
   return { text: command.join(" "), command };

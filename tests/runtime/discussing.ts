@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { crew, type Script, task } from "./crew.ts";
-import { type Choices, CREW } from "./rig.ts";
+import { begin, type Choices, CREW, type Rig, run } from "./rig.ts";
 
 const ROLES: readonly Role[] = [
   ...CREW,
@@ -55,6 +55,15 @@ export function held(): { agent: Agent; asked: Promise<void>; letGo: () => void 
     return opinion(request, context);
   });
   return { agent, asked: asked.promise, letGo: () => free.resolve() };
+}
+
+/** A session at work whose first debater was asked and is silent until it is let go. */
+export async function inDiscussion(rig: Rig) {
+  const { agent, asked, letGo } = held();
+  const session = await begin(rig, choices(debating({}, { one: agent })));
+  const end = run(session);
+  await asked;
+  return { session, end, letGo, child: childOf(session) };
 }
 
 /** The child in which ticket `a` is discussed. */

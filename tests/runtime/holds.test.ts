@@ -2,12 +2,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, instructed, report } from "./crew.ts";
 import {
   begin,
   cleanUp,
   cli,
-  CREW,
   logOf,
   newRig,
   recordOf,
@@ -15,18 +14,19 @@ import {
   reportOf,
   resume,
   run,
+  say,
   shell,
   told,
+  withRole,
 } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const INSTRUCTION = { summary: "Do it." };
-const given = (id: string, role_id: string) => task(id, [], { instruction: INSTRUCTION, assigned_to: { role_id } });
+const given = (id: string, role_id: string) => instructed(id, [], { assigned_to: { role_id } });
 
 /** Two workers on one account, and one that has its own. */
 const SHARED = [
-  ...CREW.map((role) => (role.role_id === "hand" ? { ...role, account: "acme" } : role)),
+  ...withRole("hand", { account: "acme" }),
   { role_id: "eye", type: "worker", cli_command: ["unused"], account: "acme" },
   { role_id: "ear", type: "worker", cli_command: ["unused"], account: "other" },
 ] as const;
@@ -46,9 +46,7 @@ describe("a role that is held", () => {
   it("until a time that is past by the clock here is given its turn again after longer and longer pauses", async () => {
     const rig = newRig();
     const agentFor = crew([given("a", "hand")], {}, { hand: cli() });
-    const roles = CREW.map((role) =>
-      role.role_id === "hand" ? { ...role, cli_command: shell(BEHIND, rig.workspace) } : role,
-    );
+    const roles = withRole("hand", { cli_command: shell(BEHIND, rig.workspace) });
     const session = await begin(rig, { agentFor, roles, config: { retry_backoff_ms: 100 } });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     const at = (payload_type: string) =>
@@ -151,7 +149,7 @@ describe("a role that is held", () => {
       const tasks = [
         given("a", "hand"),
         given("b", "ear"),
-        task("c", ["b"], { instruction: INSTRUCTION, assigned_to: { role_id: "ear" } }),
+        instructed("c", ["b"], { assigned_to: { role_id: "ear" } }),
       ];
       let over = false;
       const agentFor = crew(tasks, {
@@ -202,11 +200,7 @@ describe("a role that is held", () => {
     const held = told(session, recordOf("turn_failed", "a"));
     const ended = session.run({ waitForPeople: true });
     await held;
-    session.submitFromPerson({
-      source: "user",
-      payload_type: "user_command",
-      payload: { command: "cancel", ticket_id: "a" },
-    });
+    say(session, "cancel", { ticket_id: "a" });
     expect(await ended).toMatchObject({
       value: { reason: "limit", message: expect.stringContaining('the role "ear" has used its budget') },
     });

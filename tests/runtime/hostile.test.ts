@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { crew, criterion, task } from "./crew.ts";
+import { crew, criterion, instructed } from "./crew.ts";
 import {
   begin,
   cleanUp,
@@ -18,29 +18,25 @@ import {
   shell,
   surroundings,
   value,
+  withRole,
 } from "./rig.ts";
 
 afterEach(cleanUp);
 afterEach(() => vi.unstubAllEnvs());
 
-const INSTRUCTION = { summary: "Do it." };
-
 function roles(script: string, env: Record<string, string> = {}): Role[] {
-  return [
-    { role_id: "boss", type: "manager" },
-    { role_id: "hand", type: "worker", cli_command: shell(script), env },
-  ];
+  return withRole("hand", { cli_command: shell(script), env });
 }
 
 describe("a hostile worker", () => {
   it("that puts a file where its artifacts directory was takes nothing down: the directory is made again", async () => {
     const rig = newRig();
     const script = `if [ $BOSUN_TICKET_ID = a ]; then rmdir "$BOSUN_ARTIFACTS_DIR"; : >"$BOSUN_ARTIFACTS_DIR"; fi\n${REPORT}`;
-    const checked = { instruction: INSTRUCTION, acceptance_criteria: [criterion("true")] };
+    const tasks = ["a", "b"].map((id) => instructed(id, [], { acceptance_criteria: [criterion("true")] }));
     const session = await begin(rig, {
       roles: roles(script),
       config: { max_retries: 1 },
-      agentFor: crew([task("a", [], checked), task("b", [], checked)], {}, { hand: cli() }),
+      agentFor: crew(tasks, {}, { hand: cli() }),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(statSync(join(rig.home, "sessions", session.session_id, "work", "a")).isDirectory()).toBe(true);
@@ -52,7 +48,7 @@ describe("a hostile worker", () => {
 say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     const session = await begin(rig, {
       roles: roles(script),
-      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+      agentFor: crew([instructed("a")], {}, { hand: cli() }),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(rig.store.artifacts(session.session_id)).toMatchObject([{ label: "made", size_bytes: 5 }]);
@@ -65,7 +61,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
       const script = `printf '{"payload_type":"report"${"x".repeat(shift)}'; yes '😀' | head -n 3000 | tr -d '\\n'; echo\n${REPORT}`;
       const session = await begin(rig, {
         roles: roles(script),
-        agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+        agentFor: crew([instructed("a")], {}, { hand: cli() }),
       });
       expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
       expect(logOf(rig, session.session_id, "error")).toMatchObject([{ record: { disposition: "refused" } }]);
@@ -83,7 +79,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     const forEver = `while :; do printf '%s\\n' ${lines.map((line) => `'${line}'`).join(" ")}; done`;
     const session = await begin(rig, {
       roles: roles(`if [ $BOSUN_ATTEMPT = 1 ]; then ${forEver}; fi\n${REPORT}`),
-      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli({ max_output_bytes: 200_000 }) }),
+      agentFor: crew([instructed("a")], {}, { hand: cli({ max_output_bytes: 200_000 }) }),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     const [failed] = logOf(rig, session.session_id, "turn_failed");
@@ -100,7 +96,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
     const session = await begin(rig, {
       roles: roles(script),
       config: { max_output_bytes: 100_000 },
-      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli({ max_output_bytes: 100_000 }) }),
+      agentFor: crew([instructed("a")], {}, { hand: cli({ max_output_bytes: 100_000 }) }),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(logOf(rig, session.session_id, "turn_failed")).toMatchObject([{ payload: { code: "output_limit" } }]);
@@ -117,7 +113,7 @@ describe("what a role is given in its environment", () => {
     const script = `[ "$API_KEY" = "$HALF-$HALF" ] && [ "$MODE" = plain ] || exit 9\n${REPORT}`;
     const session = await begin(rig, {
       roles: roles(script, { API_KEY: secret, HALF: "hunter2", MODE: "plain" }),
-      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+      agentFor: crew([instructed("a")], {}, { hand: cli() }),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     const [opened] = logOf(rig, session.session_id, "session_opened");
@@ -133,12 +129,12 @@ describe("what a role is given in its environment", () => {
     const script = `[ "$API_KEY" = "$HALF-$HALF" ] || exit 9\n${REPORT}`;
     const session = await begin(rig, {
       roles: roles(script, { API_KEY: "hunter2-hunter2", HALF: "hunter2" }),
-      agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }),
+      agentFor: crew([instructed("a")], {}, { hand: cli() }),
       config: { budget: { turns: 1 } },
     });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
     const more = { limits: { turns: 50 } };
-    const choices = { agentFor: crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() }) };
+    const choices = { agentFor: crew([instructed("a")], {}, { hand: cli() }) };
     const row = value(rig.store.session(session.session_id));
     vi.stubEnv("API_KEY", undefined);
     const without = failureOf(await resumeSession(surroundings(rig, choices), scheduleMode, row, more));

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { TASKS } from "./crash-crew.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, instructed, report } from "./crew.ts";
 import {
   begin,
   cleanUp,
@@ -95,7 +95,7 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
 
   it("is not in doubt when the scheduler itself had ended it", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: { summary: "Do it." } })], {
+    const agentFor = crew([instructed("a")], {
       instruction: ({ stamp }) => (stamp.run > 1 ? report() : Promise.withResolvers<never>().promise),
     });
     const roles = CREW.map((role) => ({ ...role, recovery: "ask" as const }));

@@ -1,9 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import type { Role } from "../../src/protocol/roles.ts";
-import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, cli, CREW, logOf, newRig, REPORT, reportOf, run, shell } from "./rig.ts";
+import { crew, instructed, report, task } from "./crew.ts";
+import { begin, cleanUp, cli, logOf, newRig, REPORT, reportOf, run, withWorker } from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -97,10 +96,8 @@ describe(`a plan of ${TASKS} tasks and ${WORKERS} workers`, () => {
 
   it("is done by programs too", async () => {
     const rig = newRig();
-    const roles: Role[] = CREW.map((role) =>
-      role.type === "worker" ? { ...role, cli_command: shell(`sleep 0.01\n${REPORT}`) } : role,
-    );
-    const tasks = plan.map(({ id, depends_on }) => task(id, depends_on, { instruction: { summary: "Do it." } }));
+    const roles = withWorker(`sleep 0.01\n${REPORT}`);
+    const tasks = plan.map(({ id, depends_on }) => instructed(id, depends_on));
     const session = await begin(rig, { roles, config: CONFIG, agentFor: crew(tasks, {}, { hand: cli() }) });
     const began = performance.now();
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });

@@ -3,10 +3,9 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Role } from "../../src/protocol/roles.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import { crew, criterion, report, task } from "./crew.ts";
+import { crew, criterion, instructed, report, task } from "./crew.ts";
 import {
   begin,
   cleanUp,
@@ -19,23 +18,15 @@ import {
   reportOf,
   resume,
   run,
-  shell,
+  say,
   told,
+  withWorker,
 } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const INSTRUCTION = { summary: "Do it." };
-
 /** Workers in sh that wait until somebody puts a file named `go` into the workspace. */
 const WAITING = `while [ ! -e go ]; do sleep 0.02; done\n${REPORT}`;
-
-function roles(script: string): Role[] {
-  return [
-    { role_id: "boss", type: "manager" },
-    { role_id: "hand", type: "worker", cli_command: shell(script), supports_multiple_instances: true },
-  ];
-}
 
 const STOP = { payload_type: "user_command", payload: { command: "stop", reason: "Enough." } };
 const BEA = { user: "bea", host: "elsewhere", via: "test" };
@@ -48,8 +39,8 @@ function shifted(ms: number): Clock {
 describe("a session that is stopped", () => {
   it("by a person's word is left as by a signal, and says who it was and why", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
-    const session = await begin(rig, { roles: roles(WAITING), agentFor });
+    const agentFor = crew([instructed("a")], {}, { hand: cli() });
+    const session = await begin(rig, { roles: withWorker(WAITING), agentFor });
     const working = told(session, ({ kind, ...event }) => kind === "turn_started" && "subject" in event);
     const ended = run(session);
     await working;
@@ -59,16 +50,14 @@ describe("a session that is stopped", () => {
     expect(living(session.session_id)).toEqual([]);
     const types = logOf(rig, session.session_id).map(({ payload_type }) => payload_type);
     expect(types.slice(-2)).toEqual(["user_command", "session_stopped"]);
-    const again = await run(
-      await resume(rig, session.session_id, { agentFor: crew([task("a", [], { instruction: INSTRUCTION })]) }),
-    );
+    const again = await run(await resume(rig, session.session_id, { agentFor: crew([instructed("a")]) }));
     expect(again).toEqual({ kind: "closed", outcome: "done" });
     expect(reportOf(rig, session.session_id)).toMatchObject({ recoveries: 0, tickets: [{ attempts: 1 }] });
   });
 
   it("by a word that an earlier scheduler did not hear any more goes on, and keeps the word as refused", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })]);
+    const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor });
     const ended = session.run({ waitForPeople: false });
     session.stop("signal", "told to by a test");
@@ -84,8 +73,12 @@ describe("a session that is stopped", () => {
 
   it("by a person's word is left though the wall clock was set back since it was taken up", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
-    const session = await begin(rig, { roles: roles(WAITING), agentFor, clock: shifted(3_600_000) });
+    const agentFor = crew([instructed("a")], {}, { hand: cli() });
+    const session = await begin(rig, {
+      roles: withWorker(WAITING),
+      agentFor,
+      clock: shifted(3_600_000),
+    });
     const working = told(session, ({ kind, ...event }) => kind === "turn_started" && "subject" in event);
     const ended = run(session);
     await working;
@@ -99,7 +92,7 @@ describe("a session that is stopped", () => {
 
   it("by a word that an earlier scheduler did not hear goes on though the wall clock was set back since it was put", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })]);
+    const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor });
     const ended = session.run({ waitForPeople: false });
     session.stop("signal", "told to by a test");
@@ -111,9 +104,13 @@ describe("a session that is stopped", () => {
 
   it("by a signal ends its running workers, leaves their turns open, and does them again when it is resumed", async () => {
     const rig = newRig();
-    const tasks = ["a", "b", "c"].map((id) => task(id, [], { instruction: INSTRUCTION }));
+    const tasks = ["a", "b", "c"].map((id) => instructed(id));
     const agentFor = crew(tasks, {}, { hand: cli() });
-    const session = await begin(rig, { roles: roles(WAITING), config: { max_workers: 2 }, agentFor });
+    const session = await begin(rig, {
+      roles: withWorker(WAITING),
+      config: { max_workers: 2 },
+      agentFor,
+    });
     let started = 0;
     const two = told(session, ({ kind }) => kind === "turn_started" && ++started === 2);
     const ended = run(session);
@@ -143,11 +140,8 @@ describe("a session that is stopped", () => {
 
   it("while a check runs ends the check, and runs it again when it is resumed", async () => {
     const rig = newRig();
-    const checked = {
-      instruction: INSTRUCTION,
-      acceptance_criteria: [criterion("sh", "-c", "echo run >>checks; while [ ! -e go ]; do sleep 0.02; done")],
-    };
-    const agentFor = crew([task("a", [], checked)]);
+    const slow = criterion("sh", "-c", "echo run >>checks; while [ ! -e go ]; do sleep 0.02; done");
+    const agentFor = crew([instructed("a", [], { acceptance_criteria: [slow] })]);
     const session = await begin(rig, { agentFor });
     const ended = run(session);
     await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checks"))).toBe(true), {
@@ -168,10 +162,12 @@ describe("a session that is stopped", () => {
 
   it("while a worker answers begins no checks of that answer; they run when it is resumed", async () => {
     const rig = newRig();
-    const checked = { instruction: INSTRUCTION, acceptance_criteria: [criterion("sh", "-c", "echo run >>checks")] };
-    const tasks = [task("a", [], checked)];
+    const tasks = [instructed("a", [], { acceptance_criteria: [criterion("sh", "-c", "echo run >>checks")] })];
     const answering = `last_words() { ${REPORT}; exit 0; }\ntrap last_words TERM\necho ready; while :; do sleep 0.02; done`;
-    const session = await begin(rig, { roles: roles(answering), agentFor: crew(tasks, {}, { hand: cli() }) });
+    const session = await begin(rig, {
+      roles: withWorker(answering),
+      agentFor: crew(tasks, {}, { hand: cli() }),
+    });
     const ready = told(session, ({ kind }) => kind === "console");
     const ended = run(session);
     await ready;
@@ -191,7 +187,7 @@ describe("a session that is stopped", () => {
 
   it("in the moment in which a turn is about to start does not leave that turn to run its whole time", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
+    const agentFor = crew([instructed("a")], {}, { hand: cli() });
     const store = {
       ...rig.store,
       commit: async (...given: Parameters<typeof rig.store.commit>) => {
@@ -207,7 +203,7 @@ describe("a session that is stopped", () => {
         return done;
       },
     };
-    const session = await begin(rig, { roles: roles(WAITING), agentFor, store });
+    const session = await begin(rig, { roles: withWorker(WAITING), agentFor, store });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(living(session.session_id)).toEqual([]);
   });
@@ -221,8 +217,8 @@ describe("a session that is cancelled", () => {
     // Told to end, it answers: too late for a session that is closed.
     const stubborn = `last_words() { ${REPORT}; exit 0; }
 trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"Still here."}'; sleep 0.02; done`;
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {}, { hand: cli() });
-    const session = await begin(rig, { roles: roles(stubborn), agentFor });
+    const agentFor = crew([instructed("a")], {}, { hand: cli() });
+    const session = await begin(rig, { roles: withWorker(stubborn), agentFor });
     const spoken = told(session, recordOf("report", "a"));
     const ended = run(session);
     await spoken;
@@ -240,7 +236,7 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
 
   it("while it is paused is closed, and paused no more", async () => {
     const rig = newRig();
-    const session = await begin(rig, { agentFor: crew([task("a", [], { instruction: INSTRUCTION })]) });
+    const session = await begin(rig, { agentFor: crew([instructed("a")]) });
     session.submit({ ...cancel, payload: { command: "pause" } });
     session.submit(cancel);
     expect(await run(session)).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
@@ -249,11 +245,8 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
 
   it("while a check runs ends the check", async () => {
     const rig = newRig();
-    const checked = {
-      instruction: INSTRUCTION,
-      acceptance_criteria: [criterion("sh", "-c", "touch running; sleep 3600")],
-    };
-    const session = await begin(rig, { agentFor: crew([task("a", [], checked)]) });
+    const endless = criterion("sh", "-c", "touch running; sleep 3600");
+    const session = await begin(rig, { agentFor: crew([instructed("a", [], { acceptance_criteria: [endless] })]) });
     const ended = run(session);
     await vi.waitFor(() => expect(existsSync(join(rig.workspace, "running"))).toBe(true), {
       timeout: 10_000,
@@ -274,9 +267,9 @@ trap 'sleep 0.3; echo "end $BOSUN_TICKET_ID" >>${order}; exit 0' TERM
 if [ $BOSUN_TICKET_ID = a ]; then while :; do sleep 0.01; done; fi
 ${REPORT}
 echo "end $BOSUN_TICKET_ID" >>${order}`;
-    const tasks = [task("a", [], { instruction: INSTRUCTION }), task("b", [], { instruction: INSTRUCTION })];
+    const tasks = [instructed("a"), instructed("b")];
     const session = await begin(rig, {
-      roles: roles(slow),
+      roles: withWorker(slow),
       config: { max_workers: 1 },
       agentFor: crew(tasks, {}, { hand: cli() }),
     });
@@ -285,14 +278,14 @@ echo "end $BOSUN_TICKET_ID" >>${order}`;
       timeout: 10_000,
       interval: 5,
     });
-    session.submit({ source: "user", payload_type: "user_command", payload: { command: "cancel", ticket_id: "a" } });
+    say(session, "cancel", { ticket_id: "a" });
     expect(await ended).toMatchObject({ kind: "closed" });
     expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\nend a\nstart b\nend b\n");
   });
 
   it("in the moment in which it is about to start is ended too, before another takes its seat", async () => {
     const rig = newRig();
-    const tasks = [task("a", [], { instruction: INSTRUCTION }), task("b", [], { instruction: INSTRUCTION })];
+    const tasks = [instructed("a"), instructed("b")];
     let running = 0;
     let most = 0;
     const agentFor = crew(tasks, {
@@ -311,11 +304,7 @@ echo "end $BOSUN_TICKET_ID" >>${order}`;
       commit: async (...given: Parameters<typeof rig.store.commit>) => {
         const done = await rig.store.commit(...given);
         if (given[1].records.some(({ payload_type, subject }) => payload_type === "turn_request" && subject === "a")) {
-          session.submit({
-            source: "user",
-            payload_type: "user_command",
-            payload: { command: "cancel", ticket_id: "a" },
-          });
+          say(session, "cancel", { ticket_id: "a" });
         }
         await delay(0);
         return done;

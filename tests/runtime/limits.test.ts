@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
+import type { Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { begin, cleanUp, cli, CREW, logOf, newRig, reportOf, resume, run, shell, told } from "./rig.ts";
+import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, told, value, withRole } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const given = (id: string) => task(id, [], { instruction: { summary: "Do it." } });
 const TOLD = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 };
 
 /** Long enough for several commits. */
@@ -17,8 +17,8 @@ async function nextTurns(): Promise<void> {
 
 /** A crew whose every answer tells what it took, but for what `more` says otherwise of the workers. */
 function telling(more: JsonObject) {
-  return crew([given("a"), given("b")], {
-    requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a"), given("b")], usage: TOLD } }),
+  return crew([instructed("a"), instructed("b")], {
+    requirement: () => ({ payload_type: "plan", payload: { tasks: [instructed("a"), instructed("b")], usage: TOLD } }),
     instruction: () => report({ usage: more }),
     review_request: () => ({ payload_type: "review", payload: { decision: "approved", usage: TOLD } }),
   });
@@ -51,7 +51,7 @@ describe("a session at its limit", () => {
     const rig = newRig();
     let slow = 0;
     const both = Promise.withResolvers<void>();
-    const tasks = ["a", "b", "c"].map(given);
+    const tasks = ["a", "b", "c"].map((id) => instructed(id));
     const agentFor = crew(tasks, {
       instruction: async ({ stamp }) => {
         slow += 1;
@@ -69,6 +69,38 @@ describe("a session at its limit", () => {
     expect(logOf(rig, session_id, "turn_request")).toHaveLength(3);
     const resumed = await resume(rig, session_id, { agentFor }, { limits: { turns: 50 } });
     expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
+  });
+});
+
+describe("a session whose time is up", () => {
+  const config = { budget: { wall_s: 1 } } as const;
+  const inAnHour = () => instant(Date.now() + 3_600_000);
+  const limited = (): Answer => ({
+    payload_type: "error",
+    payload: { code: "rate_limited", message: "Later.", details: { retry_at: inAnHour() } },
+  });
+
+  it("stops where it waits for a person, whose answer counts when it goes on", async () => {
+    const rig = newRig();
+    const agentFor = crew([instructed("a")]);
+    const session = await begin(rig, { agentFor, config: { ...config, plan_approval: "ask" } });
+    expect(value(await session.run({ waitForPeople: true }))).toMatchObject({ kind: "stopped", reason: "limit" });
+    const { session_id } = session;
+    expect(logOf(rig, session_id, "session_stopped").at(-1)?.payload).toMatchObject({
+      limit: "wall_s",
+      used: 1,
+      max: 1,
+    });
+    const resumed = await resume(rig, session_id, { agentFor }, { limits: { wall_s: 60 } });
+    const [ask_id] = resumed.ledger.asks.keys();
+    resumed.submitFromPerson({ source: "user", payload_type: "approval", payload: { ask_id, decision: "approved" } });
+    expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
+  });
+
+  it("stops where it waits for a role that is held until later", async () => {
+    const rig = newRig();
+    const session = await begin(rig, { agentFor: crew([instructed("a")], { instruction: limited }), config });
+    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
   });
 });
 
@@ -107,7 +139,7 @@ describe("a session", () => {
     async (budget) => {
       const rig = newRig();
       const agentFor = crew([], {
-        requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a")], usage: TOLD } }),
+        requirement: () => ({ payload_type: "plan", payload: { tasks: [instructed("a")], usage: TOLD } }),
         instruction: ({ stamp }) => {
           if (stamp.run > 1) return report({ usage: TOLD });
           const details = { retry_at: instant(Date.now() + 100) };
@@ -136,13 +168,14 @@ paid 0.5`;
 describe("what a run costs that is cut short", () => {
   const paid = { input_tokens: 1, output_tokens: 1, cost_usd: 0.5 };
   const choices = (late: string) => ({
-    roles: CREW.map((role) =>
-      role.role_id === "hand" ? { ...role, cli_command: shell(DEAR), env: { LATE: late } } : role,
-    ),
+    roles: withRole("hand", { cli_command: shell(DEAR), env: { LATE: late } }),
     agentFor: crew(
       [],
       {
-        requirement: () => ({ payload_type: "plan", payload: { tasks: [given("a"), given("b")], usage: paid } }),
+        requirement: () => ({
+          payload_type: "plan",
+          payload: { tasks: [instructed("a"), instructed("b")], usage: paid },
+        }),
         review_request: () => ({ payload_type: "review", payload: { decision: "approved", usage: paid } }),
       },
       { hand: cli() },
@@ -201,9 +234,7 @@ describe("what an answer tells that cannot stand", () => {
     const rig = newRig();
     const payload =
       '{"tasks_ref":{"label":"x","uri":"nothere.json"},"usage":{"input_tokens":1,"output_tokens":1,"cost_usd":7}}';
-    const roles = CREW.map((role) =>
-      role.role_id === "boss" ? { ...role, cli_command: shell(`say plan '${payload}'`) } : role,
-    );
+    const roles = withRole("boss", { cli_command: shell(`say plan '${payload}'`) });
     const session = await begin(rig, { roles, agentFor: crew([], {}, { boss: cli() }), config: { max_retries: 0 } });
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
     expect(session.ledger.figures).toMatchObject({ input_tokens: 1, cost_usd: 7, unpriced_turns: 0 });

@@ -9,12 +9,10 @@ import type { SessionEvent } from "../../src/runtime/bus.ts";
 import type { NotifyTerms } from "../../src/runtime/notifications.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import type { Store } from "../../src/store/store.ts";
-import { crew, type Script, task } from "./crew.ts";
-import { begin, cleanUp, type Choices, defaults, living, newRig, resume, type Rig, run } from "./rig.ts";
+import { crew, instructed, type Script, task } from "./crew.ts";
+import { begin, type Choices, cleanUp, defaults, living, newRig, resume, type Rig, run, say } from "./rig.ts";
 
 afterEach(cleanUp);
-
-const INSTRUCTION = { summary: "Do it." };
 
 /** Keeps what it is told, one line each, and its marks: one that begins while another runs is seen. */
 const KEEPS = `echo begin >>marks; cat >>told; echo "$BOSUN_EVENT" >>events; echo end >>marks`;
@@ -70,7 +68,7 @@ const asks: Script = () => ({
 describe("a notification", () => {
   it("tells of a question, of the stop that follows, and of the end, each with what to do next", async () => {
     const rig = newRig();
-    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const tasks = [instructed("a")];
     const its = choices(rig, keeps, { agentFor: crew(tasks, { requirement: asks }) });
     const session = await begin(rig, its);
     expect(await run(session)).toMatchObject({ kind: "stopped", reason: "waiting" });
@@ -134,7 +132,7 @@ describe("a notification", () => {
 
   it("says nothing of what is answered at once, for which no program is begun, nor of events that it is not for", async () => {
     const rig = newRig();
-    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const tasks = [instructed("a")];
     const recorded: string[] = [];
     const store: Store = {
       ...rig.store,
@@ -255,7 +253,7 @@ describe("a program of notifications", () => {
     ["floods", ["yes"], /printed too much/],
   ])("that %s is warned of in one line, and touches nothing", async (_how, command, warning) => {
     const rig = newRig();
-    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const tasks = [instructed("a")];
     const config = { max_output_bytes: 1_000_000 };
     const session = await begin(
       rig,
@@ -296,7 +294,7 @@ describe("a program of notifications", () => {
     const ended = session.run({ waitForPeople: true });
     await expect.poll(() => told(rig).length, { timeout: 10_000 }).toBe(1);
     full = true;
-    session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "Hello." } });
+    say(session, "tell", { text: "Hello." });
     expect(await ended).toMatchObject({ ok: false, error: { code: "storage_full" } });
     expect(living(session.session_id)).toEqual([]);
   });

@@ -1,16 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { Role } from "../../src/protocol/roles.ts";
-import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, cli, CREW, logOf, newRig, reportOf, resume, run, shell } from "./rig.ts";
+import { crew, instructed, report } from "./crew.ts";
+import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, withRole } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const INSTRUCTION = { summary: "Do it." };
-const given = (id: string, more = {}) => task(id, [], { instruction: INSTRUCTION, review: "manager", ...more });
-
-function withRole(role_id: string, more: Partial<Role>): readonly Role[] {
-  return CREW.map((role) => (role.role_id === role_id ? { ...role, ...more } : role));
-}
+const given = (id: string, more = {}) => instructed(id, [], { review: "manager", ...more });
 
 describe("a number that no date and no sum can hold", () => {
   it("is refused in a manager's plan, and takes no scheduler down, nor the next", async () => {

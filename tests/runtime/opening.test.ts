@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { crew, task } from "./crew.ts";
+import { crew, instructed } from "./crew.ts";
 import { begin, cleanUp, CREW, failureOf, newRig, type Rig, run, tryBegin } from "./rig.ts";
 
 let rig: Rig;
@@ -42,7 +42,7 @@ describe("a session whose scheduler died before its first commit", () => {
   it("is begun by whoever comes with the same name, mode and workspace", async () => {
     const named = { session_id: "s-again", mode: scheduleMode.name, created_at: "2026-01-01T00:00:00Z" };
     expect(await rig.store.create({ ...named, workspace: rig.workspace })).toMatchObject({ ok: true });
-    const agentFor = crew([task("a", [], { instruction: { summary: "Do it." } })]);
+    const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { session_id: "s-again", agentFor });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
   });

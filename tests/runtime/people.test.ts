@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, instructed, report } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, sessionId, told } from "./rig.ts";
 
 const people = new Set<ChildProcess>();
@@ -31,8 +31,7 @@ const QUESTION = {
   payload_type: "clarification",
   payload: { status: "open", questions: [{ question_id: "q", text: "Why?" }] },
 } as const;
-const INSTRUCTION = { summary: "Do it." };
-const TASKS = [task("a", [], { instruction: INSTRUCTION }), task("b", ["a"], { instruction: INSTRUCTION })];
+const TASKS = [instructed("a"), instructed("b", ["a"])];
 const COMMAND = { source: "user", payload_type: "user_command" } as const;
 const ACTOR = { user: "bea", host: "elsewhere", via: "test" };
 
@@ -93,7 +92,7 @@ describe("a person in another process", () => {
 
   it("cancels one ticket, and then all of it", async () => {
     const rig = newRig();
-    const tasks = [...TASKS, task("c", [], { instruction: INSTRUCTION })];
+    const tasks = [...TASKS, instructed("c")];
     const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => new Promise(() => {}) }) });
     const say = person(rig, session.session_id);
     const working = told(session, recordOf("turn_request", "c"));
@@ -125,7 +124,7 @@ describe("a person in another process", () => {
   it("who has a closed session tried again has one without an outcome until it is closed again", async () => {
     const rig = newRig();
     const failed = () => ({ payload_type: "error", payload: { code: "agent_failed", message: "No." } }) as const;
-    const tasks = [task("a", [], { instruction: INSTRUCTION })];
+    const tasks = [instructed("a")];
     const agentFor = crew(tasks, { instruction: failed });
     const session = await begin(rig, { agentFor, config: { max_retries: 0, max_escalations: 0 } });
     expect(await run(session)).toMatchObject({ kind: "closed", outcome: "failed" });

@@ -4,7 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import { type Editable, forgeries, writeForged } from "../log/forgery.ts";
 import { crew, criterion, report, task } from "./crew.ts";
 import {

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { crew, report, task } from "./crew.ts";
+import { crew, instructed, report } from "./crew.ts";
 import { begin, cleanUp, newRig, reportOf, resume, run } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -13,7 +13,7 @@ describe("a final report", () => {
       outputs: ["one", { text: "two\nlines" }, { label: "three", uri: "3.txt" }, { uri: "4.txt" }],
       issues: ["five", { text: "six", metadata: { sure: true } }],
     };
-    const tasks = [task("a", [], { instruction: { summary: "Do it." } })];
+    const tasks = [instructed("a")];
     const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => report(told) }) });
     await run(session);
     const text = readFileSync(join(rig.home, "sessions", session.session_id, "final_report.md"), "utf8");
@@ -25,7 +25,7 @@ describe("a final report", () => {
 describe("a final report that cannot be written", () => {
   it("fails naming the place, and is written by whoever resumes the closed session", async () => {
     const rig = newRig();
-    const agentFor = crew([task("a", [], { instruction: { summary: "Do it." } })]);
+    const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor });
     const folder = join(rig.home, "sessions", session.session_id);
     const inTheWay = join(folder, "final_report.json.tmp");

@@ -22,7 +22,7 @@ import { childSessions } from "../../src/runtime/child-sessions.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { NotifyTerms } from "../../src/runtime/notifications.ts";
-import { type Proof, verifySession } from "../../src/runtime/replay.ts";
+import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -122,6 +122,16 @@ export const CREW: readonly Role[] = [
   { role_id: "hand", type: "worker", cli_command: ["unused"], supports_multiple_instances: true },
 ];
 
+/** The same, of which one role has something else. */
+export function withRole(role_id: string, more: Partial<Role>): Role[] {
+  return CREW.map((role) => (role.role_id === role_id ? { ...role, ...more } : role));
+}
+
+/** The same, whose worker is a program in sh. */
+export function withWorker(script: string): Role[] {
+  return withRole("hand", { cli_command: shell(script) });
+}
+
 /** The crew of `examples/agents`, each seat in the language that is asked for. */
 export function foreignCrew(
   manager: "sh" | "py",
@@ -217,6 +227,11 @@ export async function run(
     });
   }
   return value(await session.run({ waitForPeople: answer !== undefined }));
+}
+
+/** Gives a session a person's command. */
+export function say(session: Session<unknown>, command: string, more: JsonObject = {}) {
+  return session.submit({ source: "user", payload_type: "user_command", payload: { command, ...more } });
 }
 
 /** Answers every question with its default, as a person does who is in a hurry. */

@@ -2,12 +2,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Role } from "../../src/protocol/roles.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import { crew, task } from "./crew.ts";
+import { crew, instructed, task } from "./crew.ts";
 import {
   begin,
   cleanUp,
   cli,
-  CREW,
   logOf,
   newRig,
   recordOf,
@@ -17,15 +16,15 @@ import {
   run,
   shell,
   told,
+  withRole,
 } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const INSTRUCTION = { summary: "Do it." };
-const given = (id: string, more = {}) => task(id, [], { instruction: INSTRUCTION, review: "manager", ...more });
+const given = (id: string, more = {}) => instructed(id, [], { review: "manager", ...more });
 
 function withHand(more: Partial<Role>, ...others: readonly Role[]): readonly Role[] {
-  return [...CREW.map((role) => (role.role_id === "hand" ? { ...role, ...more } : role)), ...others];
+  return [...withRole("hand", more), ...others];
 }
 
 describe("a role whose budget is spent", () => {

@@ -3,8 +3,8 @@ import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { Store } from "../../src/store/store.ts";
-import { crew, task } from "./crew.ts";
-import { begin, cleanUp, newRig, reportOf, value } from "./rig.ts";
+import { crew, instructed, task } from "./crew.ts";
+import { begin, cleanUp, newRig, reportOf, say, value } from "./rig.ts";
 
 afterEach(cleanUp);
 
@@ -37,7 +37,7 @@ it("a hold that ends while a commit is under way is noticed after it", async () 
     },
   };
   let until = 0;
-  const agentFor = crew([task("a", [], { instruction: { summary: "Do it." } })], {
+  const agentFor = crew([instructed("a")], {
     review_request: () => {
       if (until > 0) return { payload_type: "review", payload: { decision: "approved" } };
       until = Date.now() + HOLD_MS;
@@ -49,11 +49,7 @@ it("a hold that ends while a commit is under way is noticed after it", async () 
   const running = session.run({ waitForPeople: true });
   await armed.promise;
   isSlow = true;
-  session.submit({
-    source: "user",
-    payload_type: "user_command",
-    payload: { command: "tell", text: "Take your time." },
-  });
+  say(session, "tell", { text: "Take your time." });
   expect(value(await running)).toEqual({ kind: "closed", outcome: "done" });
   expect(reportOf(rig, session.session_id)).toMatchObject({ outcome: "done" });
 });

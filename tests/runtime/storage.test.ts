@@ -3,17 +3,15 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
-import type { Role } from "../../src/protocol/roles.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
-import { crew, criterion, task } from "./crew.ts";
+import { crew, criterion, instructed } from "./crew.ts";
 import {
   begin,
   cleanUp,
   cli,
-  CREW,
   failureOf,
   living,
   logOf,
@@ -22,10 +20,11 @@ import {
   reportOf,
   resume,
   run,
+  say,
   sessionId,
-  shell,
   surroundings,
   value,
+  withWorker,
 } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -49,12 +48,8 @@ function full(store: Store, n: number, why: Failure): Store & { readonly committ
 
 const NO_ROOM = failure("storage_full", "The disk is full.", { hint: "Make room." });
 const TAKEN_OVER = failure("stale_lease", "Somebody else has it.");
-const TASKS = ["a", "b"].map((id) =>
-  task(id, [], { instruction: { summary: "Do it." }, acceptance_criteria: [criterion("true")] }),
-);
-const PROGRAMS: Role[] = CREW.map((role) =>
-  role.type === "worker" ? { ...role, cli_command: shell(`sleep 0.02\n${REPORT}`) } : role,
-);
+const TASKS = ["a", "b"].map((id) => instructed(id, [], { acceptance_criteria: [criterion("true")] }));
+const PROGRAMS = withWorker(`sleep 0.02\n${REPORT}`);
 
 describe("a commit that fails", () => {
   it("while a check runs waits for the check to be gone", async () => {
@@ -68,12 +63,12 @@ describe("a commit that fails", () => {
       text: "takes its time",
       command: ["sh", "-c", "trap '' TERM; : > checking; sleep 60 & wait; wait"],
     };
-    const tasks = [task("a", [], { instruction: { summary: "Do it." }, acceptance_criteria: [stubborn] })];
+    const tasks = [instructed("a", [], { acceptance_criteria: [stubborn] })];
     const session = await begin(rig, { store, agentFor: crew(tasks) });
     const ended = session.run({ waitForPeople: false });
     await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checking"))).toBe(true), { timeout: 10_000 });
     isFull = true;
-    session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "x" } });
+    say(session, "tell", { text: "x" });
     expect(failureOf(await ended)).toEqual(NO_ROOM);
     expect(living(session.session_id)).toEqual([]);
   });
@@ -90,9 +85,7 @@ describe("a commit that fails", () => {
       expect(living(session.session_id)).toEqual([]);
       const kept = logOf(rig, session.session_id);
       expect(kept).toHaveLength(store.committed());
-      expect(
-        session.submit({ source: "user", payload_type: "user_command", payload: { command: "tell", text: "x" } }),
-      ).toBeUndefined();
+      expect(say(session, "tell", { text: "x" })).toBeUndefined();
 
       const resumed = await resume(rig, session.session_id, { agentFor });
       expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });

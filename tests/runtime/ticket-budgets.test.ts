@@ -2,12 +2,11 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { crew, report, type Script, task } from "./crew.ts";
+import { crew, instructed, report, type Script } from "./crew.ts";
 import {
   begin,
   cleanUp,
   cli,
-  CREW,
   living,
   logOf,
   newRig,
@@ -16,27 +15,25 @@ import {
   reportOf,
   resume,
   run,
-  shell,
   told,
+  withWorker,
 } from "./rig.ts";
 
 afterEach(cleanUp);
 
-const INSTRUCTION = { summary: "Do it." };
-const given = (budget: JsonObject) => task("a", [], { instruction: INSTRUCTION, budget });
+const given = (budget: JsonObject) => instructed("a", [], { budget });
 
 describe("a ticket with a budget", () => {
   it("of time has its program ended with it, and goes on with a plan that gives more", async () => {
     const rig = newRig();
     const started = join(rig.workspace, "started");
-    const hand = shell(`if [ -e started ]; then ${REPORT}; else : > started; sleep 60; fi`);
     const asked: unknown[] = [];
     const error: Script = ({ payload }) => {
       asked.push(payload.message.payload);
       return { payload_type: "plan", payload: { tasks: [given({ wall_s: 600 })] } };
     };
     const agentFor = crew([given({ wall_s: 1 })], { error }, { hand: cli() });
-    const roles = CREW.map((role) => (role.role_id === "hand" ? { ...role, cli_command: hand } : role));
+    const roles = withWorker(`if [ -e started ]; then ${REPORT}; else : > started; sleep 60; fi`);
     const session = await begin(rig, { agentFor, roles });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(existsSync(started)).toBe(true);

@@ -4,7 +4,7 @@ import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { Timers } from "../../src/runtime/timers.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, instructed, report, task } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -144,13 +144,11 @@ describe("timers", () => {
   });
 });
 
-const INSTRUCTION = { summary: "Do it." };
-
 describe("a session", () => {
   it("that is stopped while it waits for a retry tries again when it is resumed", async () => {
     const rig = newRig();
     let tries = 0;
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {
+    const agentFor = crew([instructed("a")], {
       instruction: () => {
         tries += 1;
         return tries > 1 ? report() : { failure: failure("agent_failed", "Not yet."), refused: [] };
@@ -191,7 +189,7 @@ describe("a session", () => {
       const rig = newRig();
       const runs: (readonly [string | undefined, number, number])[] = [];
       const agentFor = crew(
-        ["a", "b"].map((id) => task(id, [], { instruction: INSTRUCTION })),
+        ["a", "b"].map((id) => instructed(id)),
         {
           instruction: ({ stamp }) => {
             runs.push([stamp.subject, stamp.run, Date.now()]);
@@ -214,7 +212,7 @@ describe("a session", () => {
   it("whose role cannot log in is left to the person, and goes on when the role is released", async () => {
     const rig = newRig();
     let able = false;
-    const agentFor = crew([task("a", [], { instruction: INSTRUCTION })], {
+    const agentFor = crew([instructed("a")], {
       instruction: () => (able ? report() : { failure: failure("authentication", "Log in first."), refused: [] }),
     });
     const session = await begin(rig, { agentFor });

@@ -114,7 +114,7 @@ export class MemoryDatabase {
     if (!session) return err(unknownSession(session_id));
     this.#writes += 1;
     this.#rowId += 1;
-    session.inbox.push({ id: this.#rowId, body: copy(body), actor, put_at: new Date(this.#now()).toISOString() });
+    session.inbox.push({ id: this.#rowId, body: copy(body), actor });
     return ok(this.#rowId);
   }
 
@@ -164,7 +164,6 @@ export class MemoryDatabase {
         updated_at: created_at,
         state: "created",
         outcome: null,
-        exit_code: null,
         last_sequence: 0,
         head: GENESIS,
         published: 0,
@@ -225,16 +224,8 @@ export class MemoryDatabase {
     return ok(undefined);
   }
 
-  #list({ states, parent, workspace, limit = Number.POSITIVE_INFINITY }: SessionFilter): SessionRow[] {
-    return this.rows
-      .toReversed()
-      .filter(
-        (row) =>
-          (states === undefined || states.includes(row.state)) &&
-          (parent === undefined || row.parent === parent) &&
-          (workspace === undefined || row.workspace === workspace),
-      )
-      .slice(0, limit);
+  #list({ parent }: SessionFilter): SessionRow[] {
+    return this.rows.toReversed().filter((row) => parent === undefined || row.parent === parent);
   }
 
   #find(id_or_prefix: string): Result<SessionRow, Failure> {

@@ -31,7 +31,6 @@ export function storeContract(name: string, open: () => StoreUnderTest): void {
         mode: "schedule",
         state: "created",
         outcome: null,
-        exit_code: null,
         requirement: "Tidy up",
         workspace: "/somewhere",
         parent: null,
@@ -117,13 +116,12 @@ export function storeContract(name: string, open: () => StoreUnderTest): void {
           records,
           changes: [put("ticket", "T-1", { status: "pending" })],
           artifacts: [artifact, plain],
-          session: { state: "running", requirement: "Tidy", published: 2 },
+          session: { state: "running", published: 2 },
         }),
       );
       const reader = another();
       expect(value(reader.session("s1"))).toMatchObject({
         state: "running",
-        requirement: "Tidy",
         published: 2,
         outcome: null,
         last_sequence: 3,
@@ -143,14 +141,12 @@ export function storeContract(name: string, open: () => StoreUnderTest): void {
           expected: 3,
           records: [],
           changes: [],
-          session: { outcome: "done", exit_code: 0, requirement: null },
+          session: { outcome: "done" },
         }),
       );
       expect(value(reader.session("s1"))).toMatchObject({
         state: "running",
         outcome: "done",
-        exit_code: 0,
-        requirement: null,
         last_sequence: 3,
         head: records[2]?.hash,
       });
@@ -308,7 +304,6 @@ export function storeContract(name: string, open: () => StoreUnderTest): void {
         { id: first, body: { command: "pause" }, actor: ACTOR },
         { id: second, body: { command: "tell", text: "\u2028" } },
       ]);
-      expect(store.inbox.pending("s1")[0]?.put_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
       value(await store.commit(lease, { expected: 0, records: [], changes: [], taken: [first, second] }));
       expect(other.inbox.pending("s1")).toEqual([]);
       expect(value(await store.inbox.put("s1", {}, ACTOR))).toBeGreaterThan(second);
@@ -342,21 +337,15 @@ export function storeContract(name: string, open: () => StoreUnderTest): void {
         expect(failureOf(found(text)).code).toBe("not_found");
     });
 
-    test("sessions are listed newest first, and by state, parent and workspace", async () => {
+    test("sessions are listed newest first, and by parent", async () => {
       const { store } = open();
       value(await store.create(session("one")));
-      value(await store.create({ ...session("two"), workspace: "/elsewhere" }));
+      value(await store.create(session("two")));
       value(await store.create({ ...session("one.7"), parent: "one" }));
-      const lease = value(await store.acquire("two", OWNER));
-      value(await store.commit(lease, { expected: 0, records: [], changes: [], session: { state: "running" } }));
       const ids = (filter?: Parameters<Store["sessions"]>[0]) => store.sessions(filter).map((row) => row.session_id);
       expect(ids()).toEqual(["one.7", "two", "one"]);
-      expect(ids({ limit: 1 })).toEqual(["one.7"]);
-      expect(ids({ states: ["running", "waiting"] })).toEqual(["two"]);
-      expect(ids({ states: [] })).toEqual([]);
       expect(ids({ parent: "one" })).toEqual(["one.7"]);
       expect(ids({ parent: null })).toEqual(["two", "one"]);
-      expect(ids({ workspace: "/elsewhere", states: ["created"] })).toEqual([]);
     });
   });
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { clipped, safeJson, safeLine, safeText, widthOf } from "../../src/ui/display.ts";
+import { clipped, safeJson, safeLine, safeText, widthOf, wrapped } from "../../src/ui/display.ts";
 
 /** What hostile text tries, and what is shown of it. */
 const CORPUS: readonly (readonly [what: string, text: string, shown: string])[] = [
@@ -77,5 +77,12 @@ describe("text on a terminal", () => {
         (text, width) => widthOf(clipped(text, width)) <= width,
       ),
     );
+  });
+
+  it("breaks between words within the width, and never inside a word", () => {
+    const lines = wrapped("one two three four /a/path/that/is/longer/than/any/line five", 16, 3);
+    expect(lines).toEqual(["   one two three", "   four", "   /a/path/that/is/longer/than/any/line", "   five"]);
+    expect(wrapped("日本語 日本語 日本語", 10, 2)).toEqual(["  日本語", "  日本語", "  日本語"]);
+    expect(wrapped("a\u001b[31mb", 20, 0)).toEqual(["ab"]);
   });
 });

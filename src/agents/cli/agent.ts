@@ -33,7 +33,7 @@ export interface CliSettings {
 }
 
 /**
- * Command-line programs that speak the envelope dialect (WIRE.md). Each turn is one process: started, recorded, and only then
+ * Command-line programs that speak the envelope dialect (SPEC.md). Each turn is one process: started, recorded, and only then
  * given its request; its whole group is gone when the turn ends. A program that cannot be started is an `environment` failure.
  */
 export function cliAgent({ launcher, settings }: { launcher: Launcher; settings: CliSettings }): Agent {

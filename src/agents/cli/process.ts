@@ -1,9 +1,9 @@
 import { setImmediate as nextPoll } from "node:timers/promises";
-import os from "node:os";
 import type { Readable } from "node:stream";
 import { LineSplitter } from "../../lib/lines.ts";
 import type { Exit, Launched } from "../launcher.ts";
 import { endGroup, within } from "./ending.ts";
+import { type TimeCause, TimeLimits, type TimeTerms } from "./time-limits.ts";
 
 /** How long a process that has exited may leave its pipes open before its group is ended. */
 const PIPE_GRACE_MS = 500;
@@ -13,17 +13,10 @@ const LEFTOVER_GRACE_MS = 1_400;
 const CLOSE_GRACE_MS = 100;
 /** What has run so long may be looked after thoroughly without anybody noticing. */
 const LONG_RUN_MS = 1_000;
-/** How often a time limit is looked at, at least. */
-const LOOK_EVERY_MS = 5_000;
-/** A look that is late by so much means that this process did not run, by the clock that counts the machine's sleep. */
-const PAUSE_MS = 1_000;
 
-/** Milliseconds and bytes; a time limit of 0 is none. */
-export interface RunLimits {
-  readonly timeout_ms: number;
-  readonly idle_timeout_ms: number;
+/** Milliseconds and bytes. */
+export interface RunLimits extends TimeTerms {
   readonly kill_grace_ms: number;
-  readonly answer_grace_ms: number;
   /** Of stdout and stderr together. */
   readonly max_output_bytes: number;
 }
@@ -45,14 +38,7 @@ export interface OutputListener {
 type Splitter = Pick<LineSplitter, "push" | "end">;
 
 /** Why a run ended: the process's own exit, or the reason for which it was ended. */
-export type EndCause =
-  | "exited"
-  | "answered"
-  | "timeout"
-  | "idle_timeout"
-  | "output_limit"
-  | "cancelled"
-  | "not_recorded";
+export type EndCause = TimeCause | "exited" | "output_limit" | "cancelled" | "not_recorded";
 
 export interface RunEnd {
   readonly cause: EndCause;
@@ -77,13 +63,7 @@ export class SupervisedRun {
   /** Ends the run for a reason, of which the first stands. */
   readonly #decide: (cause: EndCause) => void;
   readonly #splitters: Splitter[] = [];
-  /** One for all of a run's time limits, since there may be a thousand runs. */
-  #timer: NodeJS.Timeout | undefined;
-  /** When the timer was to go off, by the clock that counts the machine's sleep; of all times in ms. */
-  #expected = Number.POSITIVE_INFINITY;
-  #given = 0;
-  #lastOutput = 0;
-  #answered: number | undefined;
+  readonly #time: TimeLimits;
   #bytes = 0;
   /** How many of its pipes are left unread for now. */
   #unread = 0;
@@ -94,6 +74,11 @@ export class SupervisedRun {
     this.#launched = launched;
     this.#limits = limits;
     this.#listener = listener;
+    this.#time = new TimeLimits(
+      limits,
+      () => this.#unread > 0,
+      (cause) => this.stop(cause),
+    );
     const { promise, resolve } = Promise.withResolvers<EndCause>();
     this.#decide = resolve;
     void launched.exited.then(() => resolve("exited"));
@@ -104,16 +89,12 @@ export class SupervisedRun {
   give(input: string): void {
     if (this.#over) return;
     this.#launched.stdin.end(input);
-    if (this.#answered !== undefined) return;
-    this.#given = performance.now();
-    this.#look();
+    this.#time.given();
   }
 
   /** The answer is there: from now on the process has `answer_grace_ms` to exit, and no other time limit. */
   answered(): void {
-    if (this.#over) return;
-    this.#answered = performance.now();
-    this.#look();
+    this.#time.answered();
   }
 
   /** Ends the process and its group for a reason of ours. The first reason stands. */
@@ -124,7 +105,7 @@ export class SupervisedRun {
 
   #finish(): void {
     this.#over = true;
-    clearTimeout(this.#timer);
+    this.#time.end();
   }
 
   async #run(decided: Promise<EndCause>, closed: Promise<void>, signal: AbortSignal): Promise<RunEnd> {
@@ -199,7 +180,7 @@ export class SupervisedRun {
   #take(stream: Readable, splitter: Splitter, chunk: Buffer): void {
     if (this.#bytes > this.#limits.max_output_bytes) return;
     this.#bytes += chunk.length;
-    this.#lastOutput = performance.now();
+    this.#time.heard();
     if (this.#bytes > this.#limits.max_output_bytes) {
       this.stop("output_limit");
       this.#launched.destroyPipes();
@@ -214,41 +195,8 @@ export class SupervisedRun {
     this.#unread += 1;
     void relief.then(() => {
       this.#unread -= 1;
-      this.#lastOutput = performance.now();
+      this.#time.heard();
       stream.resume();
     });
   }
-
-  /** The time limit that is passed first, as far as can be known now, and when. */
-  #nextLimit(): readonly [cause: EndCause, due: number] {
-    const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#limits;
-    if (this.#answered !== undefined) return ["answered", this.#answered + answer_grace_ms];
-    const timeout = timeout_ms > 0 ? this.#given + timeout_ms : Number.POSITIVE_INFINITY;
-    // What is not read is no silence of the agent's.
-    const heard = this.#unread > 0 ? performance.now() : this.#lastOutput;
-    const idle = idle_timeout_ms > 0 ? Math.max(this.#given, heard) + idle_timeout_ms : Number.POSITIVE_INFINITY;
-    return idle < timeout ? ["idle_timeout", idle] : ["timeout", timeout];
-  }
-
-  /** Stops the run if a time limit is passed by the monotonic clock, and else looks again later. */
-  #look(): void {
-    if (this.#over) return;
-    clearTimeout(this.#timer);
-    // This process could not look for a while, since the machine slept or it was stopped itself. Nobody could be heard
-    // meanwhile, so that was no silence of the agent's.
-    const uptime = uptimeMs();
-    if (uptime - this.#expected >= PAUSE_MS) this.#lastOutput = performance.now();
-    const [cause, due] = this.#nextLimit();
-    const remaining = due - performance.now();
-    if (remaining <= 0) return this.stop(cause);
-    if (remaining === Number.POSITIVE_INFINITY) return;
-    const delay_ms = Math.min(Math.ceil(remaining), LOOK_EVERY_MS);
-    this.#expected = uptime + delay_ms;
-    // The output that came during a stall of the event loop is read before the time is looked at.
-    this.#timer = setTimeout(() => setImmediate(() => this.#look()), delay_ms);
-  }
-}
-
-function uptimeMs(): number {
-  return os.uptime() * 1_000;
 }

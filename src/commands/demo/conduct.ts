@@ -7,7 +7,7 @@ import type { Question as AskedQuestion } from "../../protocol/payload.ts";
 import type { UnsealedRecord } from "../../protocol/record.ts";
 import { EXIT_DONE, EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import { verifySession } from "../../runtime/replay.ts";
+import { verifySession } from "../../runtime/proof.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { loadModes } from "../modes.ts";
 import { answered, askPerson } from "./ask.ts";

@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { formatDuration } from "../../lib/durations.ts";
-import { clipped, safeLine, widthOf } from "../../ui/display.ts";
+import { clipped, safeLine, wrapped } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../command.ts";
@@ -227,21 +227,6 @@ function recoveryRows({ pid, ended, repeated, records }: Recovery): [string, str
     ["repeated", `${counted(repeated, "turn")} that had no answer yet`],
     ["kept", `${counted(records, "record")}, every one as it was`],
   ];
-}
-
-/** Text as lines of at most `width` columns with `indent` blanks before each, broken between words; a longer word stays whole. */
-export function wrapped(text: string, width: number, indent: number): string[] {
-  const before = " ".repeat(indent);
-  const lines: string[] = [];
-  let line = "";
-  for (const word of safeLine(text).split(" ")) {
-    const longer = line === "" ? before + word : `${line} ${word}`;
-    if (line !== "" && widthOf(longer) > width) {
-      lines.push(line);
-      line = before + word;
-    } else line = longer;
-  }
-  return [...lines, line];
 }
 
 /** A path as it is shortest from a directory. */

@@ -82,94 +82,76 @@ async function driftOf(repository: Repository, path: string): Promise<Item[] | u
   const untracked = repository.isTracked(lock.path)
     ? []
     : [item(lock, undefined, "medium", "is not tracked by git", { fault: "untracked" })];
-  const roots = await Promise.all(
-    Object.keys(packages)
-      .filter((key) => !key.includes("node_modules/"))
-      .map(async (key) =>
-        key === "" ? manifest : await readJson(repository, posix.join(folder, key, "package.json")),
-      ),
-  );
   const keys = Object.keys(packages).filter((key) => !key.includes("node_modules/"));
-  const drift = keys.flatMap((key, index) => {
-    const own = roots[index];
-    return own === undefined ? [] : compare(own, lock, key, record(packages[key]), packages);
-  });
-  return [...untracked, ...drift];
+  const drift = await Promise.all(
+    keys.map(async (key) => {
+      const own = key === "" ? manifest : await readJson(repository, posix.join(folder, key, "package.json"));
+      return own === undefined ? [] : compare({ manifest: own, lock, key, locked: record(packages[key]), packages });
+    }),
+  );
+  return [...untracked, ...drift.flat()];
 }
 
-function compare(manifest: JsonFile, lock: JsonFile, key: string, locked: JsonObject, packages: JsonObject): Item[] {
-  const items: Item[] = [];
-  for (const group of GROUPS) {
-    const declared = record(manifest.value[group]);
-    const recorded = record(locked[group]);
-    for (const [name, value] of Object.entries(declared)) {
-      const range = textOf(value);
-      const was = recorded[name];
-      const at = lineAt(manifest.text, `${JSON.stringify(name)}:`, Math.max(0, manifest.text.indexOf(`"${group}"`)));
-      const claim = { group, name, key, declared: range, locked: textOf(was), lock: lock.path };
-      if (was === undefined) {
-        // npm writes an optional dependency under one heading only.
-        if (group === "dependencies" && record(locked["optionalDependencies"])[name] !== undefined) continue;
-        items.push(
-          item(manifest, at, "high", `${shown(name)}@${shown(range)} is in ${group} but not in the lock file`, {
-            fault: "missing",
-            ...claim,
-          }),
-        );
-      } else if (was !== value) {
-        const text = `${shown(name)} is declared as ${shown(range)}, the lock file was made for ${shown(textOf(was))}`;
-        items.push(item(manifest, at, "high", text, { fault: "differs", ...claim }));
-      } else if (group === "dependencies" || group === "devDependencies") {
-        if (installed(packages, key, name)) continue;
-        items.push(
-          item(manifest, at, "high", `${shown(name)} is declared, but the lock file holds no package for it`, {
-            fault: "hollow",
-            ...claim,
-          }),
-        );
-      }
+/** A package.json, and what the lock file keeps of it under `key`. */
+interface Pair {
+  readonly manifest: JsonFile;
+  readonly lock: JsonFile;
+  readonly key: string;
+  readonly locked: JsonObject;
+  readonly packages: JsonObject;
+}
+
+function compare(pair: Pair): Item[] {
+  return [...GROUPS.flatMap((group) => [...unlocked(pair, group), ...leftOver(pair, group)]), ...otherVersion(pair)];
+}
+
+/** What the lock file does not hold as it is declared. */
+function unlocked({ manifest, lock, key, locked, packages }: Pair, group: string): Item[] {
+  const recorded = record(locked[group]);
+  return Object.entries(record(manifest.value[group])).flatMap(([name, value]) => {
+    const range = textOf(value);
+    const was = recorded[name];
+    const fault = (kind: string, text: string) => {
+      const claim = { fault: kind, group, name, key, declared: range, locked: textOf(was), lock: lock.path };
+      return [item(manifest, lineOf(manifest.text, `"${group}"`, name), "high", text, claim)];
+    };
+    if (was === undefined) {
+      // npm writes an optional dependency under one heading only.
+      if (group === "dependencies" && record(locked["optionalDependencies"])[name] !== undefined) return [];
+      return fault("missing", `${shown(name)}@${shown(range)} is in ${group} but not in the lock file`);
     }
-    for (const [name, value] of Object.entries(recorded)) {
-      if (declared[name] !== undefined || GROUPS.some((other) => record(manifest.value[other])[name] !== undefined))
-        continue;
-      const at = lineAt(
-        lock.text,
-        `${JSON.stringify(name)}:`,
-        Math.max(0, lock.text.indexOf(`${JSON.stringify(key)}:`)),
-      );
-      const claim = {
-        fault: "extra",
-        group,
-        name,
-        key,
-        declared: "",
-        locked: textOf(value),
-        lock: lock.path,
-        manifest: manifest.path,
-      };
-      items.push(
-        item(
-          lock,
-          at,
-          "high",
-          `${shown(name)} is still in the lock file's ${group}, and no longer in ${shown(manifest.path)}`,
-          claim,
-        ),
-      );
+    if (was !== value) {
+      const text = `${shown(name)} is declared as ${shown(range)}, the lock file was made for ${shown(textOf(was))}`;
+      return fault("differs", text);
     }
-  }
-  const version = textOf(manifest.value["version"]);
-  if (locked["version"] !== undefined && version !== "" && version !== locked["version"]) {
-    const text = `is version ${shown(version)}, the lock file says ${shown(textOf(locked["version"]))}; run npm install --package-lock-only`;
-    items.push(
-      item(manifest, lineAt(manifest.text, '"version"'), "medium", text, {
-        fault: "version",
-        lock: lock.path,
-        declared: version,
-      }),
-    );
-  }
-  return items;
+    const must = group === "dependencies" || group === "devDependencies";
+    if (!must || installed(packages, key, name)) return [];
+    return fault("hollow", `${shown(name)} is declared, but the lock file holds no package for it`);
+  });
+}
+
+/** What the lock file holds and nobody declares any more. */
+function leftOver({ manifest, lock, key, locked }: Pair, group: string): Item[] {
+  return Object.entries(record(locked[group])).flatMap(([name, value]) => {
+    if (GROUPS.some((any) => record(manifest.value[any])[name] !== undefined)) return [];
+    const text = `${shown(name)} is still in the lock file's ${group}, and no longer in ${shown(manifest.path)}`;
+    const was = { declared: "", locked: textOf(value), lock: lock.path, manifest: manifest.path };
+    const claim = { fault: "extra", group, name, key, ...was };
+    return [item(lock, lineOf(lock.text, `${JSON.stringify(key)}:`, name), "high", text, claim)];
+  });
+}
+
+function otherVersion({ manifest, lock, locked }: Pair): Item[] {
+  const own = textOf(manifest.value["version"]);
+  if (locked["version"] === undefined || own === "" || own === locked["version"]) return [];
+  const text = `is version ${shown(own)}, the lock file says ${shown(textOf(locked["version"]))}; run npm install --package-lock-only`;
+  const claim = { fault: "version", lock: lock.path, declared: own };
+  return [item(manifest, lineAt(manifest.text, '"version"'), "medium", text, claim)];
+}
+
+/** The line of a name, at or after where the section first stands that has it. */
+function lineOf(text: string, section: string, name: string): number | undefined {
+  return lineAt(text, `${JSON.stringify(name)}:`, Math.max(0, text.indexOf(section)));
 }
 
 function installed(packages: JsonObject, key: string, name: string): boolean {

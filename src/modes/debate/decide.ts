@@ -1,28 +1,24 @@
-import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
+import type { Fact, FactOf, ReadonlyState, Step } from "../../kernel/mode.ts";
+import { notPermitted, stepOf } from "../../kernel/step.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import { Draft, EventRefused, retryTimer } from "./draft.ts";
+import { Draft, retryTimer } from "./draft.ts";
 import { closingUnopened, finish } from "./finish.ts";
 import { readInput } from "./input.ts";
 import { onSessionRecovered, onSessionReopened, onSessionStopped, onUserCommand } from "./people.ts";
 import { beginRound, endRound } from "./rounds.ts";
 import type { DebateState, OpenTurn } from "./state.ts";
-import { notPermitted, refuseAnswer, setBack } from "./trouble.ts";
-
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+import { refuseAnswer, setBack } from "./trouble.ts";
 
 /** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
 export function decide(state: ReadonlyState<DebateState>, fact: Fact): Step {
-  const draft = new Draft(state, fact);
-  try {
+  return stepOf(() => {
+    const draft = new Draft(state, fact);
     dispatch(draft, fact);
-  } catch (error) {
-    if (!(error instanceof EventRefused)) throw error;
-    return { changes: [], envelopes: [], effects: [], commands: [], refused: failure("not_permitted", error.what) };
-  }
-  return draft.step();
+    return draft.step();
+  });
 }
 
-type Handlers = { readonly [K in Fact["payload_type"]]?: (draft: Draft, fact: Of<K>) => void };
+type Handlers = { readonly [K in Fact["payload_type"]]?: (draft: Draft, fact: FactOf<K>) => void };
 
 const HANDLERS: Handlers = {
   session_opened: onSessionOpened,
@@ -46,7 +42,7 @@ function dispatch(draft: Draft, fact: Fact): void {
 }
 
 /** What cannot be debated is closed at once, and its refusal says why. */
-function onSessionOpened(draft: Draft, fact: Of<"session_opened">): void {
+function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.isOpen) return draft.refuse(notPermitted("the debate is open already", "begin another: bosun debate"));
   const { input, roles, config } = fact.payload;
   const read = readInput(input, roles);
@@ -129,7 +125,7 @@ function expected(who: string, wanted: string, fact: Fact): Failure {
 }
 
 /** The back-off of the judge or of a debater is over; the ledger lets no timer fire that nobody set. */
-function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
+function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
   const id = fact.payload.timer_id.slice(retryTimer(undefined).length) || undefined;
   const asked = draft.asked(id);
   if (asked?.put_again?.waits_for === "timer") draft.offer(id, asked.put_again);

@@ -1,4 +1,5 @@
 import type { Change, Command, Effect, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
+import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { later } from "../../protocol/timestamp.ts";
@@ -6,22 +7,10 @@ import { type DebateEvent, debateLifecycle } from "./debate.machine.ts";
 import { type DebaterEvent, debaterLifecycle } from "./debater.machine.ts";
 import type { Debate, Debater, DebateState, Judge, OpenTurn, Try } from "./state.ts";
 
-/** A state refused the event: `decide` turns it into a refused step, so that nothing is dropped in silence. */
-export class EventRefused extends Error {
-  readonly what: string;
-
-  constructor(what: string) {
-    super(what);
-    this.what = what;
-  }
-}
-
 /** The timer after which the same message is put again to a debater, or to the judge where `id` is absent. */
 export function retryTimer(id: string | undefined): string {
   return `retry:${id ?? ""}`;
 }
-
-type Patch<T> = { [K in keyof T]?: T[K] | undefined };
 
 /** One step being written: reads see what the step has put so far, writes are collected in order. */
 export class Draft {
@@ -68,13 +57,12 @@ export class Draft {
     this.#changes.push({ put: "debate", id: "debate", value: debate as unknown as Json });
   }
 
-  /** A patch whose value is `undefined` takes the field away; so do the other patches. */
   patchDebate(patch: Patch<Debate>): void {
-    this.putDebate(merge(this.debate, patch));
+    this.putDebate(patched(this.debate, patch));
   }
 
   patchJudge(patch: Patch<Judge>): void {
-    this.patchDebate({ judge: merge(this.debate.judge, patch) });
+    this.patchDebate({ judge: patched(this.debate.judge, patch) });
   }
 
   putDebater(debater: Debater): void {
@@ -85,7 +73,7 @@ export class Draft {
   patchDebater(id: string, patch: Patch<Debater>): void {
     const debater = this.debater(id);
     if (!debater) throw new EventRefused(`there is no debater "${id}"`);
-    this.putDebater(merge(debater, patch));
+    this.putDebater(patched(debater, patch));
   }
 
   /** Who was asked: a debater, or the judge where `id` is absent. */
@@ -124,7 +112,7 @@ export class Draft {
   /** Puts the message to a debater, or to the judge where `id` is absent. */
   offer(id: string | undefined, { retries, refused }: Try = { retries: 0 }): void {
     this.#turns += 1;
-    const turn_id = this.#turns === 1 ? `t${this.fact.sequence}` : `t${this.fact.sequence}.${this.#turns}`;
+    const turn_id = turnId(this.fact, this.#turns);
     const turn: OpenTurn = { turn_id, retries, ...(refused?.length ? { refused } : {}) };
     if (id !== undefined && this.debater(id)?.status !== "answering") this.move(id, "asked");
     this.patchAsked(id, { turn, put_again: undefined });
@@ -169,10 +157,4 @@ export class Draft {
       ...(this.#refused ? { refused: this.#refused } : {}),
     };
   }
-}
-
-function merge<T extends object>(value: T, patch: object): T {
-  const next = { ...value, ...patch } as Record<string, unknown>;
-  for (const key of Object.keys(patch)) if (next[key] === undefined) delete next[key];
-  return next as T;
 }

@@ -1,13 +1,12 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
+import { notPermitted } from "../../kernel/step.ts";
 import type { Draft } from "./draft.ts";
 import { closing, closingUnopened, finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
-import { drop, notPermitted } from "./trouble.ts";
-
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
+import { drop } from "./trouble.ts";
 
 /** A person's word, to the whole debate or about one debater. What is told reaches everyone who is asked after it. */
-export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
+export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const id = fact.payload.ticket_id;
   const debater = id === undefined ? undefined : draft.debater(id);
   if (id !== undefined && (!debater || debater.status === "dropped")) {
@@ -38,7 +37,7 @@ export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
 }
 
 /** The runtime let go of the session without closing it. */
-export function onSessionStopped(draft: Draft, fact: Of<"session_stopped">): void {
+export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">): void {
   if (fact.payload.reason === "no_progress") {
     finish(draft, "failed", "no_progress");
     return;

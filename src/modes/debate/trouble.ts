@@ -1,13 +1,11 @@
+import { backoff } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
-import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
+import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { type Draft, retryTimer } from "./draft.ts";
 import { finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
 import type { OpenTurn } from "./state.ts";
-
-/** Back-off doubles from `retry_backoff_ms` and stays below this. */
-const MAX_BACKOFF_MS = 60_000;
 
 /** An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry. */
 export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTurn, why: Failure): void {
@@ -34,7 +32,7 @@ export function setBack(
   draft.patchAsked(id, {
     put_again: { waits_for: "timer", retries: turn.retries + 1, ...(refused.length > 0 ? { refused } : {}) },
   });
-  draft.setTimer(retryTimer(id), Math.min(retry_backoff_ms * 2 ** turn.retries, MAX_BACKOFF_MS));
+  draft.setTimer(retryTimer(id), backoff(retry_backoff_ms, turn.retries));
 }
 
 /** The others go on without a debater; without its judge a debate cannot end, so a person must look, and `resume` asks it again. */
@@ -57,9 +55,4 @@ export function drop(draft: Draft, id: string, reason: string): void {
   draft.move(id, "dropped", reason);
   if (draft.seated().length === 0) finish(draft, "failed", "no_debaters_left");
   else endRound(draft);
-}
-
-/** What nobody waits for can only be refused. */
-export function notPermitted(message: string, hint: string): Failure {
-  return failure("not_permitted", message, { hint });
 }

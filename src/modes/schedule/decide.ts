@@ -1,36 +1,26 @@
-import type { Fact, ReadonlyState, Step } from "../../kernel/mode.ts";
-import { failure } from "../../protocol/failure.ts";
+import type { Fact, FactOf, ReadonlyState, Step } from "../../kernel/mode.ts";
+import { notPermitted, stepOf } from "../../kernel/step.ts";
 import { permits } from "../../protocol/rights.ts";
 import { onSessionBegun, onSessionFinished } from "./discussion.ts";
-import { Draft, EventRefused } from "./draft.ts";
+import { Draft } from "./draft.ts";
 import { isForWorker } from "./messages.ts";
 import { onApproval, onSessionRecovered, onSessionStopped, onUserCommand, onUserReview } from "./people.ts";
 import { onRequirement, onSessionOpened, takePlan } from "./planning.ts";
 import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
-import { notPermitted, onError, onTimerFired, onTurnFailed, refuseAnswer, stopSpent } from "./trouble.ts";
-import {
-  isReviewable,
-  onCheckResult,
-  onInstruction,
-  onInstructionProposal,
-  onReport,
-  onReview,
-  onTurnRequest,
-} from "./work.ts";
+import { isReviewable, onCheckResult, onReview } from "./reviewing.ts";
+import { onError, onTimerFired, onTurnFailed, refuseAnswer, stopSpent } from "./trouble.ts";
+import { onInstruction, onInstructionProposal, onReport, onTurnRequest } from "./work.ts";
 
 /** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
 export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
-  const draft = new Draft(state, fact);
-  try {
+  return stepOf(() => {
+    const draft = new Draft(state, fact);
     dispatch(draft, fact);
     for (const id of draft.exhausted) stopSpent(draft, id);
-  } catch (error) {
-    if (!(error instanceof EventRefused)) throw error;
-    return { changes: [], envelopes: [], effects: [], commands: [], refused: failure("not_permitted", error.what) };
-  }
-  return draft.step();
+    return draft.step();
+  });
 }
 
 function dispatch(draft: Draft, fact: Fact): void {
@@ -173,12 +163,12 @@ function unexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
   );
 }
 
-function onUserPlan(draft: Draft, fact: Extract<Fact, { payload_type: "plan" }>): void {
+function onUserPlan(draft: Draft, fact: FactOf<"plan">): void {
   const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
   if (wrong) draft.refuse(wrong);
 }
 
-function onArtifact(draft: Draft, fact: Extract<Fact, { payload_type: "artifact_ref" }>): void {
+function onArtifact(draft: Draft, fact: FactOf<"artifact_ref">): void {
   const ticket = draft.ticket(fact.subject);
   if (ticket) draft.patchTicket(ticket.id, { artifacts: { ...ticket.artifacts, [fact.payload.label]: fact.sequence } });
 }

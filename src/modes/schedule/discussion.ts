@@ -1,14 +1,13 @@
 import { childId } from "../../kernel/children.ts";
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
 import { firstOf, from, linesOf } from "../../kernel/references.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
 import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
+import { offer } from "./offering.ts";
 import type { Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor, waitingForSession } from "./waiting.ts";
-
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
 /** In what child session proposals are discussed, and what one may use. */
 export interface Discussion {
@@ -59,7 +58,7 @@ function topicOf({ task: [planned, task] }: Ticket, proposal: number): JsonObjec
   );
 }
 
-export function onSessionBegun(draft: Draft, fact: Of<"session_begun">): void {
+export function onSessionBegun(draft: Draft, fact: FactOf<"session_begun">): void {
   const ticket = draft.ticket(fact.subject);
   const { discussion } = draft.session.settings;
   if (!ticket || !discussion || sessionWaitedFor(ticket.waits_for) !== childId(fact.payload.session_id)) return;
@@ -74,7 +73,7 @@ export function onDiscussionTimeUp(draft: Draft, id: string): void {
 }
 
 /** However the discussion ended, the manager hears of it and gives the instruction. Its turns count as the ticket's. */
-export function onSessionFinished(draft: Draft, fact: Of<"session_finished">): void {
+export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">): void {
   const ticket = draft.ticket(fact.subject);
   const { session_id, usage } = fact.payload;
   if (!ticket || sessionWaitedFor(ticket.waits_for) !== childId(session_id)) return;
@@ -86,7 +85,7 @@ export function onSessionFinished(draft: Draft, fact: Of<"session_finished">): v
     discussed: fact.sequence,
     ...(allowance ? { allowance: { ...allowance, used: allowance.used + usage.turns } } : {}),
   });
-  draft.offer(id, "report");
+  offer(draft, id, "report");
 }
 
 /** The end of a discussion as the report on the manager's proposal. A mode says what it came to in its result, or in a verdict there. */

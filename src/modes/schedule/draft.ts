@@ -1,32 +1,19 @@
-import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
+import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Step, TurnId } from "../../kernel/mode.ts";
+import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { later } from "../../protocol/timestamp.ts";
-import { BUDGET_TIMER, endOf, isBeyondBudget, isSpent } from "./budget.ts";
-import { isForWorker, PRIORITY } from "./messages.ts";
+import { BUDGET_TIMER } from "./budget.ts";
 import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";
 import {
   planOrder,
-  type MessageType,
   type OpenTurn,
-  type PutAgain,
   type QuestionSet,
   type ScheduleState,
   type SessionValue,
   type Ticket,
 } from "./state.ts";
 import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
-import { endWaiting } from "./waiting.ts";
-
-/** A state refused the event: `decide` turns it into a refused step, so that nothing is dropped in silence. */
-export class EventRefused extends Error {
-  readonly what: string;
-
-  constructor(what: string) {
-    super(what);
-    this.what = what;
-  }
-}
 
 /** How many of a ticket's latest records go into `context.history[]`. */
 const HISTORY_LENGTH = 20;
@@ -84,19 +71,18 @@ export class Draft {
     this.#session = value;
   }
 
-  patchSession(patch: { [K in keyof SessionValue]?: SessionValue[K] | undefined }): void {
-    this.putSession(merge(this.session, patch));
+  patchSession(patch: Patch<SessionValue>): void {
+    this.putSession(patched(this.session, patch));
   }
 
   putTicket(ticket: Ticket): void {
     this.#tickets.set(ticket.id, ticket);
   }
 
-  /** A patch whose value is `undefined` takes the field away. */
-  patchTicket(id: string, patch: { [K in keyof Ticket]?: Ticket[K] | undefined }): Ticket {
+  patchTicket(id: string, patch: Patch<Ticket>): Ticket {
     const ticket = this.ticket(id);
     if (!ticket) throw new EventRefused(`there is no ticket "${id}"`);
-    const next = merge(ticket, patch);
+    const next = patched(ticket, patch);
     this.putTicket(next);
     return next;
   }
@@ -171,86 +157,15 @@ export class Draft {
     this.#refused = failure;
   }
 
-  /**
-   * Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. Where nothing is left of the
-   * ticket's budget it is not put, and the ticket is `exhausted`.
-   */
-  offer(
-    id: string | undefined,
-    message: MessageType,
-    tries: { retries?: number; rounds?: number; refused?: readonly Json[] } = {},
-  ): void {
-    const spender = this.ticket(id);
-    if (spender && !isBeyondBudget(message) && isSpent(spender, this.fact.received_at)) {
-      this.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
-      this.exhausted.add(spender.id);
-      return;
-    }
-    if (spender && message !== "error") this.#spend(spender);
+  /** The id of the next turn that the step offers. */
+  nextTurn(): TurnId {
     this.#turns += 1;
-    const turn_id = this.#turns === 1 ? `t${this.fact.sequence}` : `t${this.fact.sequence}.${this.#turns}`;
-    const turn: OpenTurn = {
-      turn_id,
-      message,
-      retries: tries.retries ?? 0,
-      ...(tries.refused?.length ? { refused: tries.refused } : {}),
-      ...(tries.rounds ? { rounds: tries.rounds } : {}),
-    };
-    const ticket = this.ticket(id);
-    const worker: Seat | undefined = ticket?.seat;
-    const toWorker = isForWorker(message);
-    if (ticket) this.patchTicket(ticket.id, { turn, waits_for: undefined, put_again: undefined });
-    else this.patchSession({ turn, waits_for: undefined, put_again: undefined });
-    this.#commands.push({
-      do: "offer_turn",
-      turn_id,
-      seat: toWorker && worker ? worker : { type: "manager" },
-      ...(message === "ticket" && worker ? { reserve: worker } : {}),
-      ...(ticket ? { subject: ticket.id } : {}),
-      priority: PRIORITY[message],
-      attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
-    });
-  }
-
-  #spend({ id, allowance }: Ticket): void {
-    if (!allowance) return;
-    const spent = { ...allowance, used: allowance.used + 1, from: allowance.from ?? this.fact.received_at };
-    this.patchTicket(id, { allowance: spent });
-    const due_at = endOf(spent);
-    if (due_at) this.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
+    return turnId(this.fact, this.#turns);
   }
 
   /** A ticket's time no longer ends when it would have, until its next turn is offered. */
   stopTime({ id, allowance }: Ticket): void {
     if (allowance?.wall_s !== undefined) this.command({ do: "clear_timer", timer_id: BUDGET_TIMER + id });
-  }
-
-  /** Keeps a message back until a timer fires or a person answers; `waits_for` is that timer's or question set's id. */
-  putAgainLater(id: string | undefined, waits_for: string, put_again: PutAgain): void {
-    const patch = { waits_for, put_again, turn: undefined };
-    if (id === undefined) this.patchSession(patch);
-    else this.patchTicket(id, patch);
-  }
-
-  /** Puts the message again that was kept back for `waits_for`, if it still waits for that. */
-  putAgain(id: string | undefined, waits_for: string): boolean {
-    const holder = id === undefined ? this.session : this.ticket(id);
-    if (!holder?.put_again || holder.waits_for !== waits_for) return false;
-    this.offer(id, holder.put_again.message, holder.put_again);
-    return true;
-  }
-
-  /** Takes back what is under way for a ticket, or for the session: its turn, its timer, its kept-back message. */
-  withdraw(id: string | undefined, reason: string): void {
-    const holder = id === undefined ? this.session : this.ticket(id);
-    if (!holder) return;
-    if (holder.turn) this.command({ do: "withdraw_turn", turn_id: holder.turn.turn_id, reason });
-    if (holder.waits_for) this.#commands.push(...endWaiting(holder.waits_for, id, reason));
-    const set = holder.waits_for === undefined ? undefined : this.questions(holder.waits_for);
-    if (set) this.putQuestions({ ...set, closed: true });
-    const patch = { turn: undefined, waits_for: undefined, put_again: undefined };
-    if (id === undefined) this.patchSession(patch);
-    else this.patchTicket(id, patch);
   }
 
   setTimer(timer_id: string, delay_ms: number, passive = false): void {
@@ -301,22 +216,4 @@ export class Draft {
 
 function put(collection: string, id: string, value: object): Change {
   return { put: collection, id, value: value as Json };
-}
-
-function merge<T extends object>(value: T, patch: Readonly<Record<string, unknown>>): T {
-  const next = { ...value } as Record<string, unknown>;
-  let isLess = false;
-  for (const key in patch) {
-    if (patch[key] === undefined && next[key] === undefined) continue;
-    next[key] = patch[key];
-    if (patch[key] === undefined) isLess = true;
-  }
-  return (isLess ? withoutUndefined(next) : next) as T;
-}
-
-/** Copied and not deleted from: an object that lost a member costs several times the memory and the time. */
-function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const next: Record<string, unknown> = {};
-  for (const key in value) if (value[key] !== undefined) next[key] = value[key];
-  return next;
 }

@@ -3,6 +3,7 @@ import { fitting, from } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { Draft } from "./draft.ts";
+import { withdraw } from "./offering.ts";
 import { artifactsOf, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
 
@@ -73,11 +74,11 @@ function conclude(draft: Draft): void {
 
 /** Closes the session: tickets that are not over are withdrawn, for the session's reason, and the report says how it ended. */
 export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
-  draft.withdraw(undefined, "the session is closing");
+  withdraw(draft, undefined, "the session is closing");
   const all = draft.all();
   const blocked = blockersOf(all);
   for (const ticket of all) {
-    if (ticket.turn || ticket.waits_for) draft.withdraw(ticket.id, "the session is closing");
+    if (ticket.turn || ticket.waits_for) withdraw(draft, ticket.id, "the session is closing");
     if (!isOver(ticket, blocked) || ticket.gated) draft.move(ticket.id, "withdrawn", reason);
   }
   draft.command({ do: "clear_timer", timer_id: "notice" });

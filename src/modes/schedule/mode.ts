@@ -5,7 +5,7 @@ import { request } from "./request.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { ScheduleState } from "./state.ts";
 
-/** The scheduler: a manager plans, instructs and reviews tickets; workers do them (the founding design, seed 4). */
+/** The scheduler: a manager plans, instructs and reviews tickets; workers do them. */
 export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReading,
   rules: 5,

@@ -1,18 +1,18 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
+import { notPermitted } from "../../kernel/step.ts";
 import { afresh } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
+import { begin, offer, putAgain, withdraw } from "./offering.ts";
 import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
-import { notPermitted, retry } from "./trouble.ts";
+import { isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./reviewing.ts";
+import { retry } from "./trouble.ts";
 import { canBeRetried, waitsForChecks } from "./waiting.ts";
-import { begin, isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./work.ts";
-
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
 
 /** The person's word on the plan, or on the result. */
-export function onApproval(draft: Draft, fact: Of<"approval">): void {
+export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   const { decision, notes, plan, ask_id } = fact.payload;
   const { gate, phase } = draft.session;
   // What was sent back is not approved by a word that comes after; nor is one plan by a word about another.
@@ -42,7 +42,7 @@ export function onApproval(draft: Draft, fact: Of<"approval">): void {
       // A first plan that is sent back is still the first: the next one replaces it wholly.
       if (gate.subject === "plan") draft.patchSession({ gate });
       draft.moveSession("plan_sent_back");
-      draft.offer(undefined, "requirement");
+      offer(draft, undefined, "requirement");
       return;
     case "rejected":
       if (gate.subject === "result") finish(draft, "failed", "result_rejected");
@@ -59,7 +59,7 @@ function refuseAddition(draft: Draft): void {
 }
 
 /** A review that was asked of the person, or given by one while the manager had not yet spoken, or did not know what to do with the work. */
-export function onUserReview(draft: Draft, fact: Of<"review">): void {
+export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   const ticket = draft.ticket(fact.payload.ticket_id ?? undefined);
   if (ticket?.status !== "awaiting_review" && !ticket?.delivered) {
     draft.refuse(
@@ -78,12 +78,12 @@ export function onUserReview(draft: Draft, fact: Of<"review">): void {
     refuseReview(draft, ticket);
     return;
   }
-  draft.withdraw(ticket.id, "a person reviews");
+  withdraw(draft, ticket.id, "a person reviews");
   draft.remember(ticket.id);
   onReview(draft, fact, ticket);
 }
 
-export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
+export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const { command, ticket_id } = fact.payload;
   const ticket = draft.ticket(ticket_id);
   if (ticket_id !== undefined && !ticket) {
@@ -100,7 +100,7 @@ export function onUserCommand(draft: Draft, fact: Of<"user_command">): void {
       if (!ticket) {
         finish(draft, "cancelled", "cancelled");
       } else {
-        draft.withdraw(ticket.id, "cancelled");
+        withdraw(draft, ticket.id, "cancelled");
         draft.move(ticket.id, "withdrawn", "cancelled");
         finishIfOver(draft);
       }
@@ -153,16 +153,16 @@ function retryTicket(draft: Draft, id: string): void {
     armNotice(draft);
     if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, id);
   } else if (ticket.delivered) {
-    draft.withdraw(id, "a person had its review resumed");
+    withdraw(draft, id, "a person had its review resumed");
     draft.remember(id);
     freshBudget(draft, ticket);
     judgeAgain(draft, id);
   } else if (ticket.status === "blocked" && ticket.reason === "budget_exhausted") {
-    draft.withdraw(id, "a person gave it a fresh budget");
+    withdraw(draft, id, "a person gave it a fresh budget");
     draft.remember(id);
     freshBudget(draft, ticket);
     draft.move(id, ticket.instruction ? "retry" : "replanned");
-    if (ticket.instruction) draft.offer(id, "instruction");
+    if (ticket.instruction) offer(draft, id, "instruction");
     else begin(draft, id);
   } else {
     freshBudget(draft, ticket);
@@ -180,7 +180,7 @@ function freshBudget(draft: Draft, ticket: Ticket): void {
 }
 
 /** The runtime let go of the session without closing it. */
-export function onSessionStopped(draft: Draft, fact: Of<"session_stopped">): void {
+export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">): void {
   if (fact.payload.reason === "no_progress") {
     // One that was reopened for nothing is simply over again.
     if (!finishIfAllOver(draft)) finish(draft, "failed", "no_progress");
@@ -199,8 +199,8 @@ export function onSessionRecovered(draft: Draft): void {
     draft.moveSession(`resumed_${interrupted ?? "running"}` as SessionEvent);
     draft.patchSession({ interrupted: undefined });
   }
-  draft.putAgain(undefined, "resume");
+  putAgain(draft, undefined, "resume");
   const waiting = [...draft.before.tickets.values()].filter((ticket) => ticket.waits_for === "resume");
-  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) draft.putAgain(id, "resume");
+  for (const { id } of draft.inOrder(waiting.map(({ id }) => id))) putAgain(draft, id, "resume");
   finishIfOver(draft);
 }

@@ -1,23 +1,19 @@
-import type { Fact } from "../../kernel/mode.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import type { FactOf } from "../../kernel/mode.ts";
+import { notPermitted } from "../../kernel/step.ts";
+import type { Failure } from "../../protocol/failure.ts";
 import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
+import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
 import { digestOf, newTicket, type Task } from "./tasks.ts";
-import { beginReady } from "./work.ts";
 
-type Opened = Extract<Fact, { payload_type: "session_opened" }>;
-type Requirement = Extract<Fact, { payload_type: "requirement" }>;
-
-export function onSessionOpened(draft: Draft, fact: Opened): void {
+export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) {
-    draft.refuse(
-      failure("not_permitted", "this session has been opened already", { hint: "begin another: bosun run" }),
-    );
+    draft.refuse(notPermitted("this session has been opened already", "begin another: bosun run"));
     return;
   }
   const config = fact.payload.config;
@@ -46,7 +42,6 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
   }));
   const session: SessionValue = {
     phase: "planning",
-    opened_at: fact.received_at,
     settings,
     roles,
     clarifications: [],
@@ -57,17 +52,15 @@ export function onSessionOpened(draft: Draft, fact: Opened): void {
   draft.putSession(session);
 }
 
-export function onRequirement(draft: Draft, fact: Requirement): void {
+export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
   if (draft.session.requirement) {
     draft.refuse(
-      failure("not_permitted", "this session has its requirement", {
-        hint: "say more with bosun tell, or begin another session",
-      }),
+      notPermitted("this session has its requirement", "say more with bosun tell, or begin another session"),
     );
     return;
   }
   draft.patchSession({ requirement: [fact.sequence, ""] });
-  if (!draft.session.plan_given) draft.offer(undefined, "requirement");
+  if (!draft.session.plan_given) offer(draft, undefined, "requirement");
 }
 
 /**
@@ -87,7 +80,7 @@ export function takePlan(
   const gated = !given && draft.session.settings.plan_approval === "ask";
   const placeOf = (index: number): Place => [sequence, `${place.tasks}/${index}`];
   draft.replanned = true;
-  draft.withdraw(undefined, "a plan was given");
+  withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (revised) revise(draft, tasks, placeOf, gated);
   else replaceAll(draft, tasks, placeOf, gated);
@@ -149,7 +142,7 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
     if (ids.has(ticket.id) || ticket.status === "error") continue;
-    draft.withdraw(ticket.id, "withdrawn by the revised plan");
+    withdraw(draft, ticket.id, "withdrawn by the revised plan");
     draft.move(ticket.id, "withdrawn", "withdrawn");
   }
   for (const [index, task] of tasks.entries()) {
@@ -166,7 +159,7 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
 
 /** Back to pending along the machine's own arrows, keeping what the ticket has lived through. */
 function restart(draft: Draft, ticket: Ticket, task: Task, place: Place, gated: boolean): void {
-  draft.withdraw(ticket.id, "the plan was revised");
+  withdraw(draft, ticket.id, "the plan was revised");
   draft.stopTime(ticket);
   if (ticket.status === "error") {
     draft.move(ticket.id, "manual_reset", "replanned");

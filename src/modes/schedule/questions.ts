@@ -1,18 +1,16 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
 import type { Draft } from "./draft.ts";
+import { offer, putAgain, putAgainLater } from "./offering.ts";
 import type { OpenTurn, Place, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
-
 /** The manager asks the person: only what the turn was about waits. */
-export function onClarification(draft: Draft, fact: Of<"clarification">, turn: OpenTurn): void {
+export function onClarification(draft: Draft, fact: FactOf<"clarification">, turn: OpenTurn): void {
   const id = fact.subject;
   const rounds = (turn.rounds ?? 0) + 1;
   if (id === undefined && hasNoQuestions(draft, fact, turn)) {
-    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
-    draft.offer(undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
+    offer(draft, undefined, "clarification_response", { rounds: draft.session.settings.max_clarification_rounds });
     return;
   }
   if (fact.payload.questions.length === 0) {
@@ -59,11 +57,8 @@ export function onClarification(draft: Draft, fact: Of<"clarification">, turn: O
   };
   draft.patchSession({ asked: draft.session.asked + 1 });
   draft.putQuestions(set);
-  if (id === undefined) {
-    draft.moveSession("questions_asked");
-    if (fact.payload.intent_summary !== undefined) draft.patchSession({ intent: [fact.sequence, "/intent_summary"] });
-  }
-  draft.putAgainLater(id, set.id, {
+  if (id === undefined) draft.moveSession("questions_asked");
+  putAgainLater(draft, id, set.id, {
     message: id === undefined ? "clarification_response" : turn.message,
     retries: 0,
     rounds,
@@ -78,13 +73,13 @@ export function onClarification(draft: Draft, fact: Of<"clarification">, turn: O
 }
 
 /** The manager says that it has nothing to ask about the requirement, which it can say once: so it is asked for the plan. */
-function hasNoQuestions(draft: Draft, { payload }: Of<"clarification">, turn: OpenTurn): boolean {
+function hasNoQuestions(draft: Draft, { payload }: FactOf<"clarification">, turn: OpenTurn): boolean {
   if (payload.questions.length > 0 || payload.status !== "complete") return false;
   return turn.message === "requirement" || (turn.rounds ?? 0) < draft.session.settings.max_clarification_rounds;
 }
 
 /** Answers count by scoped id (`c2.q1`), or by a bare one where only one open question (of the set that `ask_id` names) has it. All stand or none. */
-export function onClarificationResponse(draft: Draft, fact: Of<"clarification_response">): void {
+export function onClarificationResponse(draft: Draft, fact: FactOf<"clarification_response">): void {
   const { ask_id } = fact.payload;
   const open = [...draft.before.questions.values()]
     .filter((set) => !set.closed && (ask_id === undefined || ask_id === set.id))
@@ -139,5 +134,5 @@ function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
     draft.remember(set.subject);
     draft.patchTicket(set.subject, { clarifications, put_again });
   }
-  draft.putAgain(set.subject, set.id);
+  putAgain(draft, set.subject, set.id);
 }

@@ -17,7 +17,7 @@ import {
   type SessionValue,
   type Ticket,
 } from "./state.ts";
-import { isReviewable } from "./work.ts";
+import { isReviewable } from "./reviewing.ts";
 
 /**
  * What a role is asked: the message, and the context that lets a program without memory answer it. Texts are references, and

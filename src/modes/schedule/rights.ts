@@ -1,7 +1,7 @@
 import type { Rights } from "../../protocol/rights.ts";
 
 /**
- * Who may say what in the schedule mode: WIRE.md's table of messages and answers. A worker never plans, instructs, reviews or
+ * Who may say what in the schedule mode: SPEC.md's table of messages and answers. A worker never plans, instructs, reviews or
  * speaks for the person; a manager never reports work. An `error` says that the sender cannot, so agents may answer anything with it.
  */
 export const SCHEDULE_RIGHTS: Rights = {

@@ -16,7 +16,7 @@ const resuming = {
   resumed_running: "running",
 } as const;
 
-const machine = setup({ types: { events: {} as { type: SessionEvent } } }).createMachine({
+export const sessionMachine = setup({ types: { events: {} as { type: SessionEvent } } }).createMachine({
   id: "schedule_session",
   initial: "planning",
   states: {
@@ -61,5 +61,4 @@ export type SessionEvent =
   | "finished"
   | `resumed_${"planning" | "clarifying" | "approving" | "running"}`;
 
-export const sessionMachine = machine;
-export const sessionLifecycle = lifecycle<SessionPhase, SessionEvent>(machine);
+export const sessionLifecycle = lifecycle<SessionPhase, SessionEvent>(sessionMachine);

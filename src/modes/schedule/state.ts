@@ -144,11 +144,9 @@ export interface SessionValue {
   readonly interrupted?: SessionPhase;
   /** The person gave the plan, so nobody is asked for one. */
   readonly plan_given?: boolean;
-  readonly opened_at: Instant;
   readonly settings: Settings;
   readonly roles: readonly RoleEntry[];
   readonly requirement?: Place;
-  readonly intent?: Place;
   readonly plan?: Place;
   readonly summary?: Place;
   /** The approval that is waited for: of a plan, whose new tickets stay `gated` until then, or of the result. */

@@ -2,7 +2,7 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A ticket's life: the states and arrows of the scheduler's founding design (seed 4, 7.3), and what real sessions need besides:
+ * A ticket's life:
  *
  *   pending ──proposal_needed──► discussing ──instruction_finalized──► in_progress
  *   pending ──instruction_received──────────────────────────────────► in_progress ──report_completed──► awaiting_review
@@ -12,7 +12,7 @@ import { lifecycle } from "../../kernel/machine.ts";
  *   pending | discussing | in_progress | awaiting_review ──work_stopped──► blocked     (why is the ticket's `reason`)
  *   blocked ──replanned──► pending     blocked ──review_resumed──► awaiting_review     any open state ──withdrawn──► error
  */
-const machine = setup({ types: { events: {} as { type: TicketEvent } } }).createMachine({
+export const ticketMachine = setup({ types: { events: {} as { type: TicketEvent } } }).createMachine({
   id: "ticket",
   initial: "pending",
   states: {
@@ -70,5 +70,4 @@ export type TicketEvent =
   | "retries_exceeded"
   | "manual_reset";
 
-export const ticketMachine = machine;
-export const ticketLifecycle = lifecycle<TicketStatus, TicketEvent>(machine);
+export const ticketLifecycle = lifecycle<TicketStatus, TicketEvent>(ticketMachine);

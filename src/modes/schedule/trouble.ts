@@ -1,23 +1,20 @@
-import type { Fact } from "../../kernel/mode.ts";
+import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
+import { backoff } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
-import { type Failure, failure, NOT_RETRIED } from "../../protocol/failure.ts";
+import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
+import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 
-type Of<T extends Fact["payload_type"]> = Extract<Fact, { payload_type: T }>;
-
 /** How many of those that wait a notice names. */
 const NOTICE_LENGTH = 10;
-
-/** Back-off doubles from `retry_backoff_ms` and stays below this. */
-const MAX_BACKOFF_MS = 60_000;
 
 /**
  * An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry;
@@ -36,7 +33,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure)
 }
 
 /** A turn ended without an answer that counts. */
-export function onTurnFailed(draft: Draft, fact: Of<"turn_failed">, turn: OpenTurn): void {
+export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
   if (id !== undefined) draft.patchTicket(id, { failure: fact.sequence });
@@ -56,7 +53,7 @@ function afterFailure(
   code: string,
 ): void {
   if (NOT_RETRIED.has(code)) exhausted(draft, id, turn, code);
-  else again(draft, id, turn, refused, backoff(draft, turn.retries + 1), code);
+  else again(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
 }
 
 /** Puts the same message again, at once or after a delay, until the retries are spent. */
@@ -83,10 +80,10 @@ function again(
   }
   if (instructed) draft.patchTicket(instructed.id, { retries });
   if (delay_ms === 0) {
-    draft.offer(id, next.message, next);
+    offer(draft, id, next.message, next);
   } else {
     const timer_id = `retry:${id ?? ""}`;
-    draft.putAgainLater(id, timer_id, next);
+    putAgainLater(draft, id, timer_id, next);
     draft.setTimer(timer_id, delay_ms);
   }
 }
@@ -99,7 +96,7 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
     return;
   }
   // Without a manager nothing can be judged or planned; a person must look, and `resume` puts the message again.
-  draft.putAgainLater(id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
+  putAgainLater(draft, id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
   const about = id === undefined ? "the requirement" : `ticket ${id}`;
   draft.command({
     do: "stop_session",
@@ -115,20 +112,21 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
     escalate(draft, id, "budget_exhausted");
     return;
   }
+  const { max_retries, retry_backoff_ms } = draft.session.settings;
   const retries = (ticket.retries ?? 0) + 1;
-  if (retries > draft.session.settings.max_retries || NOT_RETRIED.has(reason)) {
+  if (retries > max_retries || NOT_RETRIED.has(reason)) {
     escalate(draft, id, reason);
     return;
   }
   draft.patchTicket(id, { retries });
   const timer_id = `retry:${id}`;
-  draft.putAgainLater(id, timer_id, {
+  putAgainLater(draft, id, timer_id, {
     message: "instruction",
     retries: 0,
     rounds: 0,
     ...(refused?.length ? { refused } : {}),
   });
-  draft.setTimer(timer_id, backoff(draft, retries));
+  draft.setTimer(timer_id, backoff(retry_backoff_ms, retries - 1));
 }
 
 /** The manager is asked what to do with a blocked ticket; past `max_escalations` it is given up. */
@@ -139,7 +137,7 @@ export function escalate(draft: Draft, id: string, reason: string): void {
     return;
   }
   draft.patchTicket(id, { escalations, reason });
-  draft.offer(id, "error");
+  offer(draft, id, "error");
 }
 
 /** Nothing is left of a ticket's budget: the manager is asked what to do with it, however its work stood. */
@@ -157,18 +155,18 @@ function onTimeUp(draft: Draft, id: string): void {
   const discussed = sessionWaitedFor(ticket.waits_for) !== undefined;
   if (discussed && ticket.session_begun) return onDiscussionTimeUp(draft, id);
   if (!discussed && (!ticket.turn || isBeyondBudget(ticket.turn.message))) return;
-  draft.withdraw(id, "the ticket's budget is spent");
+  withdraw(draft, id, "the ticket's budget is spent");
   stopSpent(draft, id);
 }
 
 function giveUp(draft: Draft, id: string, reason: string): void {
-  draft.withdraw(id, "given up");
+  withdraw(draft, id, "given up");
   draft.move(id, "retries_exceeded", reason);
   finishIfOver(draft);
 }
 
 /** An agent says that it cannot. A worker's word is a failed attempt; the manager's word about a ticket is final for it. */
-export function onError(draft: Draft, fact: Of<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
+export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
   if (!ticket) {
     finish(draft, "failed", fact.payload.code);
     return;
@@ -184,7 +182,7 @@ export function onError(draft: Draft, fact: Of<"error">, ticket: Ticket | undefi
   }
 }
 
-export function onTimerFired(draft: Draft, fact: Of<"timer_fired">): void {
+export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
   const { timer_id } = fact.payload;
   if (timer_id === "notice") {
     notice(draft);
@@ -213,10 +211,10 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   ) {
     draft.move(ticket.id, "retry");
   }
-  return draft.putAgain(id, waits_for);
+  return putAgain(draft, id, waits_for);
 }
 
-/** Says which unfinished tickets hold up others, to the person and to the manager (the founding design's section 9). */
+/** Says which unfinished tickets hold up others, to the person and to the manager. */
 function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
   const now = milliseconds(draft.fact.received_at);
@@ -239,13 +237,4 @@ function notice(draft: Draft): void {
     });
   }
   draft.setTimer("notice", after, true);
-}
-
-function backoff(draft: Draft, retries: number): number {
-  return Math.min(draft.session.settings.retry_backoff_ms * 2 ** (retries - 1), MAX_BACKOFF_MS);
-}
-
-/** A person's or plan's word can only be refused; there is no turn to put again. */
-export function notPermitted(message: string, hint: string): Failure {
-  return failure("not_permitted", message, { hint });
 }

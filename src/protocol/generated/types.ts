@@ -604,7 +604,7 @@ export type QuestionAnswer = {
  */
 export type ReportedError = {
   /**
-   * A word that programs compare; WIRE.md lists the ones Bosun gives.
+   * A word that programs compare; SPEC.md lists the ones Bosun gives.
    */
   readonly code: string;
   readonly message: string;
@@ -1127,7 +1127,7 @@ export type TurnFailed = {
    */
   readonly ticket_id?: string;
   /**
-   * A word that programs compare; WIRE.md lists the ones Bosun gives.
+   * A word that programs compare; SPEC.md lists the ones Bosun gives.
    */
   readonly code: string;
   readonly message: string;
@@ -1144,7 +1144,7 @@ export type TurnFailed = {
 export type RefusedMessage = {
   readonly payload_type: string;
   /**
-   * A word that programs compare; WIRE.md lists the ones Bosun gives.
+   * A word that programs compare; SPEC.md lists the ones Bosun gives.
    */
   readonly code: string;
   readonly pointer: string;

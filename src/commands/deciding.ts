@@ -1,0 +1,140 @@
+import type { LedgerAsk } from "../kernel/ledger.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { StoreReader } from "../store/store.ts";
+import { safeText } from "../ui/display.ts";
+import { planLines } from "../ui/plan.ts";
+import { promptChoice, promptLine } from "../ui/prompt.ts";
+import { wordsOf } from "../ui/words.ts";
+import { recordAt } from "./asks.ts";
+import type { CommandContext } from "./command.ts";
+import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { planOf } from "./plans.ts";
+import type { Word } from "./word.ts";
+
+/** What asking a person for a decision needs of the session, whichever process runs it. */
+export interface DecidingParts {
+  readonly context: CommandContext;
+  readonly home: string;
+  readonly session_id: string;
+  readonly store: StoreReader;
+  /** Puts a person's word about an ask to the session. Comes back when it is on record, with why it does not stand if it does not. */
+  readonly say: (word: Word, ask_id: string) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
+  /** Says at the terminal what is wrong. */
+  readonly complain: (why: Pick<Failure, "message" | "hint">) => void;
+}
+
+/** Whether a plan is to be carried out; false if the person left without a word. */
+export async function askPlan(parts: DecidingParts, ask_id: string, signal: AbortSignal): Promise<boolean> {
+  const { context, session_id, store, home } = parts;
+  const { terminal } = context;
+  const plan = planOf(store, session_id);
+  if (plan === undefined) return false;
+  const { folder } = sessionPaths(home, session_id);
+  terminal.err.line();
+  for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
+  terminal.err.line();
+  for (;;) {
+    const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
+    if (choice === undefined) return false;
+    const edit = async () => editPlan(context, folder, ask_id, plan);
+    const word = await planWord(parts, choice, edit, signal);
+    if (word === undefined) continue;
+    const refused = await parts.say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
+    if (refused === undefined || choice !== "edit") forgetEdit(folder, ask_id);
+    else keepRefusal(folder, ask_id, refused);
+    if (refused === undefined) return true;
+  }
+}
+
+async function planWord(
+  parts: DecidingParts,
+  choice: (typeof PLAN_CHOICES)[number]["key"],
+  edit: () => ReturnType<typeof editPlan>,
+  signal: AbortSignal,
+): Promise<JsonObject | undefined> {
+  const { terminal } = parts.context;
+  switch (choice) {
+    case "approve":
+      return { decision: "approved" };
+    case "reject":
+      return { decision: "rejected" };
+    case "revise": {
+      const typed = await promptLine(terminal, "What should be different? ", signal);
+      return typed.kind === "left" || typed.text === ""
+        ? undefined
+        : { decision: "changes_requested", notes: typed.text };
+    }
+    case "edit": {
+      const edited = await edit();
+      if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
+      const { message, hint = "" } = edited.ok ? NOTHING_CHANGED : edited.error;
+      parts.complain({ message: `${message}\n${hint}` });
+      return undefined;
+    }
+  }
+}
+
+/** Whether what was done is what was wanted; false if the person left without a word. */
+export async function askResult(parts: DecidingParts, ask_id: string, signal: AbortSignal): Promise<boolean> {
+  const { terminal } = parts.context;
+  terminal.err.line();
+  terminal.err.line(terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"));
+  const choice = await promptChoice(terminal, RESULT_CHOICES, signal);
+  if (choice === undefined) return false;
+  let notes = "";
+  if (choice === "changes_requested") {
+    const typed = await promptLine(terminal, "What is missing? ", signal);
+    if (typed.kind === "left") return false;
+    notes = typed.text;
+  }
+  const more = notes === "" ? {} : { notes };
+  await parts.say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } }, ask_id);
+  return true;
+}
+
+/** Whether one ticket's work is good enough; false if the person left without a word. */
+export async function askReview(
+  parts: DecidingParts,
+  ticket_id: string,
+  ask: LedgerAsk,
+  signal: AbortSignal,
+): Promise<boolean> {
+  const { context, session_id, store } = parts;
+  const { terminal } = context;
+  const report = recordAt(store, session_id, ask.record)?.payload;
+  terminal.err.line();
+  terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
+  for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
+  const choice = await promptChoice(terminal, REVIEW_CHOICES, signal);
+  if (choice === undefined) return false;
+  const changes = choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
+  if (changes?.kind === "left") return false;
+  const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
+  const payload = { decision: choice, ticket_id, ...requested };
+  await parts.say({ payload_type: "review", subject: ticket_id, payload }, ask.ask_id);
+  return true;
+}
+
+const NOTHING_CHANGED: Pick<Failure, "message" | "hint"> = {
+  message: "Nothing was changed, so nothing was approved.",
+};
+
+const PLAN_CHOICES = [
+  { key: "approve", label: "Approve" },
+  { key: "revise", label: "Send back, saying what should be different" },
+  { key: "edit", label: "Edit in $EDITOR, then approve" },
+  { key: "reject", label: "Reject, and end the session" },
+] as const;
+
+const RESULT_CHOICES = [
+  { key: "approved", label: "Yes, accept it" },
+  { key: "changes_requested", label: "No, something is missing" },
+  { key: "rejected", label: "No, it has failed" },
+] as const;
+
+const REVIEW_CHOICES = [
+  { key: "approved", label: "Approve" },
+  { key: "changes_requested", label: "Ask for changes" },
+] as const;

@@ -1,0 +1,98 @@
+import type { Seat } from "../../kernel/mode.ts";
+import type { Json } from "../../lib/json.ts";
+import { BUDGET_TIMER, endOf, isBeyondBudget, isSpent } from "./budget.ts";
+import type { Draft } from "./draft.ts";
+import { isForWorker, PRIORITY } from "./messages.ts";
+import type { MessageType, OpenTurn, PutAgain, Ticket } from "./state.ts";
+import { endWaiting } from "./waiting.ts";
+
+/**
+ * Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. Where nothing is left of the
+ * ticket's budget it is not put, and the ticket is `exhausted`.
+ */
+export function offer(
+  draft: Draft,
+  id: string | undefined,
+  message: MessageType,
+  tries: { retries?: number; rounds?: number; refused?: readonly Json[] } = {},
+): void {
+  const spender = draft.ticket(id);
+  if (spender && !isBeyondBudget(message) && isSpent(spender, draft.fact.received_at)) {
+    draft.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
+    draft.exhausted.add(spender.id);
+    return;
+  }
+  if (spender && message !== "error") spend(draft, spender);
+  const turn_id = draft.nextTurn();
+  const turn: OpenTurn = {
+    turn_id,
+    message,
+    retries: tries.retries ?? 0,
+    ...(tries.refused?.length ? { refused: tries.refused } : {}),
+    ...(tries.rounds ? { rounds: tries.rounds } : {}),
+  };
+  const ticket = draft.ticket(id);
+  const worker: Seat | undefined = ticket?.seat;
+  const toWorker = isForWorker(message);
+  if (ticket) draft.patchTicket(ticket.id, { turn, waits_for: undefined, put_again: undefined });
+  else draft.patchSession({ turn, waits_for: undefined, put_again: undefined });
+  draft.command({
+    do: "offer_turn",
+    turn_id,
+    seat: toWorker && worker ? worker : { type: "manager" },
+    ...(message === "ticket" && worker ? { reserve: worker } : {}),
+    ...(ticket ? { subject: ticket.id } : {}),
+    priority: PRIORITY[message],
+    attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
+  });
+}
+
+/** Begins every ticket that may be begun: used when the whole plan changed; a single completion looks at its dependents only. */
+export function beginReady(draft: Draft): void {
+  for (const ticket of draft.all()) {
+    if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, ticket.id);
+  }
+}
+
+/** A ticket whose dependencies are done is put to the manager, or straight to a worker when the plan gave its instruction. */
+export function begin(draft: Draft, id: string): void {
+  const ticket = draft.ticket(id);
+  if (ticket?.status !== "pending" || ticket.gated || ticket.turn || ticket.waits_for) return;
+  offer(draft, id, ticket.instruction ? "instruction" : "ticket");
+}
+
+function spend(draft: Draft, { id, allowance }: Ticket): void {
+  if (!allowance) return;
+  const spent = { ...allowance, used: allowance.used + 1, from: allowance.from ?? draft.fact.received_at };
+  draft.patchTicket(id, { allowance: spent });
+  const due_at = endOf(spent);
+  if (due_at) draft.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
+}
+
+/** Keeps a message back until a timer fires or a person answers; `waits_for` is that timer's or question set's id. */
+export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, put_again: PutAgain): void {
+  const patch = { waits_for, put_again, turn: undefined };
+  if (id === undefined) draft.patchSession(patch);
+  else draft.patchTicket(id, patch);
+}
+
+/** Puts the message again that was kept back for `waits_for`, if it still waits for that. */
+export function putAgain(draft: Draft, id: string | undefined, waits_for: string): boolean {
+  const holder = id === undefined ? draft.session : draft.ticket(id);
+  if (!holder?.put_again || holder.waits_for !== waits_for) return false;
+  offer(draft, id, holder.put_again.message, holder.put_again);
+  return true;
+}
+
+/** Takes back what is under way for a ticket, or for the session: its turn, its timer, its kept-back message. */
+export function withdraw(draft: Draft, id: string | undefined, reason: string): void {
+  const holder = id === undefined ? draft.session : draft.ticket(id);
+  if (!holder) return;
+  if (holder.turn) draft.command({ do: "withdraw_turn", turn_id: holder.turn.turn_id, reason });
+  if (holder.waits_for) for (const command of endWaiting(holder.waits_for, id, reason)) draft.command(command);
+  const set = holder.waits_for === undefined ? undefined : draft.questions(holder.waits_for);
+  if (set) draft.putQuestions({ ...set, closed: true });
+  const patch = { turn: undefined, waits_for: undefined, put_again: undefined };
+  if (id === undefined) draft.patchSession(patch);
+  else draft.patchTicket(id, patch);
+}

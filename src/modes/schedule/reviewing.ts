@@ -1,0 +1,151 @@
+import type { FactOf } from "../../kernel/mode.ts";
+import { from } from "../../kernel/references.ts";
+import { failure } from "../../protocol/failure.ts";
+import { isSpent } from "./budget.ts";
+import type { Draft } from "./draft.ts";
+import { finishIfOver } from "./finish.ts";
+import { begin, offer } from "./offering.ts";
+import type { Ticket } from "./state.ts";
+import { escalate, refuseAnswer, stopSpent } from "./trouble.ts";
+
+/** Whether the manager, asked what to do with a blocked ticket, may say that its delivered work is good enough after all. */
+export function isReviewable(ticket: Ticket): boolean {
+  return ticket.delivered === true && ticket.review === "manager";
+}
+
+/** Delivered work that was blocked is under review again, with its rounds afresh. */
+function resumeReview(draft: Draft, id: string): Ticket {
+  draft.move(id, "review_resumed");
+  return draft.patchTicket(id, { check_rounds: undefined, review_rounds: undefined });
+}
+
+/** Delivered work that was blocked is checked and reviewed again, by whoever reviews this ticket. */
+export function judgeAgain(draft: Draft, id: string): void {
+  resumeReview(draft, id);
+  judge(draft, id);
+}
+
+/** Work has been delivered: evidence first, opinions afterwards. */
+export function judge(draft: Draft, id: string): void {
+  const criteria = draft.ticket(id)?.criteria ?? [];
+  if (criteria.length === 0) {
+    toReview(draft, id);
+    return;
+  }
+  const check_id = `k${draft.fact.sequence}`;
+  draft.patchTicket(id, { waits_for: check_id, checks_passed: undefined, check: undefined });
+  draft.command({
+    do: "run_checks",
+    check_id,
+    subject: id,
+    criteria: criteria.map(([sequence, pointer]) => from(sequence, pointer)),
+  });
+}
+
+export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void {
+  const ticket = draft.ticket(fact.subject);
+  if (!ticket || ticket.waits_for !== fact.payload.check_id) return;
+  const passed = fact.payload.results.every((result) => result.passed);
+  draft.remember(ticket.id);
+  const rounds = ticket.check_rounds ?? 0;
+  draft.patchTicket(ticket.id, {
+    waits_for: undefined,
+    check: fact.sequence,
+    checks_passed: passed,
+    failed_reviews: undefined,
+  });
+  // Where nothing is left for the worker to mend it with, its reviewer has the evidence at once.
+  if (!passed && rounds < draft.session.settings.check_rounds && !isSpent(ticket, fact.received_at)) {
+    draft.patchTicket(ticket.id, { check_rounds: rounds + 1 });
+    draft.move(ticket.id, "changes_requested", "checks_failed");
+    offer(draft, ticket.id, "instruction");
+    return;
+  }
+  toReview(draft, ticket.id);
+}
+
+function toReview(draft: Draft, id: string): void {
+  const ticket = draft.ticket(id);
+  if (!ticket) return;
+  switch (ticket.review) {
+    case "manager":
+      offer(draft, id, "review_request");
+      return;
+    case "user": {
+      const ask_id = `review:${id}`;
+      draft.patchTicket(id, { waits_for: ask_id });
+      draft.command({ do: "ask", ask_id, kind: "review", record: ticket.report ?? draft.fact.sequence, subject: id });
+      return;
+    }
+    case "checks":
+      if (ticket.checks_passed) {
+        draft.envelope({
+          target: "user",
+          payload_type: "review",
+          subject: id,
+          payload: { decision: "approved", notes: "every executable criterion passed" },
+        });
+        approve(draft, id);
+        return;
+      }
+      draft.move(id, "work_stopped", "checks_failed");
+      escalate(draft, id, "checks_failed");
+      return;
+  }
+}
+
+/**
+ * A review, the manager's or the person's, also of work that was blocked while it was under review. Approval against failed
+ * evidence never makes a ticket done: it is refused and put again once, and then counts as changes requested.
+ */
+export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): void {
+  if (isAgainstEvidence(fact, ticket)) {
+    refuseReview(draft, ticket);
+    return;
+  }
+  const { review_rounds } = ticket.status === "blocked" ? resumeReview(draft, ticket.id) : ticket;
+  draft.patchTicket(ticket.id, { reviews: (ticket.reviews ?? 0) + 1, failed_reviews: undefined });
+  if (fact.payload.decision === "approved" && ticket.checks_passed !== false) {
+    approve(draft, ticket.id);
+    return;
+  }
+  const rounds = (review_rounds ?? 0) + 1;
+  if (rounds > draft.session.settings.max_review_rounds) {
+    draft.move(ticket.id, "work_stopped", "checks_failed");
+    escalate(draft, ticket.id, "checks_failed");
+    return;
+  }
+  draft.patchTicket(ticket.id, { review_rounds: rounds, check_rounds: undefined });
+  // Blocked as it was delivered, it can still be approved.
+  if (isSpent(ticket, fact.received_at)) {
+    stopSpent(draft, ticket.id);
+    return;
+  }
+  draft.move(ticket.id, "changes_requested");
+  offer(draft, ticket.id, "instruction");
+}
+
+/** Whether a review approves what failed its checks, for the first time. */
+export function isAgainstEvidence(fact: FactOf<"review">, ticket: Ticket): boolean {
+  return fact.payload.decision === "approved" && ticket.checks_passed === false && !ticket.failed_reviews;
+}
+
+export function refuseReview(draft: Draft, ticket: Ticket): void {
+  draft.patchTicket(ticket.id, { failed_reviews: 1 });
+  refuseAnswer(
+    draft,
+    ticket.id,
+    failure("checks_failed", "an executable criterion failed, so the work cannot be approved", {
+      hint: "request changes, naming what has to be mended",
+      details: { pointer: "/decision" },
+    }),
+  );
+}
+
+function approve(draft: Draft, id: string): void {
+  draft.move(id, "approved");
+  for (const dependent of draft.inOrder(draft.before.dependents.get(id) ?? [])) {
+    if (draft.before.unmet.get(dependent.id) === 1) begin(draft, dependent.id);
+  }
+  finishIfOver(draft);
+}

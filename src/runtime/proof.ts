@@ -1,0 +1,49 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Mode } from "../kernel/mode.ts";
+import { ok, type Result } from "../lib/result.ts";
+import { listFolder, recordName } from "../log/reader.ts";
+import { type Head, type Verification, verifyFolder } from "../log/verify.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { replayDecisions } from "./replay.ts";
+
+/** What a log proves: that it is whole (the folder alone), and that its decisions follow from its facts. */
+export interface Proof extends Omit<Verification, "ok"> {
+  readonly ok: boolean;
+  readonly decisions: "ok" | "failed" | "not_comparable";
+}
+
+/**
+ * Proves a session from its folder: the chain, then every decision again through the mode's own rules. A log made under other
+ * rules, or of a mode this program does not have, is `not_comparable`, which is no failure. `head` is what is known from elsewhere, and
+ * `last` tells how far the log can go (`verifyFolder`).
+ */
+export function verifySession(
+  folder: string,
+  modes: ReadonlyMap<string, Mode<unknown>>,
+  head?: Head,
+  last?: () => number | undefined,
+): Result<Proof, Failure> {
+  const verified = verifyFolder(folder, head, last);
+  if (!verified.ok) return verified;
+  const chain = verified.value;
+  if (chain.integrity === "failed") return ok({ ...chain, decisions: "not_comparable" });
+  const listing = listFolder(folder);
+  if (!listing.ok) return listing;
+  const types = new Map(listing.value.files.map((file) => [file.sequence, file.payload_type]));
+  const lineOf = (sequence: number) =>
+    readFileSync(join(folder, recordName(sequence, types.get(sequence) ?? "")), "utf8");
+  const decided = replayDecisions([...types.keys()], lineOf, modes);
+  if (!decided) return ok({ ...chain, decisions: "not_comparable" });
+  const problems = [...decided.problems];
+  // A scheduler that died between commit and publishing leaves a folder that ends inside a step; a closed one may not.
+  if (problems.length === 0 && chain.completeness === "closed" && decided.awaited > 0) {
+    problems.push({ sequence: null, what: `${decided.awaited} decided records are missing at the end` });
+  }
+  return ok({
+    ...chain,
+    ok: chain.ok && problems.length === 0,
+    decisions: problems.length === 0 ? "ok" : "failed",
+    problems: [...chain.problems, ...problems],
+  });
+}
