@@ -1,11 +1,11 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, join, resolve } from "node:path";
+import { delimiter, resolve } from "node:path";
 
 /** The file that a command would start, from this directory with this `PATH`; undefined if there is none that may be executed. */
 export function programFile(program: string, directory: string, path: string | undefined): string | undefined {
   if (program.includes("/")) return executable(resolve(directory, program));
   for (const folder of (path ?? "").split(delimiter)) {
-    const found = folder === "" ? undefined : executable(join(folder, program));
+    const found = folder === "" ? undefined : executable(resolve(directory, folder, program));
     if (found !== undefined) return found;
   }
   return undefined;

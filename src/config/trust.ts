@@ -133,25 +133,22 @@ function settingPowers(value: Json, usual: JsonObject): Claim[] {
     const words = `work is reviewed by ${JSON.stringify(value.review)} and not by ${JSON.stringify(review)}`;
     claims.push({ pointer: "/review", what: words });
   }
-  return [...claims, ...budgetPowers(value.budget, [DEFAULTS.budget, usual.budget])];
+  // The metadata is nobody's but its writer's.
+  const { metadata: _, ...figures } = value;
+  return [...claims, ...raised(figures, [{ budget: DEFAULTS.budget }, usual])];
 }
 
-/** A larger budget lets a session use up more than it would; `below` are those it is laid over, the nearest last. */
-function budgetPowers(
-  budget: Json | undefined,
-  below: readonly (Json | undefined)[],
-  path: readonly string[] = [],
-): Claim[] {
-  if (isObject(budget)) {
-    return Object.entries(budget).flatMap(([name, amount]) => {
-      const inner = below.map((one) => (isObject(one) ? one[name] : undefined));
-      return budgetPowers(amount, inner, [...path, name]);
+/** A larger figure lets a session use up more than it would; `below` is what those are laid over, the nearest last. */
+function raised(value: Json | undefined, below: readonly (Json | undefined)[], path: readonly string[] = []): Claim[] {
+  if (isObject(value)) {
+    return Object.entries(value).flatMap(([name, inner]) => {
+      const limits = below.map((one) => (isObject(one) ? one[name] : undefined));
+      return raised(inner, limits, [...path, name]);
     });
   }
   const limit = below.findLast((one) => typeof one === "number");
-  if (typeof budget !== "number" || limit === undefined || budget <= limit) return [];
-  const what = `the budget in ${path.join(".")} is raised from ${limit} to ${budget}`;
-  return [{ pointer: ["/budget", ...path].join("/"), what }];
+  if (typeof value !== "number" || limit === undefined || value <= limit) return [];
+  return [{ pointer: ["", ...path].join("/"), what: `${path.join(".")} is raised from ${limit} to ${value}` }];
 }
 
 function entries(value: Json, key: string): JsonObject[] {

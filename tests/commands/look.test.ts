@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { GENESIS, seal } from "../../src/log/chain.ts";
+import { seal } from "../../src/log/chain.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
 import { ASKING, foreignCrew, type Rig, rig, tinyPlan } from "./rig.ts";
@@ -31,21 +31,6 @@ async function done(here: Rig, plan = TWO): Promise<string> {
   const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--reporter", "silent"]);
   expect(ran).toMatchObject({ code: 0, stdout: "", stderr: "" });
   return onlySession(here);
-}
-
-type Forged = Omit<LogRecord, "integrity">;
-
-/** Changes the records of a type in a log folder, and makes the chain anew around them. */
-function forge(log: string, type: string, change: (record: Forged) => object): void {
-  const names = readdirSync(log).filter((name) => name.endsWith(".json"));
-  let previous: string = GENESIS;
-  for (const [index, name] of names.toSorted().entries()) {
-    const { integrity: _, ...record } = JSON.parse(readFileSync(join(log, name), "utf8")) as LogRecord;
-    const forged = name.includes(`-${type}.`) ? change(record) : record;
-    const sealed = seal(forged as Forged, { sequence: index + 1, previous });
-    writeFileSync(join(log, name), sealed.line);
-    previous = sealed.hash;
-  }
 }
 
 describe("what programs read", () => {
@@ -294,38 +279,6 @@ describe("bosun replay", () => {
     const { code, stdout } = await typed(here, ["replay", session_id, "--verify"]);
     expect(code).toBe(6);
     expect(stdout).toContain(`record ${sequence}: The database does not have it: its last record is ${sequence - 1}.`);
-  });
-
-  it("holds a log that was forged as a whole against the report and the database", async () => {
-    const here = rig();
-    const session_id = await done(here);
-    const log = join(here.home, "logs", session_id);
-    forge(log, "requirement", (record) => ({ ...record, payload: { text: "Write other files." } }));
-    const verdict = await typedJson<Verdict>(here, ["replay", session_id, "--verify", "--json"]);
-    const told = verdict.problems.map(({ what }) => what).join("\n");
-    expect(verdict.ok).toBe(false);
-    expect(told).toContain("but it is known to be sha256:");
-    expect(told).toContain("The final report says that this record's hash is sha256:");
-  });
-
-  it.each<[what: string, type: string, change: (record: Forged) => object]>([
-    ["effects that are none", "plan", (record) => ({ ...record, record: { ...record.record, effects: "x" } })],
-    ["a ticket that is a number", "plan", (record) => ({ ...record, record: { ...record.record, ticket_id: 5 } })],
-    ["a time that is none", "plan", (record) => ({ ...record, record: { ...record.record, received_at: "x" } })],
-    ["no fate", "plan", (record) => ({ ...record, record: {} })],
-    ["no payload", "plan", (record) => ({ ...record, payload: null })],
-    ["a plan without tasks", "plan", (record) => ({ ...record, payload: {} })],
-    ["a report without its log", "final_report", (record) => ({ ...record, payload: { outcome: "done" } })],
-  ])("finds a log forged with %s, and shows what it can of it", async (_, type, change) => {
-    const here = rig();
-    const session_id = await done(here);
-    const log = join(here.home, "logs", session_id);
-    forge(log, type, change);
-    const report = join(here.home, "sessions", session_id, "final_report.json");
-    if (type === "final_report") writeFileSync(report, '{"outcome":"done"}');
-    expect((await typed(here, ["replay", log])).code).toBe(0);
-    expect((await typed(here, ["replay", log, "--ticket", "first"])).code).toBe(0);
-    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
   });
 
   it("shows what it can of a log that was made unreadable", async () => {

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
@@ -230,6 +230,24 @@ describe("bosun stop", () => {
     expect((await typed(here, ["answer", "Eve"])).stdout).toContain("Kept for");
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
+  });
+
+  it("waits for a minute, and says who has not left: 7; its word is heard when they can hear again", async () => {
+    const here = endAfterwards(rig());
+    const { session_id, owner } = await detach(here);
+    process.kill(owner, "SIGSTOP");
+    // The scheduler is frozen indeed; only the clock by which the command waits is faster.
+    const now = performance.now.bind(performance);
+    const start = now();
+    const clock = vi.spyOn(performance, "now").mockImplementation(() => start + (now() - start) * 40);
+    const stopped = await typed(here, ["stop", session_id]).finally(() => clock.mockRestore());
+    expect(now() - start).toBeGreaterThan(60_000 / 40);
+    expect(stopped).toMatchObject({ code: 7, stdout: "" });
+    expect(stopped.stderr).toContain(`${session_id} was told to stop, and its process ${owner} on `);
+    expect(stopped.stderr).toContain(`bosun resume ${session_id} --take-over`);
+    process.kill(owner, "SIGCONT");
+    await until("every process to be gone", () => strays(here).length === 0);
+    expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
   });
 
   it("has nothing to do where nobody runs the session, and does not wait for whoever resumes it", async () => {

@@ -1,8 +1,9 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { chmodSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { MAX_REQUIREMENT_CHARACTERS } from "../../src/config/requirement.ts";
 import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { frozen } from "../crash/freeze.ts";
@@ -41,6 +42,16 @@ describe("bosun run", () => {
     }
   });
 
+  it("reads the longest requirement from there to its end", async () => {
+    const here = rig();
+    const input = "😀".repeat(MAX_REQUIREMENT_CHARACTERS);
+    const plan = here.write("plan.json", WRITE);
+    const ran = await here.run(["run", "-", "--plan", plan, "--reporter", "silent"], { input });
+    expect([ran.stderr, ran.code]).toEqual(["", 0]);
+    const status = await typedJson<{ requirement: string }>(here, ["status", await onlySession(here), "--json"]);
+    expect(status.requirement === input).toBe(true);
+  });
+
   it("looks a role's program up where it will be started: in the PATH of the role's own", async () => {
     const here = rig();
     const program = here.write(
@@ -65,6 +76,12 @@ describe("bosun run", () => {
     expect((await here.run(["doctor", ...args])).stdout).toContain(`worker, ${program}`);
     const ran = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
     expect([ran.stderr, ran.code]).toEqual(["", 0]);
+    // Where it will be started a name in it that is no whole path means another folder than here.
+    mkdirSync(join(here.workspace, "inner"));
+    renameSync(dirname(program), join(here.workspace, "inner", "bin"));
+    registry({ cli_command: ["its-own-worker"], env: { PATH: "bin:/bin:/usr/bin" } });
+    const inner = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args, "--cwd", "inner"]);
+    expect([inner.stderr, inner.code]).toEqual(["", 0]);
     registry({ cli_command: ["sh"], env: { PATH: dirname(program) } });
     const refused = await here.run(["run", "--plan", here.write("plan.json", WRITE), ...args]);
     expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining('"sh", which is not on the PATH')]);

@@ -215,6 +215,24 @@ describe("a project's found configuration", () => {
     expect(existsSync(join(here.workspace, "owned"))).toBe(true);
   });
 
+  it("raises no limit of the person's own unless it is named, and is laid over the limits that it leaves alone", async () => {
+    const here = rig();
+    mkdirSync(join(here.workspace, ".git"));
+    const plan = here.write("plan.json", GOOD);
+    here.write("config/bosun/scheduler_config.json", JSON.stringify({ budget: { turns: 1 }, max_retries: 1 }));
+    const found = (settings: object) => here.write("workspace/.bosun/scheduler_config.json", JSON.stringify(settings));
+    for (const settings of [{ budget: { turns: 100 } }, { max_retries: 2 }]) {
+      found(settings);
+      const refused = await here.run(["run", "--plan", plan]);
+      expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining(" is raised from 1 to ")]);
+      expect(existsSync(here.home)).toBe(false);
+    }
+    found({ budget: { tokens: 100 }, max_retries: 1 });
+    expect((await here.run(["run", "--plan", plan])).code).toBe(5);
+    const named = ["--config", found({ budget: { turns: 100 } }), "--crew", "embedded"];
+    expect((await here.run(["run", "--plan", plan, ...named])).code).toBe(0);
+  });
+
   it("is used if it only sets figures", async () => {
     const here = rig();
     mkdirSync(join(here.workspace, ".git"));

@@ -110,7 +110,7 @@ describe("trust", () => {
         "~/.bosun/scheduler_config.yaml:7 a notification runs ["notify-send","hello"]",
         "~/.bosun/scheduler_config.yaml:8 plans are carried out without a person's approval",
         "~/.bosun/scheduler_config.yaml:9 the work is done in "/home"",
-        "~/.bosun/scheduler_config.yaml:10 the budget in turns is raised from 200 to 100000",
+        "~/.bosun/scheduler_config.yaml:10 budget.turns is raised from 200 to 100000",
       ]
     `);
   });
@@ -118,13 +118,24 @@ describe("trust", () => {
     const home = scratch();
     home.write(
       ".config/bosun/scheduler_config.yaml",
-      "review: user\nbudget: {turns: 5, usd: 2, wall_s: 20000, ticket: {turns: 2}}\nchecks: {ticket: [it reads well]}\n",
+      [
+        "review: user",
+        "budget: {turns: 5, usd: 2, wall_s: 20000, ticket: {turns: 2}}",
+        "checks: {ticket: [it reads well]}",
+        "max_workers: 2",
+        "discussion: {mode: debate, budget: {turns: 10}}",
+        "metadata: {year: 2000}",
+      ].join("\n"),
     );
     const person = valueOf(findUserConfiguration({ HOME: home.directory }));
     const within = [
       "review: user",
       "budget: {turns: 4, usd: 1, tokens: 9000000, wall_s: 20000, ticket: {turns: 2, wall_s: 60}}",
       "checks: {ticket: [it reads well], merge: [it builds]}",
+      "max_workers: 2",
+      "max_retries: 9",
+      "discussion: {mode: debate, budget: {turns: 9}}",
+      "metadata: {year: 3000}",
     ];
     expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), person)).toBeUndefined();
     const beyond = [
@@ -135,15 +146,19 @@ describe("trust", () => {
       "  wall_s: 20001",
       "  ticket: {turns: 3}",
       "checks: {ticket: []}",
+      "max_workers: 3",
+      "discussion: {mode: debate, budget: {turns: 11}}",
     ];
     expect(powers(project({ "scheduler_config.yaml": beyond.join("\n") }), person)).toMatchInlineSnapshot(`
       [
         "~/.bosun/scheduler_config.yaml:7 your own checks of each ticket are replaced",
         "~/.bosun/scheduler_config.yaml:1 work is reviewed by "manager" and not by "user"",
-        "~/.bosun/scheduler_config.yaml:3 the budget in turns is raised from 5 to 100",
-        "~/.bosun/scheduler_config.yaml:4 the budget in usd is raised from 2 to 50",
-        "~/.bosun/scheduler_config.yaml:5 the budget in wall_s is raised from 20000 to 20001",
-        "~/.bosun/scheduler_config.yaml:6 the budget in ticket.turns is raised from 2 to 3",
+        "~/.bosun/scheduler_config.yaml:3 budget.turns is raised from 5 to 100",
+        "~/.bosun/scheduler_config.yaml:4 budget.usd is raised from 2 to 50",
+        "~/.bosun/scheduler_config.yaml:5 budget.wall_s is raised from 20000 to 20001",
+        "~/.bosun/scheduler_config.yaml:6 budget.ticket.turns is raised from 2 to 3",
+        "~/.bosun/scheduler_config.yaml:8 max_workers is raised from 2 to 3",
+        "~/.bosun/scheduler_config.yaml:9 discussion.budget.turns is raised from 10 to 11",
       ]
     `);
     expect(powers(project({ "scheduler_config.yaml": "review: checks\n" }))).toHaveLength(1);

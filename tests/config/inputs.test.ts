@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { answerFromFlag, givenAnswer, loadAnswers } from "../../src/config/answers.ts";
 import { shipped } from "../../src/config/installation.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
-import { MAX_REQUIREMENT_CHARACTERS, readRequirement } from "../../src/config/requirement.ts";
+import { MAX_REQUIREMENT_BYTES, MAX_REQUIREMENT_CHARACTERS, readRequirement } from "../../src/config/requirement.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
 describe("a plan file", () => {
@@ -291,6 +291,8 @@ describe("a requirement", () => {
       { standard_input: Buffer.from([0x66, 0xfc, 0x72]) },
       { standard_input: Buffer.from([0x50, 0x4b, 3, 4, 0]) },
       { words: "x".repeat(MAX_REQUIREMENT_CHARACTERS + 1) },
+      // Whoever reads no further may have stopped inside a character.
+      { standard_input: Buffer.alloc(MAX_REQUIREMENT_BYTES + 1, "€") },
     ].map((source) => {
       const { code, message, hint } = errorOf(readRequirement(source));
       expect(code).toBe("usage");
@@ -325,6 +327,9 @@ describe("a requirement", () => {
         expected: UTF-8 text
 
       The requirement has 200,001 characters; at most 200,000 are allowed.
+      => Put the long part into a file of the workspace, and name that file in the requirement.
+
+      The requirement on standard input has more characters than can be read; at most 200,000 are allowed.
       => Put the long part into a file of the workspace, and name that file in the requirement.
       "
     `);

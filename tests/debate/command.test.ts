@@ -129,4 +129,18 @@ describe("bosun debate", () => {
       home: false,
     });
   });
+
+  it("looks a debater's program up in the PATH of its role's own, before it makes anything", async () => {
+    const roles = join(await scratchDirectory(cleanup), "roles.json");
+    const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string }[] };
+    for (const role of crew.roles)
+      if (role.role_id === "go") Object.assign(role, { cli_command: ["node"], env: { PATH: "/nowhere" } });
+    writeFileSync(roles, JSON.stringify(crew));
+    const ended = await debate("--roles", roles, "--agents", "python,go", "--judge", "judge");
+    expect([ended.code, ended.stderr]).toEqual([
+      3,
+      expect.stringContaining('The role go runs "node", which is not on the PATH'),
+    ]);
+    expect(existsSync(home)).toBe(false);
+  });
 });

@@ -11,6 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { canonicalJson } from "../../src/lib/canonical.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { GENESIS, seal } from "../../src/log/chain.ts";
 import { listFolder, readFolder } from "../../src/log/reader.ts";
 import { PROBLEMS_TOLD, verifyFolder } from "../../src/log/verify.ts";
@@ -234,6 +236,39 @@ describe("tampering is found:", () => {
   });
 });
 
+describe("what every record has is missed, before anybody reads it as one:", () => {
+  const effect = { ticket_id: "T-4", from: null, to: "done", event: "created" };
+  const lacks: [string, object][] = [
+    ...["session_id", "timestamp", "source", "target", "payload_type", "version"].map((key): [string, object] => [
+      `no ${key}`,
+      { [key]: 4 },
+    ]),
+    ...["payload", "record", "integrity"].flatMap((key): [string, object][] => [
+      [`${key} that is nothing`, { [key]: null }],
+      [`${key} that is a list`, { [key]: [] }],
+    ]),
+    ...["sequence", "previous", "hash"].map((key): [string, object] => [`no ${key}`, { integrity: { [key]: null } }]),
+    ["no kind", { record: { kind: null } }],
+    ["no disposition", { record: { disposition: 1 } }],
+    ["no time", { record: { received_at: 4 } }],
+    ["a time that is none", { record: { received_at: "today" } }],
+    ["a ticket that is a number", { record: { ticket_id: 4 } }],
+    ["a turn that is nothing", { record: { turn_id: null } }],
+    ["effects that are a text", { record: { effects: "done" } }],
+    ["an effect that is nothing", { record: { effects: [effect, null] } }],
+    ["an effect on nobody", { record: { effects: [{ ...effect, ticket_id: 4 }] } }],
+    ["an effect to nowhere", { record: { effects: [{ ...effect, to: null }] } }],
+    ["an effect from a number", { record: { effects: [{ ...effect, from: 4 }] } }],
+  ];
+
+  test.each(lacks)("%s", (_what, change) => {
+    edit(4, (line) => `${canonicalJson(merged(JSON.parse(line) as JsonObject, change as JsonObject))}\n`);
+    expect(value(verifyFolder(directory)).problems).toEqual([
+      { sequence: 4, what: "It is not a record: not JSON, or without what every record has." },
+    ]);
+  });
+});
+
 test("one changed record is one problem, and not one at every record after it", () => {
   edit(3, (line) => line.replace("done", "DONE"));
   expect(value(verifyFolder(directory)).problems).toEqual([
@@ -263,6 +298,15 @@ test("of very many problems the first are told, and how many more there are", ()
   expect(problems).toHaveLength(PROBLEMS_TOLD + 1);
   expect(problems.at(-1)?.what).toBe("And 20 more problems.");
 });
+
+/** The record with what is changed in it, which says nothing of what lies beside that. */
+function merged(record: JsonObject, change: JsonObject): JsonObject {
+  const changed = Object.entries(change).map(([key, next]) => {
+    const isPart = typeof next === "object" && next !== null && !Array.isArray(next);
+    return [key, isPart ? Object.assign({}, record[key], next) : next];
+  });
+  return { ...record, ...Object.fromEntries(changed) } as JsonObject;
+}
 
 function swapFirstKeys(line: string): string {
   const { integrity, ...rest } = JSON.parse(line) as LogRecord;

@@ -14,6 +14,7 @@ import {
   reportOf,
   resume,
   run,
+  say,
   shell,
   told,
   withRole,
@@ -186,5 +187,23 @@ describe("a role that is held", () => {
       payload: { command: "cancel", ticket_id: "a" },
     });
     expect(await ended).toMatchObject({ kind: "stopped", reason: "waiting", message: "a person must answer" });
+  });
+
+  it("and wanted by nobody is not what a session waits for or stops over, where another role has used its budget", async () => {
+    const rig = newRig();
+    const agentFor = crew([given("a", "hand"), given("b", "ear"), given("c", "ear")], {
+      instruction: ({ role }) =>
+        role.role_id === "hand" ? { failure: failure("authentication", "Who is it?"), refused: [] } : report(),
+    });
+    const roles = SHARED.map((role) => (role.role_id === "ear" ? { ...role, budget: { turns: 1 } } : role));
+    const session = await begin(rig, { agentFor, roles });
+    const held = told(session, recordOf("turn_failed", "a"));
+    const ended = session.run({ waitForPeople: true });
+    await held;
+    say(session, "cancel", { ticket_id: "a" });
+    expect(await ended).toMatchObject({
+      value: { reason: "limit", message: expect.stringContaining('the role "ear" has used its budget') },
+    });
+    expect(session.view().counts).toEqual({ error: 1, done: 1, pending: 1 });
   });
 });

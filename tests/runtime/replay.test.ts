@@ -1,10 +1,11 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import * as fc from "fast-check";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Mode } from "../../src/kernel/mode.ts";
-import { GENESIS, seal } from "../../src/log/chain.ts";
-import type { LogRecord, UnsealedRecord } from "../../src/protocol/record.ts";
+import type { LogRecord } from "../../src/protocol/record.ts";
 import { type Proof, verifySession } from "../../src/runtime/proof.ts";
+import { type Editable, forgeries, writeForged } from "../log/forgery.ts";
 import { crew, criterion, report, task } from "./crew.ts";
 import {
   begin,
@@ -22,10 +23,6 @@ import {
 } from "./rig.ts";
 
 afterEach(cleanUp);
-
-type Editable = { -readonly [K in Exclude<keyof UnsealedRecord, "record">]: UnsealedRecord[K] } & {
-  record: Record<string, unknown>;
-};
 
 /** A session in which everything is recorded that a forger could want to change. */
 async function session(): Promise<LogRecord[]> {
@@ -60,26 +57,9 @@ async function session(): Promise<LogRecord[]> {
   return logOf(rig, made.session_id);
 }
 
-function unsealed(record: LogRecord): Editable {
-  const { integrity: _, ...rest } = structuredClone(record);
-  return rest as unknown as Editable;
-}
-
-/** Writes a log anew with one change and a chain without a fault: what only living it again can find. */
 function forged(log: readonly LogRecord[], change: (records: Editable[]) => void): string {
   const folder = temporaryDirectory();
-  const records = log.map(unsealed);
-  change(records);
-  let previous = GENESIS;
-  for (const [index, record] of records.entries()) {
-    // A forger who knows the format sees to it that the report names the record before it.
-    if (record.payload_type === "final_report") {
-      record.payload = { ...record.payload, log: { records: index, head: previous } };
-    }
-    const { line, hash } = seal(record as unknown as UnsealedRecord, { sequence: index + 1, previous });
-    previous = hash;
-    writeFileSync(join(folder, `${String(index + 1).padStart(6, "0")}-${record.payload_type}.json`), line);
-  }
+  writeForged(folder, log, change);
   return folder;
 }
 
@@ -197,12 +177,70 @@ describe("a log whose chain is without a fault", () => {
     expect(proof.problems[0]?.sequence).toBe(sequence);
   });
 
-  it("into which a decided record was put is found", async () => {
+  it("into which a decided record was put is found, at that record", async () => {
+    let sequence = 0;
     const folder = forged(await session(), (records) => {
       const decided = at(records, (record) => record.record["kind"] === "decided");
-      records.splice(records.indexOf(decided) + 1, 0, structuredClone(decided));
+      sequence = records.indexOf(decided) + 2;
+      records.splice(sequence - 1, 0, structuredClone(decided));
     });
-    expect(prove(folder)).toMatchObject({ ok: false, decisions: "failed" });
+    const [first] = prove(folder).problems;
+    expect(first).toEqual({ sequence, what: expect.stringMatching(/^a decided "\w+" follows from nothing$/) });
+  });
+
+  it("without its report, and closed by what decides nothing, is found by what is missing at its end", async () => {
+    const folder = forged(await session(), (records) => {
+      const closed = at(records, ofType("session_closed"));
+      Object.assign(closed.record, { kind: "fact", disposition: "late" });
+      records.splice(records.indexOf(closed) - 1, 1);
+    });
+    expect(prove(folder)).toMatchObject({
+      ok: false,
+      integrity: "ok",
+      completeness: "closed",
+      decisions: "failed",
+      problems: [{ sequence: null, what: "2 decided records are missing at the end" }],
+    });
+  });
+
+  it("that is wrong from its plan on is told by its first twenty wrong decisions", async () => {
+    const folder = forged(await session(), (records) => {
+      for (const { record } of records) if (record["kind"] === "fact") record["disposition"] = "refused";
+    });
+    const { problems } = prove(folder);
+    expect(problems).toHaveLength(20);
+    expect(problems[0]).toMatchObject({ sequence: 1 });
+  });
+
+  it("where any value was replaced by any other stands, or is found with its place, and never ends in a bug", async () => {
+    const log = await session();
+    // Ten thousand files are written, which takes long on a disk.
+    const memory = "/dev/shm";
+    const folder = mkdtempSync(join(existsSync(memory) ? memory : temporaryDirectory(), "bosun-forged-"));
+    const judged = (forgery: (records: Editable[]) => void) => {
+      writeForged(folder, log, forgery);
+      const { ok, problems } = prove(folder);
+      expect(ok || problems.length > 0).toBe(true);
+      for (const { what } of problems) expect(what.length).toBeLessThan(1_000);
+    };
+    try {
+      fc.assert(fc.property(forgeries(log), judged), { numRuns: 300, seed: 20_260_101 });
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+
+  it("that holds one record with another's hash is not decided again at all", async () => {
+    const folder = forged(await session(), () => {});
+    const [name = ""] = readdirSync(folder).filter((file) => file.includes("-plan."));
+    const line = readFileSync(join(folder, name), "utf8");
+    writeFileSync(join(folder, name), line.replace("Do it.", "Do not."));
+    expect(prove(folder)).toMatchObject({
+      ok: false,
+      integrity: "failed",
+      decisions: "not_comparable",
+      problems: [{ what: "Its content does not have the hash it carries." }],
+    });
   });
 
   it("made under other rules, or of a mode that is not known, cannot be compared, which is no failure", async () => {

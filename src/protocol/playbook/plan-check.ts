@@ -4,6 +4,9 @@ import type { PlanFile, Question, Task } from "../payload.ts";
 import { placeholders, programNamed } from "./placeholders.ts";
 import { checkPlanShape, type Problem } from "./shape.ts";
 
+/** How many names are told where any of them would do, or where all stand in a circle: a plan may have a hundred thousand. */
+const NAMES_TOLD = 10;
+
 /**
  * What keeps a plan file from being played, by the playbook manager and by whoever is about to start it; empty if nothing does.
  * `isProgram` knows the crew's programs, for the names that texts may use.
@@ -56,7 +59,7 @@ function wrongDependencies(tasks: readonly Task[]): Problem[] {
     dependencies.flatMap((name, position): Problem[] => {
       if (ids.has(name)) return [];
       const meant = nearest(name, [...ids]);
-      const advice = meant === undefined ? `expected one of ${[...ids].join(", ")}` : `did you mean "${meant}"?`;
+      const advice = meant === undefined ? `expected one of ${told([...ids], ", ")}` : `did you mean "${meant}"?`;
       return [{ path: ["tasks", index, "dependencies", position], message: `there is no task "${name}"; ${advice}` }];
     }),
   );
@@ -83,13 +86,18 @@ function circle(tasks: readonly Task[]): Problem[] {
   if (id === undefined) return [];
   for (; !trail.has(id); [id = ""] = waits.get(id) ?? []) trail.add(id);
   const met = [...trail];
-  const names = [...met.slice(met.indexOf(id)), id];
+  const names = met.slice(met.indexOf(id));
   return [
     {
       path: ["tasks", tasks.findIndex(({ task_id }) => task_id === id), "dependencies"],
-      message: `the tasks wait for each other in a circle: ${names.join(" needs ")}; take one of these dependencies away`,
+      message: `the tasks wait for each other in a circle: ${told(names, " needs ")} needs ${id}; take one of these dependencies away`,
     },
   ];
+}
+
+function told(names: readonly string[], between: string): string {
+  const more = names.length - NAMES_TOLD;
+  return [...names.slice(0, NAMES_TOLD), ...(more > 0 ? [`… and ${more} more`] : [])].join(between);
 }
 
 function wrongPatterns(questions: readonly Question[]): Problem[] {

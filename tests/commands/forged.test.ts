@@ -1,0 +1,101 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { LogRecord } from "../../src/protocol/record.ts";
+import { type Editable, forgeries, writeForged } from "../log/forgery.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
+import { type Rig, rig, tinyPlan } from "./rig.ts";
+
+interface Done {
+  readonly here: Rig;
+  readonly session_id: string;
+  /** Its log's folder, and what that held before anybody forged it. */
+  readonly log: string;
+  readonly records: readonly LogRecord[];
+  readonly report: string;
+}
+
+async function done(): Promise<Done> {
+  const here = rig();
+  const plan = tinyPlan([
+    { task_id: "first", shell: "true" },
+    { task_id: "second", shell: "true", dependencies: ["first"] },
+  ]);
+  const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--reporter", "silent"]);
+  expect(ran).toMatchObject({ code: 0, stderr: "" });
+  const session_id = await onlySession(here);
+  const log = join(here.home, "logs", session_id);
+  const records = readdirSync(log)
+    .filter((name) => name.endsWith(".json"))
+    .toSorted()
+    .map((name) => JSON.parse(readFileSync(join(log, name), "utf8")) as LogRecord);
+  return { here, session_id, log, records, report: join(here.home, "sessions", session_id, "final_report.json") };
+}
+
+/** A change of the one record of its type. */
+const of =
+  (payload_type: string, change: (record: Editable) => object) =>
+  (records: Editable[]): void => {
+    const record = records.find((one) => one.payload_type === payload_type);
+    if (!record) throw new Error(`there is no ${payload_type}`);
+    Object.assign(record, change(record));
+  };
+
+describe("a log that was forged, with a right chain around it,", () => {
+  it("is held as a whole against the report and the database", async () => {
+    const { here, session_id, log, records } = await done();
+    writeForged(
+      log,
+      records,
+      of("requirement", () => ({ payload: { text: "Write other files." } })),
+    );
+    const verdict = await typedJson<{ ok: boolean; problems: { what: string }[] }>(here, [
+      "replay",
+      session_id,
+      "--verify",
+      "--json",
+    ]);
+    const told = verdict.problems.map(({ what }) => what).join("\n");
+    expect(verdict.ok).toBe(false);
+    expect(told).toContain("but it is known to be sha256:");
+    expect(told).toContain("is not the one in this record");
+  });
+
+  it.each<[what: string, change: (records: Editable[]) => void]>([
+    ["effects that are none", of("plan", ({ record }) => ({ record: { ...record, effects: "x" } }))],
+    ["a ticket that is a number", of("plan", ({ record }) => ({ record: { ...record, ticket_id: 5 } }))],
+    ["a time that is none", of("plan", ({ record }) => ({ record: { ...record, received_at: "x" } }))],
+    ["no fate", of("plan", () => ({ record: {} }))],
+    ["no payload", of("plan", () => ({ payload: null }))],
+    ["a plan without tasks", of("plan", () => ({ payload: {} }))],
+    ["a report without its log", of("final_report", () => ({ payload: { outcome: "done" } }))],
+  ])("is found with %s, and what can be shown of it is shown", async (_, change) => {
+    const { here, session_id, log, records, report } = await done();
+    const forged = writeForged(log, records, change);
+    const last = forged.find(({ payload_type }) => payload_type === "final_report");
+    writeFileSync(report, JSON.stringify(last?.payload));
+    expect((await typed(here, ["replay", log])).code).toBe(0);
+    expect((await typed(here, ["replay", log, "--ticket", "first"])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
+  });
+
+  it("is shown and judged wherever any value was replaced by any other, with the report forged alike", async () => {
+    const { here, session_id, log, records, report } = await done();
+    await fc.assert(
+      fc.asyncProperty(forgeries(records), async (forgery) => {
+        const forged = writeForged(log, records, forgery);
+        const last = forged.find(({ payload_type }) => payload_type === "final_report");
+        writeFileSync(report, JSON.stringify(last?.payload ?? null));
+        const codes: number[] = [];
+        for (const args of [[log], [log, "--ticket", "first"], [log, "--json"], [session_id, "--verify"]]) {
+          const { code, stderr } = await typed(here, ["replay", ...args]);
+          expect(stderr).toBe("");
+          codes.push(code);
+        }
+        expect(codes).toEqual([0, 0, 0, 6]);
+      }),
+      { numRuns: 50, seed: 20_260_101 },
+    );
+  });
+});
