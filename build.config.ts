@@ -5,10 +5,6 @@ import { build, type BuildOptions } from "esbuild";
 /** `node build.config.ts [folder]`: where the bundle goes. */
 const OUT = process.argv[2] ?? "dist";
 
-/** Packages written for `require` find none in an ES module, so each file that holds one makes its own. */
-const REQUIRE =
-  'import { createRequire as bosunRequire } from "node:module"; const require = bosunRequire(import.meta.url);';
-
 const shared: BuildOptions = {
   bundle: true,
   format: "esm",
@@ -42,7 +38,6 @@ await build({
   external: ["better-sqlite3", "ajv/dist/2020.js"],
   // So is yaml, but it comes in another form, too.
   alias: { yaml: join(import.meta.dirname, "node_modules/yaml/browser/index.js") },
-  banner: { js: REQUIRE },
 });
 
 // Apart, in the syntax of an old Node, and without pulling anything in: it only looks which Node this is.

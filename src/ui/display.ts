@@ -1,3 +1,9 @@
+/**
+ * What is safe and one column wide each, line breaks apart. Most texts are that, and then the classes below, which take a short command
+ * several ms to compile, need not be looked at.
+ */
+const PLAIN = /^[\n -~]*$/;
+
 const ESC = "\u001B";
 const BELL = "\u0007";
 
@@ -32,6 +38,7 @@ const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
  * itself goes through here, and through nothing else.
  */
 export function safeText(text: string): string {
+  if (PLAIN.test(text)) return text;
   return text
     .toWellFormed()
     .replace(SEQUENCES, "")
@@ -103,6 +110,7 @@ export function isUnsafe(text: string): boolean {
 
 /** How many terminal columns a line takes. */
 export function widthOf(line: string): number {
+  if (PLAIN.test(line)) return line.length;
   let width = 0;
   for (const character of line.replace(SEQUENCES, "")) {
     if (!NO_WIDTH.test(character)) width += WIDE.test(character) ? 2 : 1;
