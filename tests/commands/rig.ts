@@ -105,15 +105,15 @@ export function rig(): Rig {
   };
 }
 
-/** Waits for a condition, looking often; fails by name when it does not come. */
+/** Waits for a condition, looking often; fails by name, asked for then, when it does not come. */
 export async function until(
-  what: string,
+  what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
   within_ms = 20_000,
 ): Promise<void> {
   const deadline = performance.now() + within_ms;
   while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error(`waited in vain for ${what}`);
+    if (performance.now() > deadline) throw new Error(`waited in vain for ${typeof what === "string" ? what : what()}`);
     await delay(15);
   }
 }

@@ -45,7 +45,11 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
   return {
     screen,
     type: (...keys) => void tmux("send-keys", ...keys),
-    shows: (text) => until(`"${text}" on the screen, which is\n${screen()}`, () => screen().includes(text)),
+    shows: (text) =>
+      until(
+        () => `"${text}" on the screen, which is\n${screen()}`,
+        () => screen().includes(text),
+      ),
     async exit() {
       await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));
       return Number(readFileSync(left, "utf8"));
