@@ -125,7 +125,8 @@ function nextSteps(
   const onPath = programFile("bosun", directory, environment.PATH) !== undefined;
   const found = resolveHome(undefined, environment, directory);
   const flag = found.ok && found.value.directory === home ? "" : ` --home ${from(home)}`;
-  const bosun = `${onPath ? "bosun" : `node ${from(bosunProgram())}`}${flag}`;
+  // The first Node that the person's own shell finds may be too old.
+  const bosun = `${onPath ? "bosun" : `${from(process.execPath)} ${from(bosunProgram())}`}${flag}`;
   const inside = source.directory !== shipped() && !relative(source.directory, directory).startsWith("..");
   const where = inside ? "" : " --cwd YOUR-REPOSITORY";
   return [

@@ -1,3 +1,4 @@
+import { execSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
@@ -76,8 +77,14 @@ describe("bosun demo", () => {
       expect(told.one("closed").tickets).toBe(told.one("plan").tasks.length);
       expect(told.one("closed").sent_back).toBeGreaterThan(0);
 
-      const { session_id, report, findings, log, kept } = told.one("result");
+      const { session_id, report, findings, log, kept, next } = told.one("result");
       expect(kept).toBeNull();
+      // As the person types it, whose shell may find another Node or none.
+      for (const { command } of next.slice(0, 2)) {
+        expect(execSync(command, { cwd: at.base, env: { ...at.environment, PATH: "" }, encoding: "utf8" })).toContain(
+          session_id,
+        );
+      }
       expect(JSON.parse(readFileSync(join(report, "../final_report.json"), "utf8"))).toMatchObject({ recoveries: 1 });
       for (const path of [report, findings, log]) expect(existsSync(path)).toBe(true);
       expect(readFileSync(report, "utf8")).not.toContain(at.temporary);
