@@ -1,6 +1,5 @@
 import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
@@ -9,9 +8,9 @@ import { promptChoice, promptLine } from "../ui/prompt.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
-import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { editPlan, settleEdit } from "./plan-edit.ts";
 import { planOf } from "./plans.ts";
-import type { Word } from "./word.ts";
+import type { Refusal, Word } from "./word.ts";
 
 /** What asking a person for a decision needs of the session, whichever process runs it. */
 export interface DecidingParts {
@@ -20,9 +19,9 @@ export interface DecidingParts {
   readonly session_id: string;
   readonly store: StoreReader;
   /** Puts a person's word about an ask to the session. Comes back when it is on record, with why it does not stand if it does not. */
-  readonly say: (word: Word, ask_id: string) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
+  readonly say: (word: Word, ask_id: string) => Promise<Refusal | undefined>;
   /** Says at the terminal what is wrong. */
-  readonly complain: (why: Pick<Failure, "message" | "hint">) => void;
+  readonly complain: (why: Refusal) => void;
 }
 
 /** Whether a plan is to be carried out; false if the person left without a word. */
@@ -42,8 +41,7 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
     const word = await planWord(parts, choice, edit, signal);
     if (word === undefined) continue;
     const refused = await parts.say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
-    if (refused === undefined || choice !== "edit") forgetEdit(folder, ask_id);
-    else keepRefusal(folder, ask_id, refused);
+    settleEdit({ ...parts, ask_id }, choice === "edit", refused);
     if (refused === undefined) return true;
   }
 }
@@ -117,7 +115,7 @@ export async function askReview(
   return true;
 }
 
-const NOTHING_CHANGED: Pick<Failure, "message" | "hint"> = {
+const NOTHING_CHANGED: Refusal = {
   message: "Nothing was changed, so nothing was approved.",
 };
 

@@ -15,7 +15,7 @@ import { recordAt, waitingOf } from "./asks.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
-import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { editPlan, settleEdit } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, type OpenHome, withHome } from "./home.ts";
@@ -95,20 +95,17 @@ interface Gate {
 }
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
-  const { store, home, row, ask_id } = gate;
-  const { folder } = sessionPaths(home, row.session_id);
+  const { store, row, ask_id } = gate;
+  const { session_id } = row;
   const word = await wordOn(context, gate, options);
   if (!word.ok) return word;
   if (word.value === undefined) {
     context.terminal.out.line("Nothing was changed, so nothing was approved.");
-    context.terminal.out.line(`  bosun plan ${row.session_id} --approve`);
+    context.terminal.out.line(`  bosun plan ${session_id} --approve`);
     return ok(EXIT_DONE);
   }
   const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
-  const isEdited = options.edit === true;
-  if (isEdited && !put.ok) keepRefusal(folder, ask_id, put.error);
-  // A version that nobody has taken yet may still be refused.
-  if (!isEdited || (put.ok && store.value(row.session_id, "ask", ask_id) === undefined)) forgetEdit(folder, ask_id);
+  settleEdit({ ...gate, session_id }, options.edit === true, put.ok ? undefined : put.error);
   return put;
 }
 

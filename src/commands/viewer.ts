@@ -7,20 +7,34 @@ import type { SessionEnd } from "../runtime/bus.ts";
 import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
-import type { Store, StoredSession, StoreReader } from "../store/store.ts";
+import type { SessionRow, Store, StoredSession, StoreReader } from "../store/store.ts";
 import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
-import { putWord } from "./put.ts";
+import { untaken, putWord, whyRefused } from "./put.ts";
 import { lastWords } from "./scheduler-log.ts";
 import { underWay, withSince } from "./under-way.ts";
 import type { Word } from "./word.ts";
 
 /** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 40;
+
+/** An ask that is open, and why what was said to it before does not stand. */
+interface Known {
+  readonly ask: LedgerAsk;
+  readonly refused: Failure | undefined;
+  told: "not yet" | "seen" | "told";
+}
+
+/** A person's word that waits in the inbox, and what the session was like when it was put there. */
+interface Said {
+  readonly inbox_id: number;
+  readonly row: SessionRow;
+  readonly word: Word;
+}
 
 /** A session that another process runs, and this terminal. */
 export interface ViewerParts {
@@ -46,9 +60,9 @@ export class Viewer {
   readonly #asking: Asking | undefined;
   readonly #statuses = new Map<string, string>();
   /** Asks that are open; only those that a second look still finds are put to the person, since many are answered beforehand. */
-  readonly #asks = new Map<string, { readonly ask: LedgerAsk; told: "not yet" | "seen" | "told" }>();
-  /** Asks that got this person's word, and the inbox row that its owner has not taken: nobody is asked the same twice. */
-  readonly #said = new Map<string, number>();
+  readonly #asks = new Map<string, Known>();
+  /** Asks that got this person's word, which its owner has not taken: nobody is asked the same twice. */
+  readonly #said = new Map<string, Said>();
   readonly #began = performance.now();
   /** The time of the last record before the first that is shown. */
   #since = "";
@@ -156,13 +170,18 @@ export class Viewer {
     const open = new Set(asks.map(({ ask_id }) => ask_id));
     for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
     const waiting = new Set(this.#said.size > 0 ? store.inbox.pending(session_id).map(({ id }) => id) : []);
-    for (const [ask_id, inbox_id] of this.#said) {
+    const refused = new Map<string, Failure | undefined>();
+    for (const [ask_id, { inbox_id, row, word }] of this.#said) {
       if (waiting.has(inbox_id)) continue;
       // It is taken after all. What it left open of this ask, or all of it if it was refused, is asked once more.
       this.#said.delete(ask_id);
       this.#asks.delete(ask_id);
+      refused.set(ask_id, whyRefused(store, row, word));
     }
-    for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, told: "not yet" });
+    for (const ask of asks) {
+      const { ask_id } = ask;
+      if (!this.#asks.has(ask_id)) this.#asks.set(ask_id, { ask, refused: refused.get(ask_id), told: "not yet" });
+    }
     this.#asking?.look();
   }
 
@@ -176,7 +195,7 @@ export class Viewer {
     const { store, session_id, reporter } = this.#parts;
     for (const [ask_id, known] of this.#asks) {
       if (known.told === "seen") {
-        if (this.#asking) this.#asking.ask(ask_id);
+        if (this.#asking) this.#asking.ask(ask_id, known.refused);
         else for (const one of waitingFor(store, session_id, known.ask)) reporter.asked(one);
       }
       known.told = known.told === "not yet" ? "seen" : "told";
@@ -196,7 +215,10 @@ export class Viewer {
     if (!row.ok) return row.error;
     const put = await putWord(inbox, row.value, word);
     if (!put.ok) return put.error;
-    if (put.value.took !== "taken") this.#said.set(ask_id, put.value.inbox_id);
+    const { value } = put;
+    if (value.took === "taken") return undefined;
+    this.#said.set(ask_id, { inbox_id: value.inbox_id, row: row.value, word });
+    if (value.took !== "waits") this.#asking?.complain({ message: untaken(session_id, value) });
     return undefined;
   }
 

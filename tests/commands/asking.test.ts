@@ -74,9 +74,7 @@ describe("an answer that its owner takes late", () => {
     const pane = open(here, ["attach", session_id]);
     await pane.shows("Question 1 of 2");
     pane.type("2", "Enter");
-    // Longer than a word is waited for.
-    const typedAt = performance.now();
-    await until("the word to be late", () => performance.now() - typedAt > 6_000);
+    await pane.shows("its owner has not taken it yet");
     process.kill(owner?.pid ?? 0, "SIGCONT");
     await pane.shows("Question 1 of 1");
     pane.type("7", "Enter");

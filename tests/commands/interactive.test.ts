@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, rig, tinyPlan, until } from "./rig.ts";
 import { open } from "./terminal.ts";
@@ -140,6 +141,55 @@ echo >> ${seen}.times
     const { tickets } = await typedJson<{ tickets: object[] }>(here, ["status", session_id, "--json"]);
     expect(tickets).toMatchObject([{ description: "Do it well" }]);
     expect(readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"))).toEqual([]);
+  });
+
+  it("is told why an edited plan was refused, and keeps it, however long the scheduler takes", async () => {
+    const here = rig();
+    const editor = here.write("editor.sh", `sed -i 's/^    task_id: write/&\\n    dependencies: [nowhere]/' "$1"\n`);
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      { EDITOR: `sh ${editor}` },
+    );
+    await pane.shows("Question 1 of 1");
+    pane.type("Enter");
+    await pane.shows("1  Approve");
+    const session_id = await onlySession(here);
+    const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
+    process.kill(owner.pid, "SIGSTOP");
+    pane.type("3", "Enter");
+    await pane.shows(`Kept for ${session_id}; its owner has not taken it yet.`);
+    process.kill(owner.pid, "SIGCONT");
+    await pane.shows("which is not in the plan; name a task_id");
+    expect(readdirSync(join(here.home, "sessions", session_id)).join()).toContain("plan-to-edit.yaml");
+    pane.type("4", "Enter");
+    expect(await pane.exit()).toBe(1);
+  });
+
+  it("keeps an edited plan that nobody has taken when the person leaves", async () => {
+    const here = rig();
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      { EDITOR: "sed -i 's/Do write/Do it well/'" },
+    );
+    await pane.shows("Question 1 of 1");
+    pane.type("Enter");
+    await pane.shows("1  Approve");
+    const session_id = await onlySession(here);
+    const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
+    process.kill(owner.pid, "SIGSTOP");
+    pane.type("3", "Enter");
+    const store = openStore(here.home);
+    if (!store.ok) throw new Error(store.error.message);
+    await until("their version to be in the inbox", () => store.value.inbox.pending(session_id).length === 1);
+    store.value.close();
+    pane.type("C-c");
+    await pane.shows("Stopping:");
+    process.kill(owner.pid, "SIGKILL");
+    await pane.exit();
+    const [kept = ""] = readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"));
+    expect(readFileSync(join(here.home, "sessions", session_id, kept), "utf8")).toContain("Do it well");
   });
 
   it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
