@@ -4,7 +4,8 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
 import { planLines } from "../ui/plan.ts";
-import { promptChoice, promptLine } from "../ui/prompt.ts";
+import { type Choice, promptChoice, promptLine } from "../ui/prompt.ts";
+import type { Terminal } from "../ui/terminal.ts";
 import { wordsOf } from "../ui/words.ts";
 import { recordAt } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
@@ -79,16 +80,10 @@ export async function askResult(parts: DecidingParts, ask_id: string, signal: Ab
   const { terminal } = parts.context;
   terminal.err.line();
   terminal.err.line(terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"));
-  const choice = await promptChoice(terminal, RESULT_CHOICES, signal);
-  if (choice === undefined) return false;
-  let notes = "";
-  if (choice === "changes_requested") {
-    const typed = await promptLine(terminal, "What is missing? ", signal);
-    if (typed.kind === "left") return false;
-    notes = typed.text;
-  }
-  const more = notes === "" ? {} : { notes };
-  await parts.say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } }, ask_id);
+  const said = await promptDecision(terminal, RESULT_CHOICES, "What is missing? ", signal);
+  if (said === undefined) return false;
+  const notes = said.words === undefined ? {} : { notes: said.words };
+  await parts.say({ payload_type: "approval", payload: { decision: said.decision, ask_id, ...notes } }, ask_id);
   return true;
 }
 
@@ -105,14 +100,28 @@ export async function askReview(
   terminal.err.line();
   terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
   for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
-  const choice = await promptChoice(terminal, REVIEW_CHOICES, signal);
-  if (choice === undefined) return false;
-  const changes = choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
-  if (changes?.kind === "left") return false;
-  const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
-  const payload = { decision: choice, ticket_id, ...requested };
+  const said = await promptDecision(terminal, REVIEW_CHOICES, "What should be different? ", signal);
+  if (said === undefined) return false;
+  const requested = said.words === undefined ? {} : { requested_changes: [said.words] };
+  const payload = { decision: said.decision, ticket_id, ...requested };
   await parts.say({ payload_type: "review", subject: ticket_id, payload }, ask.ask_id);
   return true;
+}
+
+/** A decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
+async function promptDecision<K extends string>(
+  terminal: Terminal,
+  choices: readonly Choice<K>[],
+  label: string,
+  signal: AbortSignal,
+): Promise<{ readonly decision: K; readonly words?: string } | undefined> {
+  for (;;) {
+    const decision = await promptChoice(terminal, choices, signal);
+    if (decision !== "changes_requested") return decision && { decision };
+    const typed = await promptLine(terminal, label, signal);
+    if (typed.kind === "left") return undefined;
+    if (typed.text !== "") return { decision, words: typed.text };
+  }
 }
 
 const NOTHING_CHANGED: Refusal = {

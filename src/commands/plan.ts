@@ -38,7 +38,7 @@ export function register(command: Command, run: Run): void {
     .option("--revise <text>", "send it back, saying what should be different")
     .option("--reject", "end the session, or leave out what a revised plan added")
     .option("--edit", "change it in $EDITOR, then approve it")
-    .option("--notes <text>", "a word to go with --approve or --reject")
+    .option("--notes <text>", "a word to go with --approve, --reject or --edit")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
     .option("--json", "one JSON value on stdout");
   command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
@@ -59,6 +59,13 @@ async function plan(
   if (asked.filter((one) => one === true).length > 1) {
     return err(
       failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }),
+    );
+  }
+  if (options.notes !== undefined && [options.approve, options.reject, options.edit].every((one) => one !== true)) {
+    return err(
+      failure("usage", "--notes goes with --approve, --reject or --edit.", {
+        hint: 'To send the plan back with your words: bosun plan --revise "…".',
+      }),
     );
   }
   if (options.revise?.trim() === "") {

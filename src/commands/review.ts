@@ -41,6 +41,13 @@ async function review(
   ).length;
   if (said > 1)
     return err(failure("usage", "--approve, --changes and --reject exclude each other.", { hint: "Give one." }));
+  if (options.changes?.trim() === "") {
+    return err(
+      failure("usage", "--changes does not say what should be different.", {
+        hint: 'Write it in quotes: bosun review --changes "Two files, please.". To see what waits: bosun review.',
+      }),
+    );
+  }
   return withHome(openExistingHome(context), async ({ store }) => {
     const target = chooseTarget(store, words);
     if (!target.ok) return target;

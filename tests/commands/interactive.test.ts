@@ -192,6 +192,29 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.home, "sessions", session_id, kept), "utf8")).toContain("Do it well");
   });
 
+  it("is shown the choices again where they say nothing: of a plan, of work and of the result", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
+    const gated = here.write("config.json", GATED);
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, "--confirm"]);
+    for (const [first, number, asked] of [
+      ["1  Approve", "2", "What should be different? "],
+      ["Review of write", "2", "What should be different? "],
+      ["Everything is done", "2", "What is missing? "],
+    ] as const) {
+      await pane.shows(first);
+      const prompts = () => pane.screen().split("\n> ").length;
+      const [before, isAsked] = [prompts(), () => pane.screen().trimEnd().endsWith(asked.trimEnd())];
+      pane.type(number, "Enter");
+      await until(asked, isAsked);
+      pane.type("Enter");
+      await until("the choices again", () => prompts() === before + 1);
+      pane.type("1", "Enter");
+    }
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).not.toContain("This cannot be said");
+  });
+
   it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
