@@ -1,9 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { valueOf } from "../config/scratch.ts";
-import { onlySession, typed } from "./in-process.ts";
+import { onlySession, typed, typedIn } from "./in-process.ts";
 import { rig, tinyPlan } from "./rig.ts";
 import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
@@ -85,6 +86,34 @@ describe("the commands that come next", () => {
     expect((await typed(other, ["plan", "--export", again])).stdout).toBe(
       `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of its roles: boss.\n`,
     );
+  });
+});
+
+describe("a home that was named with --home", () => {
+  it("is in every command that is printed, so that it can be copied, unless it is found without", async () => {
+    const here = rig();
+    const home = join(here.workspace, "it's a home");
+    const at = (directory: string, args: readonly string[]) => typedIn(directory, here.environment, args);
+    const copied = (command: string) =>
+      at(
+        here.workspace,
+        execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${command}`], { encoding: "utf8" })
+          .trimEnd()
+          .split("\n"),
+      );
+    const asking = here.write("ask.json", ASK);
+    const asked = await at(here.workspace, ["run", "--plan", asking, "--session", "asks", "--home", home]);
+    expect(asked.code).toBe(4);
+    const named = `bosun --home '${home.replace("'", "'\\''")}'`;
+    const [answer = "", resume = ""] = nextIn(asked.stdout);
+    expect([answer, resume]).toEqual([`${named} answer asks c1.name Ada`, `${named} resume asks`]);
+    expect((await copied(`${named} inbox`)).stdout).toContain(`\n      ${answer}\n`);
+    const paused = await copied(`${named} pause asks`);
+    expect(paused.stderr).toContain(`No turn begins before somebody takes it up: ${resume}.`);
+    expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
+    expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
+    const found = await at(home, ["status", "asks", "--home", home]);
+    expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
   });
 });
 
