@@ -146,6 +146,25 @@ describe("a plan that is written out", () => {
   });
 });
 
+describe("a plan with a step that has a command and a text for the shell", () => {
+  it("is written out with the command, which wins, and so can be run", async () => {
+    const here = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
+    const steps = ["look", { text: "both", command: ["sh", "-c", "echo command >> out.txt"], shell: "exit 1" }];
+    const acceptance_criteria = [{ text: "always", command: ["true"] }];
+    const instruction = { summary: "it", steps };
+    const task = { task_id: "a", description: "a", instruction, acceptance_criteria, review: "checks" };
+    const given = here.write("plan.json", JSON.stringify({ tasks: [task] }));
+    expect((await typed(here, ["run", "--plan", given, "--roles", roles])).code).toBe(0);
+    const file = join(here.workspace, "again.json");
+    expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+    const again = await typed(here, ["run", "--plan", file]);
+    expect([again.stderr, again.code]).toEqual(["", 0]);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("command\ncommand\n");
+  });
+});
+
 describe("a word to a session at work", () => {
   it("is followed by what holds now", async () => {
     const here = rig();

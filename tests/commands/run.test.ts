@@ -116,7 +116,7 @@ describe("bosun run", () => {
     const roles = join(ROOT, "examples", "debate-roles.json");
     const debate = ["debate", "This or that?", "--roles", roles, "--agents", "python,go", "--judge", "judge"];
     // Root may enter everything, unless it gives that right up.
-    const [program = "", ...before] = [
+    const [program, ...before] = [
       ...(process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []),
       process.execPath,
       built("cli.js"),
