@@ -228,12 +228,12 @@ function decidedBy(waiting: Waiting, session_id: string): string {
 
 /** Lists them, and says with the exit code whether any still needs an answer. */
 function listOpen(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
   questions: readonly Question[],
   kept: Kept,
 ): number {
   out.line(`${session_id} asks:`);
-  for (const question of questions) showWaiting(out, session_id, question, kept.get(question.question_id));
+  for (const question of questions) showWaiting(out, bosun, session_id, question, kept.get(question.question_id));
   return questions.some(({ question_id }) => kept.get(question_id) === undefined) ? EXIT_PERSON_NEEDED : EXIT_DONE;
 }

@@ -3,6 +3,7 @@ import { safeText } from "../ui/display.ts";
 import { discardTyped, promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
+import { hintHere } from "./called.ts";
 import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
 import type { Refusal, Word } from "./word.ts";
 
@@ -74,8 +75,9 @@ export class Asking {
 
   /** Says at the terminal why a word did not stand. */
   complain({ message, hint }: Refusal): void {
-    const { err } = this.#parts.context.terminal;
-    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${hint}`;
+    const { terminal, bosun } = this.#parts.context;
+    const { err } = terminal;
+    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${hintHere(bosun, hint)}`;
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 

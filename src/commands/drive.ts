@@ -8,7 +8,6 @@ import { jsonReporter } from "../ui/json.ts";
 import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
-import type { Terminal } from "../ui/terminal.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { CommandContext } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
@@ -35,7 +34,7 @@ export async function driveSession<S>(
 ): Promise<Result<number, Failure>> {
   const { store } = place;
   const { session_id } = session;
-  const reporter = reporterFor(manner, context.terminal);
+  const reporter = reporterFor(manner, context);
   const row = store.session(session_id);
   if (!row.ok) return row;
   const began = performance.now();
@@ -85,7 +84,7 @@ export async function driveSession<S>(
   });
   if (stand.ok) {
     const { waiting } = stand.value;
-    reporter.end(endingOf(place.home, stand.value, { end, exit_code, waiting, elapsed_ms }));
+    reporter.end(endingOf(context.bosun, place.home, stand.value, { end, exit_code, waiting, elapsed_ms }));
   }
   // Only now: a signal that comes while the end is being told finds nothing to stop.
   signals.restore();
@@ -114,13 +113,13 @@ function heed<S>(watchers: Watchers, { clock }: Place, session: Session<S>, peop
 }
 
 /** The reporter that was asked for. */
-export function reporterFor({ reporter }: Pick<Manner, "reporter">, terminal: Terminal): Reporter {
+export function reporterFor({ reporter }: Pick<Manner, "reporter">, { terminal, bosun }: CommandContext): Reporter {
   switch (reporter) {
     case "json":
       return jsonReporter(terminal.out);
     case "silent":
-      return silentReporter(terminal);
+      return silentReporter(terminal, bosun);
     case "plain":
-      return plainReporter(terminal);
+      return plainReporter(terminal, bosun);
   }
 }

@@ -14,6 +14,7 @@ import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { recordAt } from "./asks.ts";
+import { hintHere } from "./called.ts";
 import { nextSteps } from "./next.ts";
 import { readSession } from "./stored.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
@@ -64,8 +65,9 @@ export async function storedStand(
   return ok({ ...left, waiting: ledger.figures.closed ? [] : waiting });
 }
 
-/** What the last lines tell, from how the session was left. */
+/** What the last lines tell, from how the session was left; its commands are for where this program is called as `bosun`. */
 export function endingOf(
+  bosun: string,
   home: string,
   { session_id, mode, free, state, tickets, ledger, report }: LastStand,
   { end, exit_code, waiting, elapsed_ms }: End,
@@ -78,7 +80,7 @@ export function endingOf(
     free,
     exit_code,
     state,
-    message: messageOf(end, waiting),
+    message: messageOf(bosun, end, waiting),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets,
@@ -88,7 +90,13 @@ export function endingOf(
     waiting,
     report: existsSync(file) ? file : undefined,
     log: paths.log,
-    next: nextSteps(session_id, { exit_code, waiting, figures: ledger.figures, holds: ledger.holds.values(), report }),
+    next: nextSteps(bosun, session_id, {
+      exit_code,
+      waiting,
+      figures: ledger.figures,
+      holds: ledger.holds.values(),
+      report,
+    }),
   };
 }
 
@@ -112,8 +120,8 @@ const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   invalid_input: "What it was given could not stand; its log says why.",
 };
 
-function messageOf(end: Result<SessionEnd, Failure>, waiting: readonly Waiting[]): string | undefined {
-  if (!end.ok) return end.error.hint;
+function messageOf(bosun: string, end: Result<SessionEnd, Failure>, waiting: readonly Waiting[]): string | undefined {
+  if (!end.ok) return end.error.hint && hintHere(bosun, end.error.hint);
   if (end.value.kind === "closed") return CLOSED_BECAUSE[end.value.reason ?? ""] ?? end.value.reason;
   // What is asked is listed by itself; of a hold only the message tells.
   return end.value.reason === "waiting" && waiting.length > 0 ? undefined : end.value.message;

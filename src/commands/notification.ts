@@ -16,6 +16,7 @@ import { answersTo } from "./next.ts";
  * if what was asked is answered by now.
  */
 export function notificationFor(
+  bosun: string,
   home: string,
   store: StoreReader,
   session: SessionInSight,
@@ -23,7 +24,7 @@ export function notificationFor(
 ): string | undefined {
   const { event, again } = telling;
   const { session_id } = session;
-  const told = toldOf(home, store, session, telling);
+  const told = toldOf(bosun, home, store, session, telling);
   return told && safeJson({ event, session_id, home, ...told, ...(again ? { again } : {}) });
 }
 
@@ -36,26 +37,37 @@ interface Told {
   readonly [about: string]: unknown;
 }
 
-function toldOf(home: string, store: StoreReader, session: SessionInSight, telling: Telling): Told | undefined {
+function toldOf(
+  bosun: string,
+  home: string,
+  store: StoreReader,
+  session: SessionInSight,
+  telling: Telling,
+): Told | undefined {
   switch (telling.event) {
     case "question":
-      return questions(store, session, telling);
+      return questions(bosun, store, session, telling);
     case "hold":
-      return holds(session, telling);
+      return holds(bosun, session, telling);
     case "stopped":
     case "closed":
-      return left(home, store, session);
+      return left(bosun, home, store, session);
   }
 }
 
-function questions(store: StoreReader, { session_id }: SessionInSight, { asks }: Telling): Told | undefined {
+function questions(
+  bosun: string,
+  store: StoreReader,
+  { session_id }: SessionInSight,
+  { asks }: Telling,
+): Told | undefined {
   const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (waiting.length === 0) return undefined;
   const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
-  return { message, questions: waiting, next: answersTo(session_id, waiting) };
+  return { message, questions: waiting, next: answersTo(bosun, session_id, waiting) };
 }
 
-function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
+function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: Telling): Told {
   const accounts = new Set<string>();
   const first = held.filter(
     ({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)),
@@ -64,8 +76,8 @@ function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
   const next = [
     ...first
       .filter(({ until }) => until === undefined)
-      .map(({ role_id }) => `bosun resume ${session_id} --release ${role_id}`),
-    `bosun status ${session_id}`,
+      .map(({ role_id }) => `${bosun} resume ${session_id} --release ${role_id}`),
+    `${bosun} status ${session_id}`,
   ];
   return { message, holds: held, next };
 }
@@ -77,7 +89,7 @@ function sentenceOf(hold: LedgerHold): string {
     : `${heldRole(hold)} is held until ${until} (${reason}).`;
 }
 
-function left(home: string, store: StoreReader, session: SessionInSight): Told | undefined {
+function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
   const { ledger, session_id } = session;
   const { closed, stopped } = ledger.figures;
   const value: SessionEnd | undefined = closed
@@ -91,7 +103,7 @@ function left(home: string, store: StoreReader, session: SessionInSight): Told |
     waiting,
     elapsed_ms: undefined,
   } as const;
-  const ending = endingOf(home, lastStandOf(store, session), end);
+  const ending = endingOf(bosun, home, lastStandOf(store, session), end);
   const { state, outcome, report, log, next } = ending;
   const message = [
     headline(ending),

@@ -19,7 +19,7 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     if (!row.ok) return row;
     const { session_id } = row.value;
     if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));
-    const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
+    const on = `What runs goes on to its end; ${context.bosun} resume ${session_id} continues.`;
     if (isPaused(store, session_id)) {
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);

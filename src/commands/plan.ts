@@ -108,7 +108,7 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
   if (!word.ok) return word;
   if (word.value === undefined) {
     context.terminal.out.line("Nothing was changed, so nothing was approved.");
-    context.terminal.out.line(`  bosun plan ${session_id} --approve`);
+    context.terminal.out.line(`  ${context.bosun} plan ${session_id} --approve`);
     return ok(EXIT_DONE);
   }
   const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
@@ -132,7 +132,7 @@ async function wordOn(
 }
 
 function show(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
   shown: ShownPlan,
   gate: Waiting | undefined,
@@ -145,20 +145,20 @@ function show(
   }
   for (const line of planLines(shown, out)) out.line(line);
   out.line();
-  if (gate === undefined) out.line(`next    bosun status ${session_id}`);
+  if (gate === undefined) out.line(`next    ${bosun} status ${session_id}`);
   else if (kept !== undefined) {
     out.line("It has your word:");
-    showWaiting(out, session_id, gate, kept);
+    showWaiting(out, bosun, session_id, gate, kept);
   } else {
     out.line("It waits for your word:");
-    out.line(`  ${commandFor(session_id, gate)}`);
-    out.line(`  bosun plan ${session_id} --revise "…"   or --edit, or --reject`);
+    out.line(`  ${commandFor(bosun, session_id, gate)}`);
+    out.line(`  ${bosun} plan ${session_id} --revise "…"   or --edit, or --reject`);
   }
   return EXIT_DONE;
 }
 
 async function exportPlan(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   { home, store }: OpenHome<Store>,
   row: SessionRow,
   recorded: RecordedPlan,
@@ -179,7 +179,7 @@ async function exportPlan(
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
   const others = await otherRoles(store, row.session_id);
-  out.line(`Wrote ${file}. Run it again: bosun run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
+  out.line(`Wrote ${file}. Run it again: ${bosun} run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
   if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
 }

@@ -63,13 +63,13 @@ export async function putToOwner(
   const { value } = put;
   if (value.took === "waits") {
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
-    out.line(`  bosun resume ${session_id}`);
+    out.line(`  ${context.bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
   }
   if (value.took !== "taken") {
     out.line(untaken(session_id, value));
     if (value.took === "unseen") context.terminal.err.line(safeLine(value.trouble.message));
-    out.line(`  bosun status ${session_id}`);
+    out.line(`  ${context.bosun} status ${session_id}`);
     return ok(EXIT_DONE);
   }
   const { record } = value;
@@ -77,7 +77,7 @@ export async function putToOwner(
   for (const line of record ? recordLines(record) : []) {
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
   }
-  out.line(`  bosun status ${session_id}`);
+  out.line(`  ${context.bosun} status ${session_id}`);
   return ok(EXIT_DONE);
 }
 

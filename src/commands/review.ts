@@ -60,7 +60,7 @@ async function review(
     if (said === 0) {
       if (reviews.length === 0) context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
       for (const one of reviews)
-        showWaiting(context.terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
+        showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
     }
     const word = wordOn(target.value, reviews, options);

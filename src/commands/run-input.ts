@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { isDirectory } from "../config/found.ts";
 import { type LoadedPlan, loadPlanFile } from "../config/plan-file.ts";
 import { explain } from "../config/problem.ts";
 import { MAX_REQUIREMENT_BYTES, readRequirement, type RequirementSource } from "../config/requirement.ts";
@@ -19,7 +18,7 @@ import type { CommandContext } from "./command.ts";
 import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
 import { isPlaybook, unplayable } from "./playbook.ts";
-import { missingProgram } from "./reach.ts";
+import { missingProgram, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { rehearse } from "./rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
@@ -224,11 +223,8 @@ function notYet(config: ResolvedConfiguration): Failure | undefined {
 }
 
 function cannotStart(roles: readonly Role[], workspace: string, { environment }: CommandContext): Failure | undefined {
-  if (!isDirectory(workspace)) {
-    return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
-      hint: "Name another with --cwd DIRECTORY, or make it.",
-    });
-  }
+  const unusable = unusableWorkspace(workspace);
+  if (unusable) return unusable;
   for (const role of roles) {
     const wrong = unreachable(role) ?? missingProgram(role, workspace, environment.PATH);
     if (wrong) return wrong;

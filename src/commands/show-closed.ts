@@ -21,7 +21,7 @@ export async function showClosed<S>(
 ): Promise<Result<number, Failure>> {
   const closed = session.ledger.figures.closed ?? { outcome: "failed" };
   const exit_code = closed.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
-  const reporter = reporterFor(manner, context.terminal);
+  const reporter = reporterFor(manner, context);
   const end = { ok: true, value: { kind: "closed", ...closed } } as const;
   const row = place.store.session(session.session_id);
   reporter.begin({
@@ -38,6 +38,6 @@ export async function showClosed<S>(
   const over = await session.run({ waitForPeople: false });
   if (!over.ok) return over;
   const stand = lastStandOf(place.store, session);
-  reporter.end(endingOf(place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
+  reporter.end(endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
   return ok(exit_code);
 }

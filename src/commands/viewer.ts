@@ -142,14 +142,14 @@ export class Viewer {
 
   /** Shows how the session was left. Gives the exit code: `exited` if its scheduler's own is known. Failures as `readSession`. */
   async end(exited: number | undefined, own: boolean): Promise<Result<number, Failure>> {
-    const { store, home, session_id, reporter } = this.#parts;
+    const { context, store, home, session_id, reporter } = this.#parts;
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
     const { ledger, waiting } = stand.value;
     const end = endIn(ledger.figures, () => vanished(home, session_id));
     const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
-    reporter.end(endingOf(home, stand.value, { end, exit_code, waiting, elapsed_ms }));
+    reporter.end(endingOf(context.bosun, home, stand.value, { end, exit_code, waiting, elapsed_ms }));
     return ok(exit_code);
   }
 

@@ -12,7 +12,7 @@ import { counted } from "./words.ts";
 const MOST_TICKETS = 40;
 
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
-export function endingLines(output: Output, ending: Ending): string[] {
+export function endingLines(output: Output, bosun: string, ending: Ending): string[] {
   const lines = [""];
   if (ending.tickets.length > 0) lines.push(...ticketTable(ending.mode, worthTelling(ending.tickets), output));
   const untold = ending.tickets.length - MOST_TICKETS;
@@ -20,7 +20,7 @@ export function endingLines(output: Output, ending: Ending): string[] {
     lines.push(
       output.style(
         "dim",
-        `and ${counted(untold, ending.mode === "debate" ? "more debater" : "more ticket")}: bosun status ${ending.session_id}`,
+        `and ${counted(untold, ending.mode === "debate" ? "more debater" : "more ticket")}: ${bosun} status ${ending.session_id}`,
       ),
     );
   if (ending.tickets.length > 0) lines.push("");

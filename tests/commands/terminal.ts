@@ -33,11 +33,11 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
   sockets.push(socket);
   const left = join(here.home, "..", `exit-code-${sockets.length}`);
   rmSync(left, { force: true });
-  const words = [process.execPath, built("cli.js"), "--home", here.home, ...args].map(quoted);
+  const words = [process.execPath, built("cli.js"), ...args].map(quoted);
   const tmux = (...more: string[]) =>
     execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
       cwd: here.workspace,
-      env: { ...here.environment, ...env, TERM: "xterm-256color" },
+      env: { ...here.environment, BOSUN_HOME: here.home, ...env, TERM: "xterm-256color" },
       encoding: "utf8",
     });
   tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);

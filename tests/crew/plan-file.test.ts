@@ -156,6 +156,22 @@ describe("a plan of 20,000 tasks", () => {
     expect(performance.now() - before).toBeLessThan(5_000);
   });
 
+  it("is looked through at once where every task waits for one that is not there, or names what nothing stands for", () => {
+    const unknown = tasks((index) => [`u${index + 1}`]).slice(0, 3_000);
+    const questions = Array.from({ length: 5_000 }, (_, index) => ({ question_id: `q${index}`, text: `${index}?` }));
+    const named = unknown.map((one) => ({ ...one, description: "${answers.x}", dependencies: [] }));
+    const before = performance.now();
+    const [first, ...others] = planProblems({ tasks: unknown }, () => true);
+    const messages = planProblems({ tasks: named, questions }, () => true).map((found) => found.message);
+    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(first?.message).toBe('there is no task "u1"; did you mean "t1"?');
+    expect(others).toHaveLength(2_999);
+    expect(messages).toHaveLength(3_000);
+    expect(messages[0]).toMatch(
+      /expected one of node, crew, crew\.shell, answers\.q0, .*answers\.q6, … and 4993 more; a/,
+    );
+  });
+
   it("is explained in few words, which an answer can hold", () => {
     expect(message((index) => (index === 7 ? ["somebody"] : []))).toMatchInlineSnapshot(
       `"there is no task "somebody"; expected one of t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, … and 19990 more"`,

@@ -19,7 +19,7 @@ const KEEPS = `echo begin >>marks; cat >>told; echo "$BOSUN_EVENT" >>events; ech
 
 function terms(rig: Rig, timeout_ms = 20_000): NotifyTerms {
   return {
-    words: (session, telling) => notificationFor(rig.home, rig.store, session, telling),
+    words: (session, telling) => notificationFor("bosun", rig.home, rig.store, session, telling),
     timeout_ms,
     environment: { PATH: process.env["PATH"], DECOY: "secret" },
   };
