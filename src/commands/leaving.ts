@@ -5,7 +5,6 @@ import type { Ledger } from "../kernel/ledger.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { usageOf } from "../runtime/closing.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -13,7 +12,7 @@ import type { SessionInSight } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
-import { recordAt } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 import { hintHere } from "./called.ts";
 import { nextSteps } from "./next.ts";
 import { readSession } from "./stored.ts";
@@ -102,10 +101,7 @@ export function endingOf(
 
 /** The session's mode, and whether none of its roles costs money, as far as anyone can tell. */
 function openedAs(store: StoreReader, session_id: string): Pick<LastStand, "mode" | "free"> {
-  const { mode = "", roles = [] } = (recordAt(store, session_id, 1)?.payload ?? {}) as {
-    readonly mode?: string;
-    readonly roles?: readonly Role[];
-  };
+  const { mode = "", roles = [] } = openedWith(store, session_id) ?? {};
   return { mode, free: !roles.some(costsMoney) };
 }
 

@@ -4,14 +4,14 @@ import { loadCrew } from "../config/crews.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
-import { recordAt, waitingOf } from "./asks.ts";
+import { waitingOf } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
@@ -186,7 +186,7 @@ async function exportPlan(
 
 /** Those who take part and are not of the embedded crew, which a plan alone would be run with. */
 async function otherRoles(reader: StoreReader, session_id: string): Promise<string[]> {
-  const opened = recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  const opened = openedWith(reader, session_id);
   const embedded = await loadCrew("embedded", []);
   const own = new Set(embedded.ok ? embedded.value.map(({ role_id }) => role_id) : []);
   return (opened?.roles ?? []).map(({ role_id }) => role_id).filter((role_id) => !own.has(role_id));

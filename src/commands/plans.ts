@@ -8,7 +8,7 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import { isUnsafe, safeQuoted } from "../ui/display.ts";
 import type { ShownPlan } from "../ui/plan.ts";
 import { wordsOf } from "../ui/words.ts";
-import { recordAt } from "./asks.ts";
+import { recordAt } from "./session-state.ts";
 import { playedFile } from "./playbook.ts";
 import { sessionValue, ticketValue } from "./schedule-state.ts";
 

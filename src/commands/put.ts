@@ -9,7 +9,7 @@ import { catchStorage } from "../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
-import { recordAt } from "./asks.ts";
+import { recordAt } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
 import { actorHere } from "./program.ts";
 import type { Word } from "./word.ts";
@@ -49,12 +49,13 @@ export async function putWord(store: Store, row: SessionRow, word: Word): Promis
   return !looked.ok && isOfStorage(looked.error) ? ok({ took: "unseen", inbox_id, trouble: looked.error }) : looked;
 }
 
-/** The same, and says what came of it: what it did, or that it waits, and how the session goes on. */
+/** The same, and says what came of it: what it did and what `holds` from now on, or that it waits, and how the session goes on. */
 export async function putToOwner(
   context: CommandContext,
   store: Store,
   row: SessionRow,
   word: Word,
+  holds?: string,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
   const put = await putWord(store, row, word);
@@ -77,6 +78,7 @@ export async function putToOwner(
   for (const line of record ? recordLines(record) : []) {
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
   }
+  if (holds !== undefined) out.line(holds);
   out.line(`  ${context.bosun} status ${session_id}`);
   return ok(EXIT_DONE);
 }

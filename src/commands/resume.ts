@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { resumeSession } from "../runtime/resume.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { recordAt } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
@@ -24,7 +24,6 @@ import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
 import { tellingUnused } from "./unused.ts";
-import { tellWhatHolds } from "./took.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
@@ -180,9 +179,8 @@ async function tellOwner(
     words.push([{ command: "release", role_id: release }, `The role ${safeLine(release)} takes turns again.`]);
   if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
   for (const [payload, holds] of words) {
-    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
-    const told = tellWhatHolds(context, store, session_id, put, () => holds);
-    if (!told.ok) return told;
+    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);
+    if (!put.ok) return put;
   }
   if (words.length > 0) return ok(EXIT_DONE);
   const owner = store.holder(session_id);
@@ -199,8 +197,7 @@ async function missingSandboxes(
   { store }: Place,
   row: SessionRow,
 ): Promise<Failure | undefined> {
-  const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
-  for (const role of opened?.roles ?? []) {
+  for (const role of openedWith(store, row.session_id)?.roles ?? []) {
     const missing = await missingSandbox(role, environment.PATH);
     if (missing) return missing;
   }
@@ -208,6 +205,5 @@ async function missingSandboxes(
 }
 
 function configOf({ store }: Pick<Place, "store">, row: SessionRow): Pick<ResolvedConfiguration, "kill_grace_s"> {
-  const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
-  return opened?.config ?? CONFIGURATION_DEFAULTS;
+  return openedWith(store, row.session_id)?.config ?? CONFIGURATION_DEFAULTS;
 }

@@ -16,6 +16,7 @@ import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { untaken, putWord, whyRefused } from "./put.ts";
 import { lastWords } from "./scheduler-log.ts";
+import { figuresOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import type { Word } from "./word.ts";
 
@@ -233,7 +234,7 @@ export class Viewer {
   #standing(): Standing {
     const { store, session_id } = this.#parts;
     const row = store.session(session_id);
-    const figures = store.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
+    const figures = figuresOf(store, session_id);
     const counts: Record<string, number> = {};
     const statuses = new Map(this.#statuses);
     // What is not shown yet has happened all the same.
