@@ -1,7 +1,6 @@
 import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf } from "../runtime/exit.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import { commandFor, type Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 
@@ -43,11 +42,10 @@ export function nextSteps(
   const limit = figures.stopped?.limit;
   const isSpent = limit?.startsWith("role_") === true;
   if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
-  const accounts = new Set<string>();
-  const released = [...holds]
-    .filter(({ limit: own }) => (isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined))
-    .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
-    .map((hold) => `${resume} --release ${hold.role_id}`);
+  const mine = [...holds].filter(({ limit: own }) =>
+    isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
+  );
+  const released = oneOfEachAccount(mine).map((hold) => `${resume} --release ${hold.role_id}`);
   // Why the manager failed is in what it printed.
   const why = figures.stopped?.reason === "manager_failed" ? [`${bosun} log ${session_id}`] : [];
   return [...answersTo(bosun, session_id, waiting), ...(released.length > 0 ? released : [resume]), ...why];
@@ -60,11 +58,9 @@ export function nextFor(
   held: boolean,
   { figures, holds, report }: Omit<Left, "exit_code" | "waiting">,
 ): string[] {
-  const { closed, stopped, paused } = figures;
+  const { stopped, paused } = figures;
   if (held) return [paused === true ? `${bosun} resume ${session_id}` : `${bosun} log ${session_id} --follow`];
-  const end: SessionEnd | undefined = closed
-    ? { kind: "closed", ...closed }
-    : stopped && { kind: "stopped", ...stopped };
+  const end = recordedEnd(figures);
   return nextSteps(bosun, session_id, {
     exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
     waiting: [],
@@ -72,6 +68,12 @@ export function nextFor(
     holds,
     report,
   });
+}
+
+/** Roles of one account are held and released together, so one of them stands for all. */
+export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
+  const accounts = new Set<string>();
+  return holds.filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)));
 }
 
 /** The commands that answer what a session asks. */

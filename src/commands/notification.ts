@@ -1,7 +1,6 @@
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { exitCodeOf } from "../runtime/exit.ts";
+import { exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import type { SessionInSight, Telling } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeJson, safeText } from "../ui/display.ts";
@@ -9,7 +8,7 @@ import { headline } from "../ui/ending.ts";
 import { sentenceFor } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
-import { answersTo } from "./next.ts";
+import { answersTo, oneOfEachAccount } from "./next.ts";
 
 /**
  * What the program of `notify` is given, as one line of JSON: what the reporters would say, and the commands that continue. Undefined
@@ -68,10 +67,7 @@ function questions(
 }
 
 function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: Telling): Told {
-  const accounts = new Set<string>();
-  const first = held.filter(
-    ({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)),
-  );
+  const first = oneOfEachAccount(held);
   const message = first.map((hold) => `${session_id}: ${sentenceOf(hold)}`).join("\n");
   const next = [
     ...first
@@ -92,9 +88,7 @@ function sentenceOf(hold: LedgerHold): string {
 function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
   const { ledger, session_id } = session;
   const { closed, stopped } = ledger.figures;
-  const value: SessionEnd | undefined = closed
-    ? { kind: "closed", ...closed }
-    : stopped && { kind: "stopped", ...stopped };
+  const value = recordedEnd(ledger.figures);
   if (value === undefined) return undefined;
   const waiting = closed ? [] : [...ledger.asks.values()].flatMap((ask) => waitingFor(store, session_id, ask));
   const end = {

@@ -1,10 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { LedgerAsk, LedgerChecks, LedgerFigures, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
+import type { LedgerAsk, LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
+import { EXIT_INTERNAL, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
 import type { SessionRow, Store, StoredSession, StoreReader } from "../store/store.ts";
@@ -147,7 +146,8 @@ export class Viewer {
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
     const { ledger, waiting } = stand.value;
-    const end = endIn(ledger.figures, () => vanished(home, session_id));
+    const recorded = recordedEnd(ledger.figures);
+    const end = recorded ? ok(recorded) : err(vanished(home, session_id));
     const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
     reporter.end(endingOf(context.bosun, home, stand.value, { end, exit_code, waiting, elapsed_ms }));
@@ -252,11 +252,6 @@ function underWayIn(stored: StoredSession): Pick<Standing, "running" | "checking
 
 function count({ record }: LogRecord, statuses: Map<string, string>): void {
   for (const { ticket_id, to } of record.effects ?? []) statuses.set(ticket_id, to);
-}
-
-function endIn({ closed, stopped }: LedgerFigures, otherwise: () => Failure): Result<SessionEnd, Failure> {
-  if (closed) return ok({ kind: "closed", ...closed });
-  return stopped ? ok({ kind: "stopped", ...stopped }) : err(otherwise());
 }
 
 function vanished(home: string, session_id: string): Failure {
