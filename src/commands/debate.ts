@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import { completeRole } from "../config/role-defaults.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
-import { resolveSettings } from "../config/settings.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
@@ -18,7 +17,7 @@ import { driveSession } from "./drive.ts";
 import { type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
 import { missingProgram, unusableWorkspace } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { openHome, withHome } from "./home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
@@ -124,16 +123,7 @@ async function prepare(
     seated.value.roles,
   );
   if (!input.ok) return err(failure("usage", input.error.message, input.error));
-  const { project, user } = found.value;
-  const settings = await resolveSettings({
-    flags: settingFlags(options),
-    ...(options.config === undefined ? {} : { config: options.config }),
-    environment: context.environment,
-    ...(project?.settings === undefined ? {} : { project: project.settings }),
-    ...(user?.settings === undefined ? {} : { user: user.settings }),
-    directory: context.directory,
-    roles: seated.value.roles,
-  });
+  const settings = await settingsFrom(context, options, found.value, settingFlags(options), seated.value.roles);
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const spent = nothingToUse(config);

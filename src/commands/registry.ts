@@ -9,6 +9,8 @@ import {
 } from "../config/found.ts";
 import { loadRoles } from "../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../config/role-flag.ts";
+import type { SettingFlag } from "../config/setting-text.ts";
+import { resolveSettings, type Settings } from "../config/settings.ts";
 import { trustNeeded } from "../config/trust.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -67,6 +69,25 @@ export function findConfiguration(
       hint: `Read it. To use it, name its files: ${unnamed?.join(" ")}. To leave it out, name others.`,
     }),
   );
+}
+
+/** The settings of a session of these roles, from the flags, `--config`, the environment and what was found. Failures as `resolveSettings`. */
+export function settingsFrom(
+  { environment, directory }: CommandContext,
+  { config }: Pick<RegistryOptions, "config">,
+  { project, user }: Found,
+  flags: readonly SettingFlag[],
+  roles: readonly Role[],
+): Promise<Result<Settings, Failure>> {
+  return resolveSettings({
+    flags,
+    ...(config === undefined ? {} : { config }),
+    environment,
+    ...(project?.settings === undefined ? {} : { project: project.settings }),
+    ...(user?.settings === undefined ? {} : { user: user.settings }),
+    directory,
+    roles,
+  });
 }
 
 /** The flags that would name what lies in a configuration folder and is neither named nor replaced by another. */

@@ -6,7 +6,6 @@ import { MAX_REQUIREMENT_BYTES, readRequirement, type RequirementSource } from "
 import { completeRole } from "../config/role-defaults.ts";
 import { checkSeats } from "../config/roles.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
-import { resolveSettings } from "../config/settings.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { scheduleMode } from "../modes/schedule/mode.ts";
@@ -19,7 +18,7 @@ import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
 import { isPlaybook, unplayable } from "./playbook.ts";
 import { missingProgram, unusableWorkspace } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { rehearse } from "./rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
@@ -64,15 +63,7 @@ export async function readRunInput(
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
-  const settings = await resolveSettings({
-    flags: settingFlags(options),
-    ...(options.config === undefined ? {} : { config: options.config }),
-    environment: context.environment,
-    ...(found.value.project?.settings === undefined ? {} : { project: found.value.project.settings }),
-    ...(found.value.user?.settings === undefined ? {} : { user: found.value.user.settings }),
-    directory: context.directory,
-    roles: roles.value,
-  });
+  const settings = await settingsFrom(context, options, found.value, settingFlags(options), roles.value);
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const complete = roles.value.map((role) => completeRole(role, config));
