@@ -12,7 +12,7 @@ import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
-import { loadMode } from "./modes.ts";
+import { loadMode, unknownMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
@@ -124,13 +124,7 @@ export async function takeUp(
   watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
   const mode = await loadMode(row.mode);
-  if (mode === undefined) {
-    return err(
-      failure("environment", `The session ${row.session_id} is a ${row.mode}, which this version does not know.`, {
-        hint: "Use the version that began it, or a newer one.",
-      }),
-    );
-  }
+  if (mode === undefined) return err(unknownMode(row));
   if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
     const missing = await missingSandboxes(context, place, row);
     if (missing) return err(missing);
