@@ -174,7 +174,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     await once(scheduler.stdout, "data");
     await expect.poll(() => livingWith(word).length).toBeGreaterThanOrEqual(3);
     scheduler.kill("SIGKILL");
-    await expect.poll(() => livingWith(word), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => livingWith(word)).toEqual([]);
   });
 
   // With bubblewrap nobody outside has anything to reap.

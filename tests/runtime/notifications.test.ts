@@ -292,7 +292,7 @@ describe("a program of notifications", () => {
       choices(rig, command, { agentFor: crew([], { requirement: asks }), store, timeout_ms: 600_000 }),
     );
     const ended = session.run({ waitForPeople: true });
-    await expect.poll(() => told(rig).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => told(rig).length).toBe(1);
     full = true;
     say(session, "tell", { text: "Hello." });
     expect(await ended).toMatchObject({ ok: false, error: { code: "storage_full" } });
