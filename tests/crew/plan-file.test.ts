@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/crew/playbook/plan-file.ts";
 import { planProblems } from "../../src/protocol/playbook/plan-check.ts";
 import { answerOf, cleanUp, directory, programFile } from "./programs.ts";
+import { computing } from "../computing.ts";
 
 afterEach(cleanUp);
 
@@ -151,9 +152,7 @@ describe("a plan of 20,000 tasks", () => {
   it("is looked through at once where hundreds of them wait for a thousand others", () => {
     const last = Array.from({ length: 1_000 }, (_, index) => `t${18_500 + index}`);
     const plan = { tasks: tasks((index) => (index < 19_500 ? [] : last)) };
-    const before = performance.now();
-    expect(planProblems(plan, () => true)).toEqual([]);
-    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(computing(() => expect(planProblems(plan, () => true)).toEqual([]))).toBeLessThan(5_000);
   });
 
   it("is looked through at once where every task waits for one that is not there, or names what nothing stands for", () => {
