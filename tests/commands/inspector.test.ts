@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { killStray, isLiving } from "../agents/cleanup.ts";
 import { built } from "../built.ts";
 import { type Rig, rig, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
+import { isLiving, killStray } from "../processes.ts";
 
 const children: ChildProcess[] = [];
 

@@ -6,9 +6,11 @@ import { afterEach, describe, expect, it } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import { failure } from "../../src/protocol/failure.ts";
-import { Cleanup, isLiving, scratchDirectory } from "../agents/cleanup.ts";
-import { begin, openHome, proofOf, recordsOf, reportOf, resume, value } from "./home.ts";
+import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { begin, openHome, proofOf, recordsOf, reportOf, resume } from "./home.ts";
 import { rolesAt, Stage } from "./stage.ts";
+import { isLiving } from "../processes.ts";
+import { value } from "../results.ts";
 
 const cleanup = new Cleanup();
 

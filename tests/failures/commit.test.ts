@@ -6,8 +6,10 @@ import { failure } from "../../src/protocol/failure.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
 import { crew, criterion, task } from "../runtime/crew.ts";
-import { begin, cleanUp, failureOf, living, logOf, newRig, run, surroundings, value } from "../runtime/rig.ts";
+import { begin, cleanUp, logOf, newRig, run, surroundings } from "../runtime/rig.ts";
 import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
+import { failureOf, value } from "../results.ts";
+import { living } from "../processes.ts";
 
 const scenes: Scene[] = [];
 afterEach(async () => {

@@ -12,7 +12,6 @@ import {
   begin,
   cleanUp,
   cli,
-  failureOf,
   logOf,
   newRig,
   recordOf,
@@ -23,9 +22,9 @@ import {
   sessionId,
   temporaryDirectory,
   told,
-  value,
   withWorker,
 } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

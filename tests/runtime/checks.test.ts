@@ -5,7 +5,8 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { outputsOfResult } from "../../src/runtime/check-output.ts";
 import { crew, criterion, report, type Script, task } from "./crew.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { begin, cleanUp, cli, CREW, living, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
+import { begin, cleanUp, cli, CREW, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 

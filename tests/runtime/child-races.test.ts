@@ -9,21 +9,8 @@ import type { Session } from "../../src/runtime/session.ts";
 import type { Commit, Store } from "../../src/store/store.ts";
 import { task } from "./crew.ts";
 import { childOf, choices, debating, held, inDiscussion } from "./discussing.ts";
-import {
-  begin,
-  cleanUp,
-  failureOf,
-  logOf,
-  newRig,
-  recordOf,
-  resume,
-  type Rig,
-  run,
-  say,
-  surroundings,
-  told,
-  value,
-} from "./rig.ts";
+import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, say, surroundings, told } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

@@ -21,8 +21,8 @@ import {
   say,
   sessionId,
   told,
-  value,
 } from "./rig.ts";
+import { value } from "../results.ts";
 
 afterEach(cleanUp);
 

@@ -5,21 +5,8 @@ import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, criterion, instructed } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  failureOf,
-  logOf,
-  newRig,
-  REPORT,
-  resume,
-  run,
-  shell,
-  surroundings,
-  value,
-  withRole,
-} from "./rig.ts";
+import { begin, cleanUp, cli, logOf, newRig, REPORT, resume, run, shell, surroundings, withRole } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 afterEach(() => vi.unstubAllEnvs());

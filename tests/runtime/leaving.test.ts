@@ -10,7 +10,6 @@ import {
   begin,
   cleanUp,
   cli,
-  living,
   logOf,
   newRig,
   recordOf,
@@ -22,6 +21,7 @@ import {
   told,
   withWorker,
 } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 

@@ -10,7 +10,8 @@ import type { NotifyTerms } from "../../src/runtime/notifications.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, type Script, task } from "./crew.ts";
-import { begin, type Choices, cleanUp, defaults, living, newRig, resume, type Rig, run, say } from "./rig.ts";
+import { begin, type Choices, cleanUp, defaults, newRig, resume, type Rig, run, say } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 

@@ -12,8 +12,6 @@ import {
   begin,
   cleanUp,
   cli,
-  failureOf,
-  living,
   logOf,
   newRig,
   REPORT,
@@ -23,9 +21,10 @@ import {
   say,
   sessionId,
   surroundings,
-  value,
   withWorker,
 } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
