@@ -18,6 +18,8 @@ export interface Pane {
   /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
   type(...keys: string[]): void;
   shows(text: string): Promise<void>;
+  /** The same for what is asked, and the prompt below it: only then does the program read keys, and not the terminal. */
+  asks(text: string): Promise<void>;
   /** The exit code, once the command has ended. */
   exit(): Promise<number>;
   /** The process that was typed. */
@@ -49,6 +51,11 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
       until(
         () => `"${text}" on the screen, which is\n${screen()}`,
         () => screen().includes(text),
+      ),
+    asks: (text) =>
+      until(
+        () => `"${text}" and a prompt on the screen, which is\n${screen()}`,
+        () => screen().includes(text) && screen().trimEnd().endsWith("\n>"),
       ),
     async exit() {
       await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));
