@@ -38,6 +38,8 @@ export async function showClosed<S>(
   const over = await session.run({ waitForPeople: false });
   if (!over.ok) return over;
   const stand = lastStandOf(place.store, session);
-  reporter.end(endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
+  reporter.end(
+    endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], children: [], elapsed_ms: undefined }),
+  );
   return ok(exit_code);
 }
