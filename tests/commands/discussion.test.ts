@@ -74,6 +74,13 @@ async function begun(place: Rig, args = discussed(place, ["sh", "-c", PATIENT, "
   return { running, child };
 }
 
+/** The child of a session whose scheduler died when the child had a name and no record. */
+async function keptFromItsFirst(place: Rig): Promise<string> {
+  const crashed = await place.run(discussed(place), { env: { BOSUN_CRASH_AT: "session_created:2" } });
+  const [, child = ""] = /DISCUSSED in (\S+),/.exec(crashed.stdout) ?? [];
+  return child;
+}
+
 describe("bosun run with a discussion configured", () => {
   it("has the proposal debated before the work, tells so, and keeps the debate as a session to look at", async () => {
     const place = rig();
@@ -194,6 +201,29 @@ describe("a child session", () => {
     const watched = await watching.done;
     expect([watched.code, watched.stderr]).toEqual([0, ""]);
     expect(watched.stdout.match(/WAITS FOR A PERSON/g)).toHaveLength(1);
+  });
+
+  it("that a crash kept from its first record is begun with its parent, whichever is named", async () => {
+    const place = rig();
+    const child = await keptFromItsFirst(place);
+    expect((await standing(place, "s")).children).toEqual([]);
+    expect((await place.run(["status", child])).stdout).toContain(`next    bosun resume ${child}\n`);
+    expect((await place.run(["resume", child])).code).toBe(0);
+    expect((await standing(place, "s")).children).toMatchObject([{ session_id: child, state: "closed" }]);
+  });
+
+  it("that a crash kept from its first record is told as never begun where its parent has ended", async () => {
+    const place = rig();
+    const child = await keptFromItsFirst(place);
+    expect((await place.run(["cancel", "s"])).code).toBe(1);
+    const never = `Error: Session ${child} was never begun: it has no record.\n  Its parent has ended without it: see \`bosun status s\`.\n`;
+    for (const args of [["status"], ["resume"], ["log"], ["attach"], ["tell", "x"]]) {
+      const [verb = "", ...words] = args;
+      const looked = await place.run([verb, child, ...words]);
+      expect([looked.code, looked.stderr]).toEqual([2, never]);
+    }
+    expect((await place.run(["status", "s"])).stdout).not.toContain(child);
+    expect((await standing(place, "s")).children).toEqual([]);
   });
 
   it("shows in its parent's status, and what is said to it reaches it", async () => {
