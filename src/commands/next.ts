@@ -1,13 +1,14 @@
 import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
-import { commandFor, type Waiting } from "../ui/waiting.ts";
+import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {
   readonly exit_code: number;
   readonly waiting: readonly Waiting[];
+  readonly children: readonly ChildWaiting[];
   readonly figures: LedgerFigures;
   readonly holds: Iterable<LedgerHold>;
   readonly report: JsonObject | undefined;
@@ -23,7 +24,7 @@ const GIVEN_UP: ReadonlySet<string> = new Set(["cancelled", "plan_rejected"]);
 export function nextSteps(
   bosun: string,
   session_id: string,
-  { exit_code, waiting, figures, holds, report }: Left,
+  { exit_code, waiting, children, figures, holds, report }: Left,
 ): string[] {
   if (report) {
     // What a person gave up is no failure that anybody would look into.
@@ -42,13 +43,25 @@ export function nextSteps(
   const limit = figures.stopped?.limit;
   const isSpent = limit?.startsWith("role_") === true;
   if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
-  const mine = [...holds].filter(({ limit: own }) =>
-    isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
+  const released = releasesOf(
+    bosun,
+    session_id,
+    [...holds].filter(({ limit: own }) =>
+      isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
+    ),
   );
-  const released = oneOfEachAccount(mine).map((hold) => `${resume} --release ${hold.role_id}`);
+  const ofChildren = children.flatMap((child) => [
+    ...answersTo(bosun, child.session_id, child.waiting),
+    ...releasesOf(bosun, child.session_id, child.holds),
+  ]);
   // Why the manager failed is in what it printed.
   const why = figures.stopped?.reason === "manager_failed" ? [`${bosun} log ${session_id}`] : [];
-  return [...answersTo(bosun, session_id, waiting), ...(released.length > 0 ? released : [resume]), ...why];
+  return [
+    ...answersTo(bosun, session_id, waiting),
+    ...ofChildren,
+    ...(released.length > 0 ? released : [resume]),
+    ...why,
+  ];
 }
 
 /** The same for a session that is only looked at: `held` while somebody runs it. What it asks is shown beside it. */
@@ -56,7 +69,7 @@ export function nextFor(
   bosun: string,
   session_id: string,
   held: boolean,
-  { figures, holds, report }: Omit<Left, "exit_code" | "waiting">,
+  { figures, holds, report }: Omit<Left, "exit_code" | "waiting" | "children">,
 ): string[] {
   const { stopped, paused } = figures;
   if (held) return [paused === true ? `${bosun} resume ${session_id}` : `${bosun} log ${session_id} --follow`];
@@ -64,16 +77,11 @@ export function nextFor(
   return nextSteps(bosun, session_id, {
     exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
     waiting: [],
+    children: [],
     figures,
     holds,
     report,
   });
-}
-
-/** Roles of one account are held and released together, so one of them stands for all. */
-export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
-  const accounts = new Set<string>();
-  return holds.filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)));
 }
 
 /** The commands that answer what a session asks. */

@@ -1,14 +1,12 @@
-import { heldRole, remedyFor } from "../kernel/holds.ts";
-import type { LedgerHold } from "../kernel/ledger.ts";
 import { exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import type { SessionInSight, Telling } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeJson, safeText } from "../ui/display.ts";
 import { headline } from "../ui/ending.ts";
-import { sentenceFor } from "../ui/waiting.ts";
+import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
-import { answersTo, oneOfEachAccount } from "./next.ts";
+import { answersTo } from "./next.ts";
 
 /**
  * What the program of `notify` is given, as one line of JSON: what the reporters would say, and the commands that continue. Undefined
@@ -68,21 +66,10 @@ function questions(
 
 function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: Telling): Told {
   const first = oneOfEachAccount(held);
-  const message = first.map((hold) => `${session_id}: ${sentenceOf(hold)}`).join("\n");
-  const next = [
-    ...first
-      .filter(({ until }) => until === undefined)
-      .map(({ role_id }) => `${bosun} resume ${session_id} --release ${role_id}`),
-    `${bosun} status ${session_id}`,
-  ];
+  const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
+  const unending = first.filter(({ until }) => until === undefined);
+  const next = [...releasesOf(bosun, session_id, unending), `${bosun} status ${session_id}`];
   return { message, holds: held, next };
-}
-
-function sentenceOf(hold: LedgerHold): string {
-  const { reason, until } = hold;
-  return until === undefined
-    ? `${heldRole(hold)} is held (${reason}): ${remedyFor(reason)}.`
-    : `${heldRole(hold)} is held until ${until} (${reason}).`;
 }
 
 function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
@@ -95,6 +82,8 @@ function left(bosun: string, home: string, store: StoreReader, session: SessionI
     end: { ok: true, value },
     exit_code: exitCodeOf(value, stopped?.signal),
     waiting,
+    // Each of them notifies by itself.
+    children: [],
     elapsed_ms: undefined,
   } as const;
   const ending = endingOf(bosun, home, lastStandOf(store, session), end);

@@ -72,7 +72,8 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const opened = readHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
-  const row = chooseAnySession(store, named);
+  // What has no record in the database may have some in its folder.
+  const row = named === undefined ? chooseAnySession(store, named) : store.session(named);
   store.close();
   if (row.ok) {
     const { session_id } = row.value;

@@ -36,6 +36,8 @@ export async function showClosed<S>(
   if (!end.ok) return end;
   const exit_code = exitCodeOf(end.value, undefined);
   const stand = lastStandOf(place.store, session);
-  reporter.end(endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
+  reporter.end(
+    endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], children: [], elapsed_ms: undefined }),
+  );
   return ok(exit_code);
 }

@@ -13,7 +13,7 @@ import { localMoment } from "../ui/time.ts";
 import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import { counted } from "../ui/words.ts";
-import { isBegun } from "./choose.ts";
+import { isBegun, namedSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { nextFor } from "./next.ts";
@@ -58,7 +58,7 @@ function rowToShow(
   named: string | undefined,
   { all }: StatusOptions,
 ): Result<SessionRow | undefined, Failure> {
-  if (named !== undefined) return store.session(named);
+  if (named !== undefined) return namedSession(store, named);
   if (all === true) return ok(undefined);
   const live = store
     .sessions({ parent: null })
@@ -105,6 +105,7 @@ async function statusObject(
     holds: [...ledger.holds.values()],
     children: store
       .sessions({ parent: row.session_id })
+      .filter(isBegun)
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
     usage: usageOf(ledger.figures),
   };
@@ -129,7 +130,7 @@ function showSession(
     out.line();
     out.line(`Running: ${safeLine(words)}`);
   }
-  for (const child of store.sessions({ parent: session_id }).filter(({ state }) => state !== "closed")) {
+  for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
     out.line();
     out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${bosun} status ${child.session_id}`);
   }

@@ -10,6 +10,7 @@ import type { SessionRow, Store, StoredSession, StoreReader } from "../store/sto
 import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
+import { ChildrenWatch } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
@@ -58,6 +59,7 @@ export interface ViewerParts {
 export class Viewer {
   readonly #parts: ViewerParts;
   readonly #asking: Asking | undefined;
+  readonly #children: ChildrenWatch;
   readonly #statuses = new Map<string, string>();
   /** Asks that are open; only those that a second look still finds are put to the person, since many are answered beforehand. */
   readonly #asks = new Map<string, Known>();
@@ -76,7 +78,8 @@ export class Viewer {
 
   constructor(parts: ViewerParts) {
     this.#parts = parts;
-    const { context, home, session_id, store, inbox, left } = parts;
+    const { context, home, session_id, store, inbox, left, reporter } = parts;
+    this.#children = new ChildrenWatch(store, session_id, reporter);
     const openAsk = (ask_id: string) => this.#openAsk(ask_id);
     const say = (word: Word, ask_id: string) => this.#say(word, ask_id);
     const broken = (error: unknown) => {
@@ -121,10 +124,11 @@ export class Viewer {
     for (;;) {
       // Asked before the records, so that what its last owner wrote is still shown.
       const over = gone();
-      await this.#look();
+      const moved = await this.#look();
       if (this.#trouble) throw this.#trouble.error;
       if (over || enough?.aborted === true) break;
       this.#ask();
+      if (moved) await this.#children.look();
       await delay(LOOK_EVERY_MS, undefined, enough ? { signal: enough } : {}).catch(() => {});
     }
     await this.#asking?.end();
@@ -145,19 +149,19 @@ export class Viewer {
     const { context, store, home, session_id, reporter } = this.#parts;
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
-    const { ledger, waiting } = stand.value;
+    const { ledger } = stand.value;
     const recorded = recordedEnd(ledger.figures);
     const end = recorded ? ok(recorded) : err(vanished(home, session_id));
     const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
-    reporter.end(endingOf(context.bosun, home, stand.value, { end, exit_code, waiting, elapsed_ms }));
+    reporter.end(endingOf(context.bosun, home, stand.value, { ...stand.value, end, exit_code, elapsed_ms }));
     return ok(exit_code);
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<boolean> {
     const { store, session_id, reporter } = this.#parts;
     const version = store.version();
-    if (version === this.#version) return;
+    if (version === this.#version) return false;
     this.#version = version;
     for (const record of this.#records()) {
       count(record, this.#statuses);
@@ -184,6 +188,7 @@ export class Viewer {
       if (!this.#asks.has(ask_id)) this.#asks.set(ask_id, { ask, refused: refused.get(ask_id), told: "not yet" });
     }
     this.#asking?.look();
+    return true;
   }
 
   #warn({ at, trouble }: Told): void {

@@ -11,6 +11,7 @@ export function silentReporter({ err }: Pick<Terminal, "err">, bosun: string): R
       if (event.kind === "warning") err.line(`Warning: ${safeLine(event.text)}`);
     },
     asked() {},
+    childWaits() {},
     end({ exit_code, session_id, failure, message, waiting, next }) {
       if (exit_code === 0) return;
       if (failure) err.line(`${session_id}: ${safeText(failure.message)}`);

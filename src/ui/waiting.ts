@@ -1,3 +1,5 @@
+import { heldRole, remedyFor } from "../kernel/holds.ts";
+import type { LedgerHold } from "../kernel/ledger.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { shellWord } from "./words.ts";
@@ -17,6 +19,13 @@ export type Waiting =
     }
   | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
   | { readonly kind: "review"; readonly ask_id: string; readonly ticket_id: string };
+
+/** What a child session waits for a person for: what it asks, and the roles that only a person releases. */
+export interface ChildWaiting {
+  readonly session_id: string;
+  readonly waiting: readonly Waiting[];
+  readonly holds: readonly LedgerHold[];
+}
 
 /** The command that answers it, where this program is called as `bosun`. */
 export function commandFor(bosun: string, session_id: string, waiting: Waiting): string {
@@ -42,6 +51,25 @@ export function sentenceFor(waiting: Waiting): string {
     case "review":
       return `The work on ${waiting.ticket_id} waits for your review.`;
   }
+}
+
+/** A held role, and what helps, in one line of plain words. */
+export function holdSentence(hold: LedgerHold): string {
+  const { reason, until } = hold;
+  return until === undefined
+    ? `${heldRole(hold)} is held (${reason}): ${remedyFor(reason)}.`
+    : `${heldRole(hold)} is held until ${until} (${reason}).`;
+}
+
+/** Roles of one account are held and released together, so one of them stands for all. */
+export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
+  const accounts = new Set<string>();
+  return holds.filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)));
+}
+
+/** The commands that release roles: one for all that an account holds together. */
+export function releasesOf(bosun: string, session_id: string, holds: readonly LedgerHold[]): string[] {
+  return oneOfEachAccount(holds).map(({ role_id }) => `${bosun} resume ${session_id} --release ${role_id}`);
 }
 
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */

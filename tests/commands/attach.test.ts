@@ -5,6 +5,7 @@ import type { CommandContext } from "../../src/commands/command.ts";
 import { Viewer } from "../../src/commands/viewer.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { Reporter } from "../../src/ui/reporter.ts";
+import type { Waiting } from "../../src/ui/waiting.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
@@ -39,7 +40,8 @@ describe("a viewer", () => {
     onTestFinished(() => reader.value.close());
     const askedWithin = async (looks: number): Promise<string[]> => {
       const asked: string[] = [];
-      const reporter: Reporter = { begin() {}, event() {}, asked: (one) => void asked.push(one.ask_id), end() {} };
+      const told = (one: Waiting) => void asked.push(one.ask_id);
+      const reporter: Reporter = { begin() {}, event() {}, asked: told, childWaits() {}, end() {} };
       const parts = { home: here.home, store: reader.value, inbox: undefined, session_id, reporter, first: 1 };
       const viewer = new Viewer({ ...parts, context: {} as CommandContext, left: () => {} });
       let look = 0;

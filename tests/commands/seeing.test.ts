@@ -217,6 +217,7 @@ describe("a narrow terminal", () => {
         tickets: [],
         usage: {},
         waiting: [],
+        children: [],
         log: "/l",
         next: [],
       } as unknown as Ending);

@@ -29,6 +29,7 @@ function ending(count: number, failed: readonly number[] = []): string[] {
     mode: "schedule",
     free: true,
     waiting: [],
+    children: [],
     next: [],
     log: "/log",
   };

@@ -107,6 +107,14 @@ describe("a session that says nothing for half a minute", () => {
     expect(lines.at(-1)).toContain(
       "HEARTBEAT running: build (hand, 4m30s), docs (hand, 35s), manager; checking page; held: other (rate_limited); 3 pending, 2 in_progress; 1 turn",
     );
-    reporter.end({ session_id: "s-1", tickets: [], usage: {}, waiting: [], log: "/l", next: [] } as unknown as Ending);
+    reporter.end({
+      session_id: "s-1",
+      tickets: [],
+      usage: {},
+      waiting: [],
+      children: [],
+      log: "/l",
+      next: [],
+    } as unknown as Ending);
   });
 });
