@@ -5,6 +5,7 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, rig, tinyPlan, until } from "./rig.ts";
 import { open } from "./terminal.ts";
+import { freeze } from "./waiting-task.ts";
 
 const GATED = JSON.stringify({ plan_approval: "ask" });
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
@@ -167,7 +168,7 @@ echo >> ${seen}.times
     await pane.asks("1  Approve");
     const session_id = await onlySession(here);
     const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
-    process.kill(owner.pid, "SIGSTOP");
+    await freeze(here, owner.pid);
     pane.type("3", "Enter");
     await pane.shows(`Kept for ${session_id}; its owner has not taken it yet.`);
     process.kill(owner.pid, "SIGCONT");
@@ -189,7 +190,7 @@ echo >> ${seen}.times
     await pane.asks("1  Approve");
     const session_id = await onlySession(here);
     const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
-    process.kill(owner.pid, "SIGSTOP");
+    await freeze(here, owner.pid);
     pane.type("3", "Enter");
     const store = openStore(here.home);
     if (!store.ok) throw new Error(store.error.message);
