@@ -8,6 +8,8 @@ export default defineConfig({
     globalSetup: "tests/build.ts",
     testTimeout: 30_000,
     hookTimeout: 30_000,
+    // Whatever a test waits for comes from other processes, on a machine that is busy with more tests.
+    expect: { poll: { timeout: 20_000, interval: 15 } },
     pool: "forks",
     maxWorkers: 2,
     projects: [

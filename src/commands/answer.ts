@@ -144,6 +144,8 @@ async function answersFrom(
   options: AnswerOptions,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
   if (words.length > 0) {
+    if (options.file !== undefined) return err(givenTwice("--file"));
+    if (options.defaults === true) return err(givenTwice("--defaults"));
     const one = answerIn(questions, words);
     return one.ok ? ok([one.value]) : one;
   }
@@ -167,6 +169,10 @@ async function answersFrom(
           questions.filter((question) => !isKept(question)),
         ),
       );
+}
+
+function givenTwice(flag: string): Failure {
+  return failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." });
 }
 
 function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
@@ -210,18 +216,24 @@ function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiti
   const hint =
     other === undefined
       ? `It is ${state}: bosun status ${session_id}.`
-      : `It waits for something else: ${other.kind === "review" ? `bosun review ${session_id} ${other.ticket_id}` : `bosun plan ${session_id}`}.`;
+      : `It waits for something else: bosun ${decidedBy(other, session_id)}.`;
   return failure("usage", `The session ${session_id} asks nothing.`, { hint });
+}
+
+/** The command that shows a decision that is asked for, and takes a person's word on it. */
+function decidedBy(waiting: Waiting, session_id: string): string {
+  if (waiting.kind === "review") return `review ${session_id} ${waiting.ticket_id}`;
+  return `${waiting.kind === "approval" && waiting.about === "plan" ? "plan" : "review"} ${session_id}`;
 }
 
 /** Lists them, and says with the exit code whether any still needs an answer. */
 function listOpen(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
   questions: readonly Question[],
   kept: Kept,
 ): number {
   out.line(`${session_id} asks:`);
-  for (const question of questions) showWaiting(out, session_id, question, kept.get(question.question_id));
+  for (const question of questions) showWaiting(out, bosun, session_id, question, kept.get(question.question_id));
   return questions.some(({ question_id }) => kept.get(question_id) === undefined) ? EXIT_PERSON_NEEDED : EXIT_DONE;
 }

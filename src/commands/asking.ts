@@ -1,11 +1,11 @@
 import type { LedgerAsk } from "../kernel/ledger.ts";
-import type { Failure } from "../protocol/failure.ts";
 import { safeText } from "../ui/display.ts";
 import { discardTyped, promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
+import { hintHere } from "./called.ts";
 import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
-import type { Word } from "./word.ts";
+import type { Refusal, Word } from "./word.ts";
 
 /** What asking at this terminal needs of the session, whichever process runs it. */
 export interface AskingParts extends Omit<DecidingParts, "complain"> {
@@ -25,7 +25,7 @@ export class Asking {
   readonly #parts: AskingParts;
   readonly #deciding: DecidingParts;
   /** In the order in which they came. */
-  readonly #queue: string[] = [];
+  readonly #queue: { readonly ask_id: string; readonly refused: Refusal | undefined }[] = [];
   #prompt: AbortController | undefined;
   #prompting: string | undefined;
   /** The question of it that is on the screen, if it is one of several, and what takes it away. */
@@ -42,10 +42,10 @@ export class Asking {
     };
   }
 
-  /** This must be asked, as soon as nothing else is. */
-  ask(ask_id: string): void {
+  /** This must be asked, as soon as nothing else is; once more if what was said to it does not stand. */
+  ask(ask_id: string, refused?: Refusal): void {
     if (this.#over) return;
-    this.#queue.push(ask_id);
+    this.#queue.push({ ask_id, refused });
     if (this.#prompt !== undefined) return;
     const release = this.#parts.context.terminal.out.hold();
     this.#done = this.#askAll()
@@ -74,9 +74,10 @@ export class Asking {
   }
 
   /** Says at the terminal why a word did not stand. */
-  complain({ message, hint }: Pick<Failure, "message" | "hint">): void {
-    const { err } = this.#parts.context.terminal;
-    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${hint}`;
+  complain({ message, hint }: Refusal): void {
+    const { terminal, bosun } = this.#parts.context;
+    const { err } = terminal;
+    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${hintHere(bosun, hint)}`;
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 
@@ -90,11 +91,13 @@ export class Asking {
     let left = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {
       this.#prompt = new AbortController();
-      this.#prompting = next;
-      const answered = await this.#askOne(next, this.#prompt.signal);
-      if (this.#isOpen(next)) {
+      const { ask_id, refused } = next;
+      this.#prompting = ask_id;
+      if (refused) this.complain(refused);
+      const answered = await this.#askOne(ask_id, this.#prompt.signal);
+      if (this.#isOpen(ask_id)) {
         left = !answered && !this.#over;
-        this.#queue.push(next);
+        this.#queue.push({ ask_id, refused: undefined });
       }
     }
     this.#prompting = undefined;

@@ -3,7 +3,6 @@ import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Question } from "../protocol/payload.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
@@ -31,11 +30,6 @@ export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerA
     case "review":
       return [{ kind: "review", ask_id, ticket_id: subject ?? "" }];
   }
-}
-
-/** A stored record; undefined if the session has none with this sequence. Throws a `StorageError` for what is no record. */
-export function recordAt(reader: StoreReader, session_id: string, sequence: number): UnsealedRecord | undefined {
-  return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
 
 function openQuestions(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting[] {

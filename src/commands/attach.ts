@@ -66,7 +66,7 @@ async function show(
     store,
     inbox: live ? inbox : undefined,
     session_id,
-    reporter: reporterFor({ reporter }, terminal),
+    reporter: reporterFor({ reporter }, context),
     first: reporter === "json" ? 1 : firstShown(row, live),
     left: () => {
       left = true;
@@ -97,14 +97,14 @@ function firstShown({ last_sequence }: SessionRow, live: boolean): number {
   return live ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
 }
 
-function tellDetached({ terminal: { err } }: CommandContext, session_id: string, left: boolean): void {
+function tellDetached({ terminal: { err }, bosun }: CommandContext, session_id: string, left: boolean): void {
   err.line(
     `${left ? "The question stays open, and" : "This terminal is detached, and"} ${session_id} goes on without it.`,
   );
   for (const [what, command] of [
-    ["back", `bosun attach ${session_id}`],
-    left ? ["answer", `bosun answer ${session_id}`] : ["stop", `bosun stop ${session_id}`],
-    ["end it", `bosun cancel ${session_id}`],
+    ["back", `${bosun} attach ${session_id}`],
+    left ? ["answer", `${bosun} answer ${session_id}`] : ["stop", `${bosun} stop ${session_id}`],
+    ["end it", `${bosun} cancel ${session_id}`],
   ])
     err.line(`  ${what?.padEnd(6)}  ${command}`);
 }

@@ -1,6 +1,7 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { nearest } from "../lib/nearest.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { neverBegun } from "../store/failures.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { ticketValue } from "./schedule-state.ts";
 
@@ -17,7 +18,7 @@ export const ANY_SESSION = ["[session]", `${NAMED})`] as const;
  * Failures: `not_found`, `usage` for a prefix that several have.
  */
 export function chooseSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
-  if (named !== undefined) return reader.session(named);
+  if (named !== undefined) return namedSession(reader, named);
   const open = reader.sessions({ parent: null }).filter((row) => row.state !== CLOSED && isBegun(row));
   const [newest] = open;
   const only = liveAmong(reader, open) ?? newest;
@@ -27,6 +28,15 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
       hint: "`bosun status` lists the sessions; name one, or begin another with `bosun run`.",
     }),
   );
+}
+
+/** By id or unique prefix. One that nobody will ever begin is told as that, whatever is wanted of it. */
+export function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+  const row = reader.session(named);
+  if (!row.ok || isBegun(row.value) || reader.holder(row.value.session_id) !== undefined) return row;
+  const parent = row.value.parent === null ? undefined : reader.session(row.value.parent);
+  // It is begun with its parent, while that is open.
+  return parent?.ok === true && parent.value.state !== CLOSED ? row : err(neverBegun(row.value));
 }
 
 /** The one that somebody runs; undefined if that is none or several. */
@@ -42,7 +52,7 @@ export function isBegun({ last_sequence }: SessionRow): boolean {
 
 /** For looking: as `chooseSession`, but without a name the one that runs, else the newest of all, closed or not. */
 export function chooseAnySession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
-  if (named !== undefined) return reader.session(named);
+  if (named !== undefined) return namedSession(reader, named);
   const begun = reader.sessions({ parent: null }).filter(isBegun);
   const [newest] = begun;
   const open = begun.filter((row) => row.state !== CLOSED);
@@ -85,14 +95,16 @@ export function chooseTarget(
     return row.ok ? ok({ row: row.value }) : row;
   }
   if (second !== undefined) {
-    const row = reader.session(first);
+    const row = namedSession(reader, first);
     return row.ok ? withTicket(reader, row.value, second) : row;
   }
   const usual = choose(reader, undefined);
   if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
-  if (named.ok) return ok({ row: named.value });
-  if (named.error.code !== "not_found") return named;
+  if (named.ok || named.error.code !== "not_found") {
+    const row = namedSession(reader, first);
+    return row.ok ? ok({ row: row.value }) : row;
+  }
   const newest = chooseAnySession(reader, undefined);
   if (newest.ok && hasTicket(reader, newest.value, first)) return ok({ row: newest.value, ticket_id: first });
   const meant = usual.ok ? usual : newest;

@@ -1,9 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
-import { isDirectory } from "../config/found.ts";
 import { completeRole } from "../config/role-defaults.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
-import { resolveSettings } from "../config/settings.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
@@ -18,8 +16,8 @@ import { collect, type CommandContext, type Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
-import { missingProgram } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { missingProgram, unusableWorkspace } from "./reach.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { openHome, withHome } from "./home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
@@ -125,21 +123,13 @@ async function prepare(
     seated.value.roles,
   );
   if (!input.ok) return err(failure("usage", input.error.message, input.error));
-  const { project, user } = found.value;
-  const settings = await resolveSettings({
-    flags: settingFlags(options),
-    ...(options.config === undefined ? {} : { config: options.config }),
-    environment: context.environment,
-    ...(project?.settings === undefined ? {} : { project: project.settings }),
-    ...(user?.settings === undefined ? {} : { user: user.settings }),
-    directory: context.directory,
-    roles: seated.value.roles,
-  });
+  const settings = await settingsFrom(context, options, found.value, settingFlags(options), seated.value.roles);
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const spent = nothingToUse(config);
   if (spent) return err(spent);
-  if (!isDirectory(config.workspace)) return err(noWorkspace(config.workspace));
+  const unusable = unusableWorkspace(config.workspace);
+  if (unusable) return err(unusable);
   const roles = seated.value.roles.map((role) => completeRole(role, config));
   for (const role of roles) {
     const wrong = unreachable(role) ?? missingProgram(role, config.workspace, context.environment.PATH);
@@ -180,12 +170,6 @@ function isThere({ session_id, state }: SessionRow): Failure {
   const hint = state === "closed" ? `bosun replay ${session_id}` : `bosun resume ${session_id}`;
   return failure("usage", `The session ${session_id} is there already; it is ${state}.`, {
     hint: `To debate something, take another --session ID. This one: ${hint}.`,
-  });
-}
-
-function noWorkspace(workspace: string): Failure {
-  return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
-    hint: "Name another with --cwd DIRECTORY, or make it.",
   });
 }
 

@@ -1,17 +1,17 @@
 import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
 import { planLines } from "../ui/plan.ts";
-import { promptChoice, promptLine } from "../ui/prompt.ts";
+import { type Choice, promptChoice, promptLine } from "../ui/prompt.ts";
+import type { Terminal } from "../ui/terminal.ts";
 import { wordsOf } from "../ui/words.ts";
-import { recordAt } from "./asks.ts";
+import { recordAt } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
-import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { editPlan, settleEdit } from "./plan-edit.ts";
 import { planOf } from "./plans.ts";
-import type { Word } from "./word.ts";
+import type { Refusal, Word } from "./word.ts";
 
 /** What asking a person for a decision needs of the session, whichever process runs it. */
 export interface DecidingParts {
@@ -20,9 +20,9 @@ export interface DecidingParts {
   readonly session_id: string;
   readonly store: StoreReader;
   /** Puts a person's word about an ask to the session. Comes back when it is on record, with why it does not stand if it does not. */
-  readonly say: (word: Word, ask_id: string) => Promise<Pick<Failure, "message" | "hint"> | undefined>;
+  readonly say: (word: Word, ask_id: string) => Promise<Refusal | undefined>;
   /** Says at the terminal what is wrong. */
-  readonly complain: (why: Pick<Failure, "message" | "hint">) => void;
+  readonly complain: (why: Refusal) => void;
 }
 
 /** Whether a plan is to be carried out; false if the person left without a word. */
@@ -42,8 +42,7 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
     const word = await planWord(parts, choice, edit, signal);
     if (word === undefined) continue;
     const refused = await parts.say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
-    if (refused === undefined || choice !== "edit") forgetEdit(folder, ask_id);
-    else keepRefusal(folder, ask_id, refused);
+    settleEdit({ ...parts, ask_id }, choice === "edit", refused);
     if (refused === undefined) return true;
   }
 }
@@ -81,16 +80,10 @@ export async function askResult(parts: DecidingParts, ask_id: string, signal: Ab
   const { terminal } = parts.context;
   terminal.err.line();
   terminal.err.line(terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"));
-  const choice = await promptChoice(terminal, RESULT_CHOICES, signal);
-  if (choice === undefined) return false;
-  let notes = "";
-  if (choice === "changes_requested") {
-    const typed = await promptLine(terminal, "What is missing? ", signal);
-    if (typed.kind === "left") return false;
-    notes = typed.text;
-  }
-  const more = notes === "" ? {} : { notes };
-  await parts.say({ payload_type: "approval", payload: { decision: choice, ask_id, ...more } }, ask_id);
+  const said = await promptDecision(terminal, RESULT_CHOICES, "What is missing? ", signal);
+  if (said === undefined) return false;
+  const notes = said.words === undefined ? {} : { notes: said.words };
+  await parts.say({ payload_type: "approval", payload: { decision: said.decision, ask_id, ...notes } }, ask_id);
   return true;
 }
 
@@ -107,17 +100,31 @@ export async function askReview(
   terminal.err.line();
   terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
   for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
-  const choice = await promptChoice(terminal, REVIEW_CHOICES, signal);
-  if (choice === undefined) return false;
-  const changes = choice === "approved" ? undefined : await promptLine(terminal, "What should be different? ", signal);
-  if (changes?.kind === "left") return false;
-  const requested = changes === undefined ? {} : { requested_changes: [changes.text] };
-  const payload = { decision: choice, ticket_id, ...requested };
+  const said = await promptDecision(terminal, REVIEW_CHOICES, "What should be different? ", signal);
+  if (said === undefined) return false;
+  const requested = said.words === undefined ? {} : { requested_changes: [said.words] };
+  const payload = { decision: said.decision, ticket_id, ...requested };
   await parts.say({ payload_type: "review", subject: ticket_id, payload }, ask.ask_id);
   return true;
 }
 
-const NOTHING_CHANGED: Pick<Failure, "message" | "hint"> = {
+/** A decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
+async function promptDecision<K extends string>(
+  terminal: Terminal,
+  choices: readonly Choice<K>[],
+  label: string,
+  signal: AbortSignal,
+): Promise<{ readonly decision: K; readonly words?: string } | undefined> {
+  for (;;) {
+    const decision = await promptChoice(terminal, choices, signal);
+    if (decision !== "changes_requested") return decision && { decision };
+    const typed = await promptLine(terminal, label, signal);
+    if (typed.kind === "left") return undefined;
+    if (typed.text !== "") return { decision, words: typed.text };
+  }
+}
+
+const NOTHING_CHANGED: Refusal = {
   message: "Nothing was changed, so nothing was approved.",
 };
 

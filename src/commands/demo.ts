@@ -1,11 +1,12 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
 import { programFile } from "../agents/program-file.ts";
-import { resolveHome } from "../config/home.ts";
 import { shipped } from "../config/installation.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
+import { shellWord } from "../ui/words.ts";
+import { homeFlag } from "./called.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { conduct } from "./demo/conduct.ts";
@@ -123,8 +124,7 @@ function nextSteps(
 ): DemoResult["next"] {
   const from = (path: string) => shellWord(shortPath(directory, path));
   const onPath = programFile("bosun", directory, environment.PATH) !== undefined;
-  const found = resolveHome(undefined, environment, directory);
-  const flag = found.ok && found.value.directory === home ? "" : ` --home ${from(home)}`;
+  const flag = homeFlag({ directory, environment }, home, shortPath(directory, home));
   // The first Node that the person's own shell finds may be too old.
   const bosun = `${onPath ? "bosun" : `${from(process.execPath)} ${from(bosunProgram())}`}${flag}`;
   const inside = source.directory !== shipped() && !relative(source.directory, directory).startsWith("..");
@@ -137,9 +137,4 @@ function nextSteps(
       command: `${bosun} run --plan ${from(shipped("examples", "release-check.yaml"))}${where}`,
     },
   ];
-}
-
-/** A word as a shell takes it for one. */
-function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
 }

@@ -3,7 +3,6 @@ import os from "node:os";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
-import { resolveSettings } from "../config/settings.ts";
 import { programFile } from "../agents/program-file.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -15,7 +14,14 @@ import type { Output, Style } from "../ui/terminal.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
 import { missingProgram, programOf } from "./reach.ts";
-import { addRegistryOptions, type Found, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import {
+  addRegistryOptions,
+  type Found,
+  findConfiguration,
+  loadRegistry,
+  type RegistryOptions,
+  settingsFrom,
+} from "./registry.ts";
 import { homeOf } from "./home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
@@ -167,26 +173,18 @@ async function roleFinding({ directory, environment }: CommandContext, role: Rol
 }
 
 async function notifyFinding(
-  { directory, environment }: CommandContext,
-  { config }: DoctorOptions,
-  { project, user }: Found,
+  context: CommandContext,
+  options: DoctorOptions,
+  found: Found,
   roles: readonly Role[],
 ): Promise<Finding> {
   const name = "notify";
-  const settings = await resolveSettings({
-    flags: [],
-    ...(config === undefined ? {} : { config }),
-    environment,
-    ...(project?.settings === undefined ? {} : { project: project.settings }),
-    ...(user?.settings === undefined ? {} : { user: user.settings }),
-    directory,
-    roles,
-  });
+  const settings = await settingsFrom(context, options, found, [], roles);
   if (!settings.ok) return { name: "settings", state: "missing", what: settings.error.message };
   const { notify, workspace: place } = settings.value.values;
   if (!notify) return { name, state: "off", what: "no command is run when a person should look" };
   const [program = ""] = notify.command;
-  const file = programFile(program, place, environment.PATH);
+  const file = programFile(program, place, context.environment.PATH);
   if (file !== undefined) return { name, state: "ok", what: `${file}, for ${notify.on?.join(", ") ?? "everything"}` };
   return {
     name,

@@ -8,8 +8,8 @@ import { jsonReporter } from "../ui/json.ts";
 import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
-import type { Terminal } from "../ui/terminal.ts";
 import { catchStorage } from "../store/storage-error.ts";
+import { ChildrenWatch, childrenWaiting } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
 import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
@@ -19,6 +19,9 @@ import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
+
+/** How often it is looked at a person's terminal whether a child session waits for them, in ms. */
+const LOOK_EVERY_MS = 500;
 
 /**
  * Runs a session in this process to its end or stop, with its reporter, the people who answer and the signals that stop it. With
@@ -35,7 +38,7 @@ export async function driveSession<S>(
 ): Promise<Result<number, Failure>> {
   const { store } = place;
   const { session_id } = session;
-  const reporter = reporterFor(manner, context.terminal);
+  const reporter = reporterFor(manner, context);
   const row = store.session(session_id);
   if (!row.ok) return row;
   const began = performance.now();
@@ -71,8 +74,12 @@ export async function driveSession<S>(
     context.leave,
   );
   const forget = watchers && heed(watchers, place, session, people);
+  const children = new ChildrenWatch(store, session_id, reporter);
+  const look = () => void children.look().catch((error: unknown) => session.broken(error));
+  const looking = manner.ask ? setInterval(look, LOOK_EVERY_MS) : undefined;
   const end = await session.run({ waitForPeople: manner.ask || watchers !== undefined });
   forget?.();
+  clearInterval(looking);
   await people.end();
   const exit_code = end.ok
     ? exitCodeOf(end.value, session.ledger.figures.stopped?.signal)
@@ -81,11 +88,14 @@ export async function driveSession<S>(
   const stand = await catchStorage(async () => {
     // After a commit that failed, memory is ahead of what there is.
     if (!end.ok) return storedStand(store, place.home, session_id);
-    return ok({ ...lastStandOf(store, session), waiting: end.value.kind === "closed" ? [] : people.waiting() });
+    const isClosed = end.value.kind === "closed";
+    const waiting = isClosed ? [] : people.waiting();
+    const children = isClosed ? [] : await childrenWaiting(store, session_id);
+    return ok({ ...lastStandOf(store, session), waiting, children });
   });
   if (stand.ok) {
-    const { waiting } = stand.value;
-    reporter.end(endingOf(place.home, stand.value, { end, exit_code, waiting, elapsed_ms }));
+    const told = { ...stand.value, end, exit_code, elapsed_ms };
+    reporter.end(endingOf(context.bosun, place.home, stand.value, told));
   }
   // Only now: a signal that comes while the end is being told finds nothing to stop.
   signals.restore();
@@ -114,13 +124,13 @@ function heed<S>(watchers: Watchers, { clock }: Place, session: Session<S>, peop
 }
 
 /** The reporter that was asked for. */
-export function reporterFor({ reporter }: Pick<Manner, "reporter">, terminal: Terminal): Reporter {
+export function reporterFor({ reporter }: Pick<Manner, "reporter">, { terminal, bosun }: CommandContext): Reporter {
   switch (reporter) {
     case "json":
       return jsonReporter(terminal.out);
     case "silent":
-      return silentReporter(terminal);
+      return silentReporter(terminal, bosun);
     case "plain":
-      return plainReporter(terminal);
+      return plainReporter(terminal, bosun);
   }
 }

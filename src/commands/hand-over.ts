@@ -47,7 +47,7 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
     store,
     inbox: attached ? store : undefined,
     session_id,
-    reporter: reporterFor(manner, context.terminal),
+    reporter: reporterFor(manner, context),
     first,
     left: () => scheduler.say({ kind: "left" }),
   });
@@ -192,13 +192,13 @@ function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<Schedu
 }
 
 function tellDetached(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   home: string,
   order: Order,
   pid: number | undefined,
 ): void {
   const { session_id, manner } = order;
-  const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
+  const next = [`${bosun} attach ${session_id}`, `${bosun} status ${session_id}`];
   const log = schedulerLog(home, session_id);
   if (manner.reporter === "json") out.line(safeJson({ type: "detached", session_id, pid, log, next }));
   if (manner.reporter !== "plain") return;

@@ -53,13 +53,13 @@ async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> 
   return ok(all);
 }
 
-function show({ terminal: { out } }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
+function show({ terminal: { out }, bosun }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
   if (all.length === 0) out.line("Nothing waits for a person.");
   for (const { row, waiting } of all) {
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
-    for (const one of waiting) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+    for (const one of waiting) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
     if (store.holder(session_id) === undefined)
-      out.line(`  Nobody runs it now; it goes on with: bosun resume ${session_id}`);
+      out.line(`  Nobody runs it now; it goes on with: ${bosun} resume ${session_id}`);
   }
 }

@@ -5,15 +5,16 @@ import type { Ledger } from "../kernel/ledger.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { usageOf } from "../runtime/closing.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionInSight } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
-import type { Waiting } from "../ui/waiting.ts";
-import { recordAt } from "./asks.ts";
+import type { ChildWaiting, Waiting } from "../ui/waiting.ts";
+import { childrenWaiting } from "./children-waiting.ts";
+import { openedWith } from "./session-state.ts";
+import { hintHere } from "./called.ts";
 import { nextSteps } from "./next.ts";
 import { readSession } from "./stored.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
@@ -35,6 +36,7 @@ export interface End {
   readonly end: Result<SessionEnd, Failure>;
   readonly exit_code: number;
   readonly waiting: readonly Waiting[];
+  readonly children: readonly ChildWaiting[];
   readonly elapsed_ms: number | undefined;
 }
 
@@ -53,7 +55,7 @@ export async function storedStand(
   store: StoreReader,
   home: string,
   session_id: string,
-): Promise<Result<LastStand & { readonly waiting: readonly Waiting[] }, Failure>> {
+): Promise<Result<LastStand & Pick<End, "waiting" | "children">, Failure>> {
   const row = store.session(session_id);
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
@@ -61,14 +63,16 @@ export async function storedStand(
   const { view, ledger, tickets, waiting } = stored.value;
   const report = finalReport(store, session_id, row.value.last_sequence);
   const left = { session_id, ...openedAs(store, session_id), state: view.state, tickets, ledger, report };
-  return ok({ ...left, waiting: ledger.figures.closed ? [] : waiting });
+  if (ledger.figures.closed) return ok({ ...left, waiting: [], children: [] });
+  return ok({ ...left, waiting, children: await childrenWaiting(store, session_id) });
 }
 
-/** What the last lines tell, from how the session was left. */
+/** What the last lines tell, from how the session was left; its commands are for where this program is called as `bosun`. */
 export function endingOf(
+  bosun: string,
   home: string,
   { session_id, mode, free, state, tickets, ledger, report }: LastStand,
-  { end, exit_code, waiting, elapsed_ms }: End,
+  { end, exit_code, waiting, children, elapsed_ms }: End,
 ): Ending {
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
@@ -78,7 +82,7 @@ export function endingOf(
     free,
     exit_code,
     state,
-    message: messageOf(end, waiting),
+    message: messageOf(bosun, end, waiting.length + children.length > 0),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets,
@@ -86,18 +90,23 @@ export function endingOf(
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,
+    children,
     report: existsSync(file) ? file : undefined,
     log: paths.log,
-    next: nextSteps(session_id, { exit_code, waiting, figures: ledger.figures, holds: ledger.holds.values(), report }),
+    next: nextSteps(bosun, session_id, {
+      exit_code,
+      waiting,
+      children,
+      figures: ledger.figures,
+      holds: ledger.holds.values(),
+      report,
+    }),
   };
 }
 
 /** The session's mode, and whether none of its roles costs money, as far as anyone can tell. */
 function openedAs(store: StoreReader, session_id: string): Pick<LastStand, "mode" | "free"> {
-  const { mode = "", roles = [] } = (recordAt(store, session_id, 1)?.payload ?? {}) as {
-    readonly mode?: string;
-    readonly roles?: readonly Role[];
-  };
+  const { mode = "", roles = [] } = openedWith(store, session_id) ?? {};
   return { mode, free: !roles.some(costsMoney) };
 }
 
@@ -112,9 +121,9 @@ const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   invalid_input: "What it was given could not stand; its log says why.",
 };
 
-function messageOf(end: Result<SessionEnd, Failure>, waiting: readonly Waiting[]): string | undefined {
-  if (!end.ok) return end.error.hint;
+function messageOf(bosun: string, end: Result<SessionEnd, Failure>, isAsked: boolean): string | undefined {
+  if (!end.ok) return end.error.hint && hintHere(bosun, end.error.hint);
   if (end.value.kind === "closed") return CLOSED_BECAUSE[end.value.reason ?? ""] ?? end.value.reason;
   // What is asked is listed by itself; of a hold only the message tells.
-  return end.value.reason === "waiting" && waiting.length > 0 ? undefined : end.value.message;
+  return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;
 }

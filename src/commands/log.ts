@@ -49,7 +49,7 @@ async function log(
       store,
       target: target.value,
       output: paths.output,
-      teller: new Teller(),
+      teller: new Teller(context.bosun),
       turns: new Map(),
       tickets: new Set(),
     };
@@ -61,10 +61,11 @@ async function log(
       [...story.tickets].find((id) => ticketValue(store, row.session_id, id)?.status === "error") ??
       [...story.tickets][0];
     const { session_id } = row;
-    if (ticket_id !== undefined) out.line(`next    bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
+    if (ticket_id !== undefined)
+      out.line(`next    ${context.bosun} replay ${session_id} --ticket ${safeLine(ticket_id)}`);
     else
       out.line(
-        `next    bosun ${toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`}`,
+        `next    ${context.bosun} ${toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`}`,
       );
     return ok(EXIT_DONE);
   });

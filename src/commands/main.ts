@@ -4,6 +4,7 @@ import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import { safeText } from "../ui/display.ts";
 import type { Terminal } from "../ui/terminal.ts";
+import { called, hintHere } from "./called.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
@@ -17,15 +18,20 @@ Start with:
   bosun help all                             every command`;
 
 /** Parses a command line, without the program's own name, runs the command and gives the exit code. Never ends the process. */
-export async function runCommandLine(argv: readonly string[], around: Omit<CommandContext, "home">): Promise<number> {
+export async function runCommandLine(
+  argv: readonly string[],
+  around: Omit<CommandContext, "home" | "bosun">,
+): Promise<number> {
   const { terminal } = around;
   let exit_code = EXIT_DONE;
   const program = newProgram(terminal);
   const run: Run = async (work) => {
-    const context = { ...around, home: program.opts<{ home?: string }>().home };
+    const { home } = program.opts<{ home?: string }>();
+    const bosun = called({ ...around, home });
+    const context = { ...around, home, bosun };
     const done = await catchStorage(() => work(context));
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
-    if (!done.ok) tellFailure(terminal, done.error);
+    if (!done.ok) tellFailure(terminal, bosun, done.error);
   };
   for (const entry of CATALOGUE) stub(program, entry);
   try {
@@ -76,12 +82,12 @@ function completeHelp(program: Command): string {
 }
 
 /** What is wrong, and where, in one red word and plain ones; then what to do next. */
-function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
+function tellFailure({ err }: Terminal, bosun: string, { message, hint, code }: Failure): void {
   err.line(`${err.style("red", "Error:")} ${safeText(message)}`);
   // What is wrong inside a file is shown in its place, with what was expected; that is enough to go on.
   const next =
     hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
-  if (next !== "") for (const line of safeText(next).split("\n")) err.line(`  ${line}`);
+  if (next !== "") for (const line of safeText(hintHere(bosun, next)).split("\n")) err.line(`  ${line}`);
 }
 
 function commanderError(text: string): string {

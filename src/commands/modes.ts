@@ -1,4 +1,6 @@
 import type { Mode, ModeReading } from "../kernel/mode.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import type { SessionRow } from "../store/store.ts";
 
 interface Loaders {
   readonly rules: () => Promise<Mode<never>>;
@@ -31,4 +33,11 @@ export async function loadReading(name: string): Promise<ModeReading<unknown> | 
 export async function loadModes(): Promise<ReadonlyMap<string, Mode<unknown>>> {
   const modes = await Promise.all(Object.values(LOADERS).map(({ rules }) => rules()));
   return new Map(modes.map((mode) => [mode.name, mode as unknown as Mode<unknown>]));
+}
+
+/** A session of a kind that this version does not have: it was begun by another. */
+export function unknownMode({ session_id, mode }: Pick<SessionRow, "session_id" | "mode">): Failure {
+  return failure("environment", `The session ${session_id} is a ${mode}, which this version does not know.`, {
+    hint: "Use the version that began it, or a newer one.",
+  });
 }

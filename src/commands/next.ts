@@ -1,14 +1,14 @@
 import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf } from "../runtime/exit.ts";
-import { commandFor, type Waiting } from "../ui/waiting.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
+import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {
   readonly exit_code: number;
   readonly waiting: readonly Waiting[];
+  readonly children: readonly ChildWaiting[];
   readonly figures: LedgerFigures;
   readonly holds: Iterable<LedgerHold>;
   readonly report: JsonObject | undefined;
@@ -20,8 +20,12 @@ const ANSWERS_SHOWN = 5;
 /** Why a ticket is in error of which the person knows, since they said so. */
 const GIVEN_UP: ReadonlySet<string> = new Set(["cancelled", "plan_rejected"]);
 
-/** The commands to type next, the most useful first. */
-export function nextSteps(session_id: string, { exit_code, waiting, figures, holds, report }: Left): string[] {
+/** The commands to type next, the most useful first, where this program is called as `bosun`. */
+export function nextSteps(
+  bosun: string,
+  session_id: string,
+  { exit_code, waiting, children, figures, holds, report }: Left,
+): string[] {
   if (report) {
     // What a person gave up is no failure that anybody would look into.
     const failed = ((report.tickets ?? []) as JsonObject[]).filter(
@@ -30,37 +34,50 @@ export function nextSteps(session_id: string, { exit_code, waiting, figures, hol
     const again = failed
       .slice(0, ANSWERS_SHOWN)
       .map((ticket) => wordsOf(ticket.ticket_id))
-      .flatMap((ticket) => [`bosun log ${session_id} ${ticket}`, `bosun retry ${session_id} ${ticket}`]);
-    return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
+      .flatMap((ticket) => [`${bosun} log ${session_id} ${ticket}`, `${bosun} retry ${session_id} ${ticket}`]);
+    return exit_code === EXIT_DONE
+      ? [`${bosun} replay ${session_id} --verify`]
+      : [...again, `${bosun} replay ${session_id}`];
   }
-  const resume = `bosun resume ${session_id}`;
+  const resume = `${bosun} resume ${session_id}`;
   const limit = figures.stopped?.limit;
   const isSpent = limit?.startsWith("role_") === true;
   if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
-  const accounts = new Set<string>();
-  const released = [...holds]
-    .filter(({ limit: own }) => (isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined))
-    .filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)))
-    .map((hold) => `${resume} --release ${hold.role_id}`);
+  const released = releasesOf(
+    bosun,
+    session_id,
+    [...holds].filter(({ limit: own }) =>
+      isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
+    ),
+  );
+  const ofChildren = children.flatMap((child) => [
+    ...answersTo(bosun, child.session_id, child.waiting),
+    ...releasesOf(bosun, child.session_id, child.holds),
+  ]);
   // Why the manager failed is in what it printed.
-  const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
-  return [...answersTo(session_id, waiting), ...(released.length > 0 ? released : [resume]), ...why];
+  const why = figures.stopped?.reason === "manager_failed" ? [`${bosun} log ${session_id}`] : [];
+  return [
+    ...answersTo(bosun, session_id, waiting),
+    ...ofChildren,
+    ...(released.length > 0 ? released : [resume]),
+    ...why,
+  ];
 }
 
 /** The same for a session that is only looked at: `held` while somebody runs it. What it asks is shown beside it. */
 export function nextFor(
+  bosun: string,
   session_id: string,
   held: boolean,
-  { figures, holds, report }: Omit<Left, "exit_code" | "waiting">,
+  { figures, holds, report }: Omit<Left, "exit_code" | "waiting" | "children">,
 ): string[] {
-  const { closed, stopped, paused } = figures;
-  if (held) return [paused === true ? `bosun resume ${session_id}` : `bosun log ${session_id} --follow`];
-  const end: SessionEnd | undefined = closed
-    ? { kind: "closed", ...closed }
-    : stopped && { kind: "stopped", ...stopped };
-  return nextSteps(session_id, {
+  const { stopped, paused } = figures;
+  if (held) return [paused === true ? `${bosun} resume ${session_id}` : `${bosun} log ${session_id} --follow`];
+  const end = recordedEnd(figures);
+  return nextSteps(bosun, session_id, {
     exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
     waiting: [],
+    children: [],
     figures,
     holds,
     report,
@@ -68,9 +85,9 @@ export function nextFor(
 }
 
 /** The commands that answer what a session asks. */
-export function answersTo(session_id: string, waiting: readonly Waiting[]): string[] {
-  const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
-  return waiting.length > ANSWERS_SHOWN ? [...answers, "bosun inbox"] : answers;
+export function answersTo(bosun: string, session_id: string, waiting: readonly Waiting[]): string[] {
+  const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(bosun, session_id, one));
+  return waiting.length > ANSWERS_SHOWN ? [...answers, `${bosun} inbox`] : answers;
 }
 
 function raised({ stopped }: LedgerFigures): string {

@@ -1,12 +1,9 @@
-import { heldRole, remedyFor } from "../kernel/holds.ts";
-import type { LedgerHold } from "../kernel/ledger.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { exitCodeOf } from "../runtime/exit.ts";
+import { exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import type { SessionInSight, Telling } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeJson, safeText } from "../ui/display.ts";
 import { headline } from "../ui/ending.ts";
-import { sentenceFor } from "../ui/waiting.ts";
+import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
 import { answersTo } from "./next.ts";
@@ -16,6 +13,7 @@ import { answersTo } from "./next.ts";
  * if what was asked is answered by now.
  */
 export function notificationFor(
+  bosun: string,
   home: string,
   store: StoreReader,
   session: SessionInSight,
@@ -23,7 +21,7 @@ export function notificationFor(
 ): string | undefined {
   const { event, again } = telling;
   const { session_id } = session;
-  const told = toldOf(home, store, session, telling);
+  const told = toldOf(bosun, home, store, session, telling);
   return told && safeJson({ event, session_id, home, ...told, ...(again ? { again } : {}) });
 }
 
@@ -36,62 +34,59 @@ interface Told {
   readonly [about: string]: unknown;
 }
 
-function toldOf(home: string, store: StoreReader, session: SessionInSight, telling: Telling): Told | undefined {
+function toldOf(
+  bosun: string,
+  home: string,
+  store: StoreReader,
+  session: SessionInSight,
+  telling: Telling,
+): Told | undefined {
   switch (telling.event) {
     case "question":
-      return questions(store, session, telling);
+      return questions(bosun, store, session, telling);
     case "hold":
-      return holds(session, telling);
+      return holds(bosun, session, telling);
     case "stopped":
     case "closed":
-      return left(home, store, session);
+      return left(bosun, home, store, session);
   }
 }
 
-function questions(store: StoreReader, { session_id }: SessionInSight, { asks }: Telling): Told | undefined {
+function questions(
+  bosun: string,
+  store: StoreReader,
+  { session_id }: SessionInSight,
+  { asks }: Telling,
+): Told | undefined {
   const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (waiting.length === 0) return undefined;
   const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
-  return { message, questions: waiting, next: answersTo(session_id, waiting) };
+  return { message, questions: waiting, next: answersTo(bosun, session_id, waiting) };
 }
 
-function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
-  const accounts = new Set<string>();
-  const first = held.filter(
-    ({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)),
-  );
-  const message = first.map((hold) => `${session_id}: ${sentenceOf(hold)}`).join("\n");
-  const next = [
-    ...first
-      .filter(({ until }) => until === undefined)
-      .map(({ role_id }) => `bosun resume ${session_id} --release ${role_id}`),
-    `bosun status ${session_id}`,
-  ];
+function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: Telling): Told {
+  const first = oneOfEachAccount(held);
+  const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
+  const unending = first.filter(({ until }) => until === undefined);
+  const next = [...releasesOf(bosun, session_id, unending), `${bosun} status ${session_id}`];
   return { message, holds: held, next };
 }
 
-function sentenceOf(hold: LedgerHold): string {
-  const { reason, until } = hold;
-  return until === undefined
-    ? `${heldRole(hold)} is held (${reason}): ${remedyFor(reason)}.`
-    : `${heldRole(hold)} is held until ${until} (${reason}).`;
-}
-
-function left(home: string, store: StoreReader, session: SessionInSight): Told | undefined {
+function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
   const { ledger, session_id } = session;
   const { closed, stopped } = ledger.figures;
-  const value: SessionEnd | undefined = closed
-    ? { kind: "closed", ...closed }
-    : stopped && { kind: "stopped", ...stopped };
+  const value = recordedEnd(ledger.figures);
   if (value === undefined) return undefined;
   const waiting = closed ? [] : [...ledger.asks.values()].flatMap((ask) => waitingFor(store, session_id, ask));
   const end = {
     end: { ok: true, value },
     exit_code: exitCodeOf(value, stopped?.signal),
     waiting,
+    // Each of them notifies by itself.
+    children: [],
     elapsed_ms: undefined,
   } as const;
-  const ending = endingOf(home, lastStandOf(store, session), end);
+  const ending = endingOf(bosun, home, lastStandOf(store, session), end);
   const { state, outcome, report, log, next } = ending;
   const message = [
     headline(ending),

@@ -5,7 +5,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
-import { isPaused, tellWhatHolds } from "./took.ts";
+import { figuresOf } from "./session-state.ts";
 import { openExistingHome, withHome } from "./home.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
@@ -19,14 +19,13 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     if (!row.ok) return row;
     const { session_id } = row.value;
     if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));
-    const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
-    if (isPaused(store, session_id)) {
+    const on = `What runs goes on to its end; ${context.bosun} resume ${session_id} continues.`;
+    if (figuresOf(store, session_id)?.paused === true) {
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);
     }
     const word = { payload_type: "user_command", payload: { command: "pause" } } as const;
-    const put = await putToOwner(context, store, row.value, word);
-    return tellWhatHolds(context, store, session_id, put, () => `No new turns begin. ${on}`);
+    return putToOwner(context, store, row.value, word, `No new turns begin. ${on}`);
   });
 }
 

@@ -1,5 +1,4 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { Failure } from "../protocol/failure.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Session } from "../runtime/session.ts";
 import type { Store } from "../store/store.ts";
@@ -10,7 +9,7 @@ import type { CommandContext } from "./command.ts";
 import type { Manner } from "./manner.ts";
 import { actorHere } from "./program.ts";
 import { wordFor } from "./unattended.ts";
-import type { Word } from "./word.ts";
+import type { Refusal, Word } from "./word.ts";
 
 /** The people's side of a running session, as far as this process carries it. */
 export interface PeopleParts<S> {
@@ -113,12 +112,12 @@ export class People<S> {
   }
 
   /** Puts a person's word to the session; gives back why it does not stand, if it does not. */
-  #say(word: Word): Pick<Failure, "message" | "hint"> | undefined {
+  #say(word: Word): Refusal | undefined {
     return this.#parts.session.submit({ ...word, source: "user", actor: actorHere() })?.step.refused;
   }
 
   /** What was just said is committed in the next turns of the event loop; only then does the store know it. */
-  async #sayAndCommit(word: Word): Promise<Pick<Failure, "message" | "hint"> | undefined> {
+  async #sayAndCommit(word: Word): Promise<Refusal | undefined> {
     const refused = this.#say(word);
     for (let turn = 0; turn < 3; turn += 1) await nextTurn();
     return refused;

@@ -6,11 +6,14 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
 import type { ShownPlan } from "../ui/plan.ts";
 import type { CommandContext } from "./command.ts";
 import { openEditor } from "./editor.ts";
 import { planFileText } from "./plans.ts";
+import type { Refusal } from "./word.ts";
 
 /** How the lines begin in which the file itself tells why what is in it was refused. */
 const WHY = "#! ";
@@ -18,7 +21,7 @@ const WHY = "#! ";
 /**
  * Lets the person edit the plan that a gate is about, in their editor: as it is, or where they tried before, as they left it, with
  * why it was refused on top. The edited plan fits its schema; undefined if they changed nothing. What they wrote is kept until
- * `forgetEdit`. Failures: `environment` if there is no editor, `configuration` for what they wrote; `storage` and `storage_full`
+ * `settleEdit`. Failures: `environment` if there is no editor, `configuration` for what they wrote; `storage` and `storage_full`
  * if there is no place for a file.
  */
 export async function editPlan(
@@ -47,17 +50,29 @@ export async function editPlan(
   return read.ok ? read : err({ ...read.error, hint: `${read.error.hint ?? ""} What you wrote is kept.`.trim() });
 }
 
-/** Writes on top of what the person wrote why the session refused it, for when they go on from it. */
-export function keepRefusal(
-  folder: string,
-  ask_id: string,
-  { message, hint }: Pick<Failure, "message" | "hint">,
-): void {
-  writeWhy(fileFor(folder, ask_id), [message, hint].join("\n"));
+/** The gate that a person has decided on. */
+export interface DecidedGate {
+  readonly store: StoreReader;
+  readonly home: string;
+  readonly session_id: string;
+  readonly ask_id: string;
 }
 
-/** The person's own version of the plan has come to stand, or they have chosen another way. */
-export function forgetEdit(folder: string, ask_id: string): void {
+/**
+ * Forgets what the person wrote once it stands, or they have chosen another way. Until then it is kept: with why the session
+ * refused it on top, for when they go on from it, and also where nobody has taken it yet, who may still refuse it.
+ */
+export function settleEdit(
+  { store, home, session_id, ask_id }: DecidedGate,
+  isEdited: boolean,
+  refused: Refusal | undefined,
+): void {
+  const { folder } = sessionPaths(home, session_id);
+  if (isEdited && refused) writeWhy(fileFor(folder, ask_id), [refused.message, refused.hint].join("\n"));
+  else if (!isEdited || store.value(session_id, "ask", ask_id) === undefined) forgetEdit(folder, ask_id);
+}
+
+function forgetEdit(folder: string, ask_id: string): void {
   rmSync(fileFor(folder, ask_id), { force: true });
 }
 

@@ -4,18 +4,18 @@ import { loadCrew } from "../config/crews.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
-import { recordAt, waitingOf } from "./asks.ts";
+import { waitingOf } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
-import { editPlan, forgetEdit, keepRefusal } from "./plan-edit.ts";
+import { editPlan, settleEdit } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, type OpenHome, withHome } from "./home.ts";
@@ -38,7 +38,7 @@ export function register(command: Command, run: Run): void {
     .option("--revise <text>", "send it back, saying what should be different")
     .option("--reject", "end the session, or leave out what a revised plan added")
     .option("--edit", "change it in $EDITOR, then approve it")
-    .option("--notes <text>", "a word to go with --approve or --reject")
+    .option("--notes <text>", "a word to go with --approve, --reject or --edit")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
     .option("--json", "one JSON value on stdout");
   command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
@@ -59,6 +59,13 @@ async function plan(
   if (asked.filter((one) => one === true).length > 1) {
     return err(
       failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }),
+    );
+  }
+  if (options.notes !== undefined && [options.approve, options.reject, options.edit].every((one) => one !== true)) {
+    return err(
+      failure("usage", "--notes goes with --approve, --reject or --edit.", {
+        hint: 'To send the plan back with your words: bosun plan --revise "…".',
+      }),
     );
   }
   if (options.revise?.trim() === "") {
@@ -95,20 +102,17 @@ interface Gate {
 }
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
-  const { store, home, row, ask_id } = gate;
-  const { folder } = sessionPaths(home, row.session_id);
+  const { store, row, ask_id } = gate;
+  const { session_id } = row;
   const word = await wordOn(context, gate, options);
   if (!word.ok) return word;
   if (word.value === undefined) {
     context.terminal.out.line("Nothing was changed, so nothing was approved.");
-    context.terminal.out.line(`  bosun plan ${row.session_id} --approve`);
+    context.terminal.out.line(`  ${context.bosun} plan ${session_id} --approve`);
     return ok(EXIT_DONE);
   }
   const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
-  const isEdited = options.edit === true;
-  if (isEdited && !put.ok) keepRefusal(folder, ask_id, put.error);
-  // A version that nobody has taken yet may still be refused.
-  if (!isEdited || (put.ok && store.value(row.session_id, "ask", ask_id) === undefined)) forgetEdit(folder, ask_id);
+  settleEdit({ ...gate, session_id }, options.edit === true, put.ok ? undefined : put.error);
   return put;
 }
 
@@ -128,7 +132,7 @@ async function wordOn(
 }
 
 function show(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
   shown: ShownPlan,
   gate: Waiting | undefined,
@@ -141,20 +145,20 @@ function show(
   }
   for (const line of planLines(shown, out)) out.line(line);
   out.line();
-  if (gate === undefined) out.line(`next    bosun status ${session_id}`);
+  if (gate === undefined) out.line(`next    ${bosun} status ${session_id}`);
   else if (kept !== undefined) {
     out.line("It has your word:");
-    showWaiting(out, session_id, gate, kept);
+    showWaiting(out, bosun, session_id, gate, kept);
   } else {
     out.line("It waits for your word:");
-    out.line(`  ${commandFor(session_id, gate)}`);
-    out.line(`  bosun plan ${session_id} --revise "…"   or --edit, or --reject`);
+    out.line(`  ${commandFor(bosun, session_id, gate)}`);
+    out.line(`  ${bosun} plan ${session_id} --revise "…"   or --edit, or --reject`);
   }
   return EXIT_DONE;
 }
 
 async function exportPlan(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   { home, store }: OpenHome<Store>,
   row: SessionRow,
   recorded: RecordedPlan,
@@ -175,14 +179,14 @@ async function exportPlan(
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
   const others = await otherRoles(store, row.session_id);
-  out.line(`Wrote ${file}. Run it again: bosun run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
+  out.line(`Wrote ${file}. Run it again: ${bosun} run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
   if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
 }
 
 /** Those who take part and are not of the embedded crew, which a plan alone would be run with. */
 async function otherRoles(reader: StoreReader, session_id: string): Promise<string[]> {
-  const opened = recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  const opened = openedWith(reader, session_id);
   const embedded = await loadCrew("embedded", []);
   const own = new Set(embedded.ok ? embedded.value.map(({ role_id }) => role_id) : []);
   return (opened?.roles ?? []).map(({ role_id }) => role_id).filter((role_id) => !own.has(role_id));

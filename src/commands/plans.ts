@@ -8,7 +8,7 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import { isUnsafe, safeQuoted } from "../ui/display.ts";
 import type { ShownPlan } from "../ui/plan.ts";
 import { wordsOf } from "../ui/words.ts";
-import { recordAt } from "./asks.ts";
+import { recordAt } from "./session-state.ts";
 import { playedFile } from "./playbook.ts";
 import { sessionValue, ticketValue } from "./schedule-state.ts";
 
@@ -53,7 +53,8 @@ export async function exportablePlan(
   const tasks = plan.tasks.map((task): Task => {
     const place = ticketValue(reader, row.session_id, task.task_id)?.instruction;
     const record = place && recordAt(reader, row.session_id, place[0]);
-    return record?.payload_type === "instruction" ? { ...task, instruction: planned(record.payload) } : task;
+    const given = record?.payload_type === "instruction" ? planned(record.payload) : task.instruction;
+    return given === undefined ? task : { ...task, instruction: { ...given, ...playableSteps(given) } };
   });
   const summary = plan.summary.trim() === "" ? {} : { summary: plan.summary };
   const recorded: PlanFile = { ...requirementOf(row), ...summary, tasks };
@@ -73,6 +74,18 @@ function literally(value: Json): Json {
 /** What only belonged to the turn it was said in is left out. */
 function planned({ turn_id: _turn, ticket_id: _ticket, usage: _usage, ...instruction }: JsonObject): Instruction {
   return instruction as unknown as Instruction;
+}
+
+/** The playbook manager plays no step with both a `command` and a `shell`, of which the command is what was run. */
+function playableSteps({ steps }: Instruction): Pick<Instruction, "steps"> {
+  if (steps === undefined) return {};
+  return {
+    steps: steps.map((step) => {
+      if (typeof step === "string" || step.command === undefined) return step;
+      const { shell: _shell, ...played } = step;
+      return played;
+    }),
+  };
 }
 
 function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement"> {

@@ -6,10 +6,10 @@ import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
-import { recordAt } from "./asks.ts";
+import { recordAt } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
 import { actorHere } from "./program.ts";
 import type { Word } from "./word.ts";
@@ -37,26 +37,25 @@ export async function putWord(store: Store, row: SessionRow, word: Word): Promis
   const checked = validateWord(word.payload_type, word.payload);
   if (!checked.ok)
     return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
-  const before = row.last_sequence;
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
   const inbox_id = id.value;
   const looked = await catchStorage(async (): Promise<Result<Put, Failure>> => {
     const took = await taken(store, session_id, inbox_id);
     if (took !== "taken") return ok({ took, inbox_id });
-    const record = recordOfWord(store, session_id, before, word);
-    if (record?.record.disposition === "refused") return err(refusalAfter(store, session_id, record.sequence));
-    return ok({ took, record });
+    const refused = whyRefused(store, row, word);
+    return refused ? err(refused) : ok({ took, record: recordOfWord(store, row, word) });
   });
   return !looked.ok && isOfStorage(looked.error) ? ok({ took: "unseen", inbox_id, trouble: looked.error }) : looked;
 }
 
-/** The same, and says what came of it: what it did, or that it waits, and how the session goes on. */
+/** The same, and says what came of it: what it did and what `holds` from now on, or that it waits, and how the session goes on. */
 export async function putToOwner(
   context: CommandContext,
   store: Store,
   row: SessionRow,
   word: Word,
+  holds?: string,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
   const put = await putWord(store, row, word);
@@ -65,18 +64,13 @@ export async function putToOwner(
   const { value } = put;
   if (value.took === "waits") {
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
-    out.line(`  bosun resume ${session_id}`);
+    out.line(`  ${context.bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
   }
-  if (value.took === "late") {
-    out.line(`Kept for ${session_id}; its owner has not taken it yet.`);
-    out.line(`  bosun status ${session_id}`);
-    return ok(EXIT_DONE);
-  }
-  if (value.took === "unseen") {
-    out.line(`Kept for ${session_id}; what its owner made of it cannot be seen.`);
-    context.terminal.err.line(safeLine(value.trouble.message));
-    out.line(`  bosun status ${session_id}`);
+  if (value.took !== "taken") {
+    out.line(untaken(session_id, value));
+    if (value.took === "unseen") context.terminal.err.line(safeLine(value.trouble.message));
+    out.line(`  ${context.bosun} status ${session_id}`);
     return ok(EXIT_DONE);
   }
   const { record } = value;
@@ -84,8 +78,21 @@ export async function putToOwner(
   for (const line of record ? recordLines(record) : []) {
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
   }
-  out.line(`  bosun status ${session_id}`);
+  if (holds !== undefined) out.line(holds);
+  out.line(`  ${context.bosun} status ${session_id}`);
   return ok(EXIT_DONE);
+}
+
+/** What becomes of a word whose owner is there, and is not known to have taken it. */
+export function untaken(session_id: string, { took }: Extract<Put, { took: "late" | "unseen" }>): string {
+  const why = took === "late" ? "its owner has not taken it yet" : "what its owner made of it cannot be seen";
+  return `Kept for ${session_id}; ${why}.`;
+}
+
+/** Why the owner refused a word that they took since the session was at this row; undefined if they did not. */
+export function whyRefused(reader: StoreReader, row: SessionRow, word: Word): Failure | undefined {
+  const record = recordOfWord(reader, row, word);
+  return record?.record.disposition === "refused" ? refusalAfter(reader, row.session_id, record.sequence) : undefined;
 }
 
 /** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
@@ -107,11 +114,11 @@ interface Found extends UnsealedRecord {
 }
 
 /** The record that the word became: the newest of its type from a person, after those that were there. */
-function recordOfWord(store: Store, session_id: string, before: number, word: Word): Found | undefined {
+function recordOfWord(reader: StoreReader, row: SessionRow, word: Word): Found | undefined {
   let found: Found | undefined;
-  let sequence = before;
+  let sequence = row.last_sequence;
   const said = canonicalJson(word.payload);
-  for (const line of store.records(session_id, before + 1)) {
+  for (const line of reader.records(row.session_id, sequence + 1)) {
     sequence += 1;
     const record = JSON.parse(line) as UnsealedRecord;
     const mine = record.source === "user" && record.payload_type === word.payload_type;
@@ -121,8 +128,8 @@ function recordOfWord(store: Store, session_id: string, before: number, word: Wo
 }
 
 /** Why the rules refused it stands in the record after it. */
-function refusalAfter(store: Store, session_id: string, sequence: number): Failure {
-  const next = recordAt(store, session_id, sequence + 1);
+function refusalAfter(reader: StoreReader, session_id: string, sequence: number): Failure {
+  const next = recordAt(reader, session_id, sequence + 1);
   const { message, resolution_hint, code } = next?.payload_type === "error" ? next.payload : {};
   const why = typeof message === "string" ? message : "it does not fit what the session waits for";
   return failure(code === "invalid_plan" ? "invalid_plan" : "stale", `${session_id} refused it: ${why}.`, {

@@ -1,3 +1,4 @@
+import { accessSync, constants } from "node:fs";
 import { programFile } from "../agents/program-file.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -16,4 +17,21 @@ export function missingProgram(role: Role, directory: string, path: string | und
   return failure("environment", `The role ${role.role_id} runs ${JSON.stringify(program)}, which ${where}.`, {
     hint: "Install it, or name another with --manager CMD, --worker CMD, --crew NAME or --roles FILE; `bosun doctor` checks them all.",
   });
+}
+
+/** A failure for a workspace in which no program could be started. */
+export function unusableWorkspace(workspace: string): Failure | undefined {
+  try {
+    accessSync(`${workspace}/.`, constants.X_OK);
+    return undefined;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EACCES") {
+      return failure("environment", `The workspace ${workspace} may not be entered by you.`, {
+        hint: "Give yourself the right to (chmod u+x), or name another with --cwd DIRECTORY.",
+      });
+    }
+    return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
+      hint: "Name another with --cwd DIRECTORY, or make it.",
+    });
+  }
 }

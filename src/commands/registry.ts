@@ -1,9 +1,16 @@
 import { join } from "node:path";
 import type { Command } from "commander";
 import { loadCrew } from "../config/crews.ts";
-import { type FoundConfiguration, findProjectConfiguration, findUserConfiguration } from "../config/found.ts";
+import {
+  type FoundConfiguration,
+  findProjectConfiguration,
+  findUserConfiguration,
+  isDirectory,
+} from "../config/found.ts";
 import { loadRoles } from "../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../config/role-flag.ts";
+import type { SettingFlag } from "../config/setting-text.ts";
+import { resolveSettings, type Settings } from "../config/settings.ts";
 import { trustNeeded } from "../config/trust.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
@@ -39,7 +46,7 @@ const EMBEDDED_CREW = "embedded";
 
 /**
  * The person's and the project's own configuration. What a project brings along counts only if it can run nothing: else failure
- * `trust`, unless its files are named with flags, which is the same as trusting them.
+ * `trust`, unless its files are named with flags, which is the same as trusting them. What flags name others for is left out.
  */
 export function findConfiguration(
   context: CommandContext,
@@ -50,8 +57,8 @@ export function findConfiguration(
   if (!user.ok) return user;
   const project = findProjectConfiguration(directory);
   if (!project.ok) return project;
-  const named = options.config !== undefined && (options.roles !== undefined || options.crew !== undefined);
-  if (project.value === undefined || named) return ok({ user: user.value, project: undefined });
+  const unnamed = project.value && flagsFor(project.value, options);
+  if (project.value === undefined || unnamed?.length === 0) return ok({ user: user.value, project: undefined });
   const needed = trustNeeded(project.value, user.value);
   if (!needed.ok) return needed;
   if (needed.value === undefined) return ok({ user: user.value, project: project.value });
@@ -59,9 +66,38 @@ export function findConfiguration(
   const shown = powers.slice(0, 10).map(({ where, what }) => `  ${where}: ${what}`);
   return err(
     failure("trust", `The configuration found in ${folder} would decide what is run here:\n${shown.join("\n")}`, {
-      hint: `Read it. To use it, name its files: --config ${join(folder, "scheduler_config.json")} --roles ${join(folder, "roles.json")}. To leave it out, name others.`,
+      hint: `Read it. To use it, name its files: ${unnamed?.join(" ")}. To leave it out, name others.`,
     }),
   );
+}
+
+/** The settings of a session of these roles, from the flags, `--config`, the environment and what was found. Failures as `resolveSettings`. */
+export function settingsFrom(
+  { environment, directory }: CommandContext,
+  { config }: Pick<RegistryOptions, "config">,
+  { project, user }: Found,
+  flags: readonly SettingFlag[],
+  roles: readonly Role[],
+): Promise<Result<Settings, Failure>> {
+  return resolveSettings({
+    flags,
+    ...(config === undefined ? {} : { config }),
+    environment,
+    ...(project?.settings === undefined ? {} : { project: project.settings }),
+    ...(user?.settings === undefined ? {} : { user: user.settings }),
+    directory,
+    roles,
+  });
+}
+
+/** The flags that would name what lies in a configuration folder and is neither named nor replaced by another. */
+function flagsFor({ settings, roles, crews }: FoundConfiguration, options: RegistryOptions): string[] {
+  const seated = options.roles !== undefined || options.crew !== undefined;
+  const registry = roles ?? (isDirectory(crews) ? join(crews, "FILE") : undefined);
+  return [
+    ...(settings === undefined || options.config !== undefined ? [] : [`--config ${settings}`]),
+    ...(registry === undefined || seated ? [] : [`--roles ${registry}`]),
+  ];
 }
 
 /**

@@ -2,9 +2,8 @@ import type { LedgerHold } from "../kernel/ledger.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { recordAt } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 
 /** Whether there is something to release of a role. Failure `usage` for one that the session does not have or that is not held. */
 export async function checkRelease(
@@ -18,7 +17,7 @@ export async function checkRelease(
   // A rate spaces a role's turns by itself; there is nothing of it to let go.
   const held = new Set(holds.filter(({ limit }) => limit?.limit !== "turns_per_minute").map((hold) => hold.role_id));
   if (held.has(role_id)) return ok(undefined);
-  const opened = recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+  const opened = openedWith(reader, session_id);
   const roles = (opened?.roles ?? []).map((role) => role.role_id);
   const meant = nearest(role_id, held.size > 0 ? held : roles);
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;

@@ -13,7 +13,6 @@ import { sessionPaths } from "../runtime/paths.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
-import type { Output } from "../ui/terminal.ts";
 import { chooseAnySession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { oneOf } from "./manner.ts";
@@ -53,8 +52,8 @@ async function replay(
   if (!filter.ok) return filter;
   const source = sourceOf(context, named);
   if (!source.ok) return source;
-  if (options.verify === true) return verify(context.terminal, source.value, options.json === true);
-  return list(context.terminal.out, source.value, filter.value, options.json === true);
+  if (options.verify === true) return verify(context, source.value, options.json === true);
+  return list(context, source.value, filter.value, options.json === true);
 }
 
 /** A path leads to a folder, everything else is a session's name. Only a session's own folder is held against its database. */
@@ -73,7 +72,8 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const opened = readHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
-  const row = chooseAnySession(store, named);
+  // What has no record in the database may have some in its folder.
+  const row = named === undefined ? chooseAnySession(store, named) : store.session(named);
   store.close();
   if (row.ok) {
     const { session_id } = row.value;
@@ -134,7 +134,12 @@ function readFilter({ from, to, ticket, type }: ReplayOptions): Result<Filter, F
   return ok({ ...bounds, ...(ticket === undefined ? {} : { ticket }), ...(type === undefined ? {} : { type }) });
 }
 
-function list(out: Output, { folder, row }: LogSource, filter: Filter, json: boolean): Result<number, Failure> {
+function list(
+  { terminal: { out }, bosun }: CommandContext,
+  { folder, row }: LogSource,
+  filter: Filter,
+  json: boolean,
+): Result<number, Failure> {
   const listing = listFolder(folder);
   if (!listing.ok) return listing;
   const { foreign } = listing.value;
@@ -152,7 +157,7 @@ function list(out: Output, { folder, row }: LogSource, filter: Filter, json: boo
     if (filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
     out.line(json ? safeJson(record) : lineOf(sequence, record));
   }
-  if (!json) out.line(out.style("dim", `next    bosun replay ${row?.session_id ?? safeLine(folder)} --verify`));
+  if (!json) out.line(out.style("dim", `next    ${bosun} replay ${row?.session_id ?? safeLine(folder)} --verify`));
   return ok(EXIT_DONE);
 }
 

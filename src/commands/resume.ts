@@ -2,17 +2,17 @@ import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { CONFIGURATION_DEFAULTS, type PayloadByType, type ResolvedConfiguration } from "../protocol/payload.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { resumeSession } from "../runtime/resume.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { recordAt } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
-import { loadMode } from "./modes.ts";
+import { loadMode, unknownMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
@@ -24,7 +24,6 @@ import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
 import { tellingUnused } from "./unused.ts";
-import { tellWhatHolds } from "./took.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
@@ -125,13 +124,7 @@ export async function takeUp(
   watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
   const mode = await loadMode(row.mode);
-  if (mode === undefined) {
-    return err(
-      failure("environment", `The session ${row.session_id} is a ${row.mode}, which this version does not know.`, {
-        hint: "Use the version that began it, or a newer one.",
-      }),
-    );
-  }
+  if (mode === undefined) return err(unknownMode(row));
   if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
     const missing = await missingSandboxes(context, place, row);
     if (missing) return err(missing);
@@ -180,9 +173,8 @@ async function tellOwner(
     words.push([{ command: "release", role_id: release }, `The role ${safeLine(release)} takes turns again.`]);
   if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
   for (const [payload, holds] of words) {
-    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
-    const told = tellWhatHolds(context, store, session_id, put, () => holds);
-    if (!told.ok) return told;
+    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);
+    if (!put.ok) return put;
   }
   if (words.length > 0) return ok(EXIT_DONE);
   const owner = store.holder(session_id);
@@ -199,8 +191,7 @@ async function missingSandboxes(
   { store }: Place,
   row: SessionRow,
 ): Promise<Failure | undefined> {
-  const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
-  for (const role of opened?.roles ?? []) {
+  for (const role of openedWith(store, row.session_id)?.roles ?? []) {
     const missing = await missingSandbox(role, environment.PATH);
     if (missing) return missing;
   }
@@ -208,6 +199,5 @@ async function missingSandboxes(
 }
 
 function configOf({ store }: Pick<Place, "store">, row: SessionRow): Pick<ResolvedConfiguration, "kill_grace_s"> {
-  const opened = recordAt(store, row.session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
-  return opened?.config ?? CONFIGURATION_DEFAULTS;
+  return openedWith(store, row.session_id)?.config ?? CONFIGURATION_DEFAULTS;
 }

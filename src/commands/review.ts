@@ -41,6 +41,13 @@ async function review(
   ).length;
   if (said > 1)
     return err(failure("usage", "--approve, --changes and --reject exclude each other.", { hint: "Give one." }));
+  if (options.changes?.trim() === "") {
+    return err(
+      failure("usage", "--changes does not say what should be different.", {
+        hint: 'Write it in quotes: bosun review --changes "Two files, please.". To see what waits: bosun review.',
+      }),
+    );
+  }
   return withHome(openExistingHome(context), async ({ store }) => {
     const target = chooseTarget(store, words);
     if (!target.ok) return target;
@@ -53,7 +60,7 @@ async function review(
     if (said === 0) {
       if (reviews.length === 0) context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
       for (const one of reviews)
-        showWaiting(context.terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
+        showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
     }
     const word = wordOn(target.value, reviews, options);

@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { isDirectory } from "../config/found.ts";
 import { type LoadedPlan, loadPlanFile } from "../config/plan-file.ts";
 import { explain } from "../config/problem.ts";
 import { MAX_REQUIREMENT_BYTES, readRequirement, type RequirementSource } from "../config/requirement.ts";
 import { completeRole } from "../config/role-defaults.ts";
 import { checkSeats } from "../config/roles.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
-import { resolveSettings } from "../config/settings.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { scheduleMode } from "../modes/schedule/mode.ts";
@@ -19,8 +17,8 @@ import type { CommandContext } from "./command.ts";
 import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
 import { isPlaybook, unplayable } from "./playbook.ts";
-import { missingProgram } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { missingProgram, unusableWorkspace } from "./reach.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { rehearse } from "./rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
@@ -65,15 +63,7 @@ export async function readRunInput(
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
-  const settings = await resolveSettings({
-    flags: settingFlags(options),
-    ...(options.config === undefined ? {} : { config: options.config }),
-    environment: context.environment,
-    ...(found.value.project?.settings === undefined ? {} : { project: found.value.project.settings }),
-    ...(found.value.user?.settings === undefined ? {} : { user: found.value.user.settings }),
-    directory: context.directory,
-    roles: roles.value,
-  });
+  const settings = await settingsFrom(context, options, found.value, settingFlags(options), roles.value);
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const complete = roles.value.map((role) => completeRole(role, config));
@@ -224,11 +214,8 @@ function notYet(config: ResolvedConfiguration): Failure | undefined {
 }
 
 function cannotStart(roles: readonly Role[], workspace: string, { environment }: CommandContext): Failure | undefined {
-  if (!isDirectory(workspace)) {
-    return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
-      hint: "Name another with --cwd DIRECTORY, or make it.",
-    });
-  }
+  const unusable = unusableWorkspace(workspace);
+  if (unusable) return unusable;
   for (const role of roles) {
     const wrong = unreachable(role) ?? missingProgram(role, workspace, environment.PATH);
     if (wrong) return wrong;

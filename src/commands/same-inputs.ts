@@ -6,7 +6,7 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow } from "../store/store.ts";
-import { recordAt } from "./asks.ts";
+import { openedWith } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { Manner } from "./manner.ts";
 import { playbookIn, withPlaybook } from "./playbook.ts";
@@ -22,9 +22,7 @@ export async function goOn(
   input: RunInput,
   manner: Manner,
 ): Promise<Result<number, Failure>> {
-  const opened = recordAt(place.store, row.session_id, 1)?.payload as unknown as
-    | PayloadByType["session_opened"]
-    | undefined;
+  const opened = openedWith(place.store, row.session_id);
   const different =
     opened === undefined ? [] : differences(opened, input, sessionPaths(place.home, row.session_id).folder);
   if (different.length === 0) return takeUp(context, place, row, manner, {});

@@ -1,7 +1,7 @@
 import type { Session } from "../runtime/session.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { EXIT_DONE, EXIT_FAILED } from "../runtime/exit.ts";
+import { exitCodeOf } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./command.ts";
 import { reporterFor } from "./drive.ts";
@@ -19,10 +19,7 @@ export async function showClosed<S>(
   session: Session<S>,
   manner: Manner,
 ): Promise<Result<number, Failure>> {
-  const closed = session.ledger.figures.closed ?? { outcome: "failed" };
-  const exit_code = closed.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
-  const reporter = reporterFor(manner, context.terminal);
-  const end = { ok: true, value: { kind: "closed", ...closed } } as const;
+  const reporter = reporterFor(manner, context);
   const row = place.store.session(session.session_id);
   reporter.begin({
     session_id: session.session_id,
@@ -35,9 +32,12 @@ export async function showClosed<S>(
     now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] }),
   });
   session.bus.subscribe((event) => reporter.event(event));
-  const over = await session.run({ waitForPeople: false });
-  if (!over.ok) return over;
+  const end = await session.run({ waitForPeople: false });
+  if (!end.ok) return end;
+  const exit_code = exitCodeOf(end.value, undefined);
   const stand = lastStandOf(place.store, session);
-  reporter.end(endingOf(place.home, stand, { end, exit_code, waiting: [], elapsed_ms: undefined }));
+  reporter.end(
+    endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], children: [], elapsed_ms: undefined }),
+  );
   return ok(exit_code);
 }

@@ -10,11 +10,10 @@ import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { ticketTable } from "../ui/ending.ts";
 import { tableLines } from "../ui/table.ts";
 import { localMoment } from "../ui/time.ts";
-import type { Output } from "../ui/terminal.ts";
 import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import { counted } from "../ui/words.ts";
-import { isBegun } from "./choose.ts";
+import { isBegun, namedSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { nextFor } from "./next.ts";
@@ -45,11 +44,11 @@ async function status(
   return withHome(readHome(context), async ({ home, store }) => {
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
-    if (row.value === undefined) return listSessions(store, context.terminal.out, options);
+    if (row.value === undefined) return listSessions(store, context, options);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
     if (options.json === true) context.terminal.out.line(safeJson(await statusObject(store, row.value, stored.value)));
-    else showSession(context.terminal.out, store, row.value, stored.value);
+    else showSession(context, store, row.value, stored.value);
     return ok(EXIT_DONE);
   });
 }
@@ -59,7 +58,7 @@ function rowToShow(
   named: string | undefined,
   { all }: StatusOptions,
 ): Result<SessionRow | undefined, Failure> {
-  if (named !== undefined) return store.session(named);
+  if (named !== undefined) return namedSession(store, named);
   if (all === true) return ok(undefined);
   const live = store
     .sessions({ parent: null })
@@ -106,12 +105,18 @@ async function statusObject(
     holds: [...ledger.holds.values()],
     children: store
       .sessions({ parent: row.session_id })
+      .filter(isBegun)
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
     usage: usageOf(ledger.figures),
   };
 }
 
-function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger, tickets, waiting }: StoredView): void {
+function showSession(
+  { terminal: { out }, bosun }: CommandContext,
+  store: StoreReader,
+  row: SessionRow,
+  { ledger, tickets, waiting }: StoredView,
+): void {
   const { session_id } = row;
   const owner = store.holder(session_id);
   const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
@@ -125,21 +130,21 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
     out.line();
     out.line(`Running: ${safeLine(words)}`);
   }
-  for (const child of store.sessions({ parent: session_id }).filter(({ state }) => state !== "closed")) {
+  for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
     out.line();
-    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: bosun status ${child.session_id}`);
+    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${bosun} status ${child.session_id}`);
   }
   if (waiting.length > 0) {
     out.line();
     out.line("Waits for a person:");
-    for (const one of waiting) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+    for (const one of waiting) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
   }
   for (const hold of ledger.holds.values()) {
     const told = holdTold(hold);
     if (told === undefined) continue;
     out.line();
     out.line(told.byItself ? out.style("dim", told.text) : out.style("yellow", told.text));
-    if (!told.byItself) out.line(`      bosun resume ${session_id} --release ${safeLine(hold.role_id)}`);
+    if (!told.byItself) out.line(`      ${bosun} resume ${session_id} --release ${safeLine(hold.role_id)}`);
   }
   const usage = ledger.figures;
   out.line();
@@ -152,7 +157,11 @@ function showSession(out: Output, store: StoreReader, row: SessionRow, { ledger,
   ];
   out.line(figures.join(", "));
   const report = finalReport(store, session_id, row.last_sequence);
-  const next = nextFor(session_id, owner !== undefined, { figures: usage, holds: ledger.holds.values(), report });
+  const next = nextFor(bosun, session_id, owner !== undefined, {
+    figures: usage,
+    holds: ledger.holds.values(),
+    report,
+  });
   for (const [index, command] of next.entries())
     out.line(`${index === 0 ? "next    " : "        "}${safeLine(command)}`);
 }
@@ -191,7 +200,11 @@ function standing({ state, outcome }: SessionRow, held: boolean): string {
   return held || idle ? state : `interrupted (${state})`;
 }
 
-function listSessions(store: StoreReader, out: Output, { json }: StatusOptions): Result<number, Failure> {
+function listSessions(
+  store: StoreReader,
+  { terminal: { out }, bosun }: CommandContext,
+  { json }: StatusOptions,
+): Result<number, Failure> {
   const sessions = store.sessions({ parent: null }).filter(isBegun);
   if (json === true) {
     const listed = sessions.map(
@@ -213,7 +226,7 @@ function listSessions(store: StoreReader, out: Output, { json }: StatusOptions):
     return ok(EXIT_DONE);
   }
   if (sessions.length === 0) {
-    out.line("There are no sessions in this home. Begin one: bosun run");
+    out.line(`There are no sessions in this home. Begin one: ${bosun} run`);
     return ok(EXIT_DONE);
   }
   const now = Date.now();

@@ -40,7 +40,7 @@ async function stop(
 }
 
 async function stopHolder(
-  { terminal: { out } }: CommandContext,
+  { terminal: { out }, bosun }: CommandContext,
   store: Store,
   row: SessionRow,
   { reason }: StopOptions,
@@ -48,7 +48,7 @@ async function stopHolder(
   const { session_id } = row;
   if (store.holder(session_id) === undefined) {
     out.line(`Nobody runs ${session_id}: there is nothing to stop.`);
-    out.line(`  bosun resume ${session_id}`);
+    out.line(`  ${bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
   }
   const payload = { command: "stop", ...(reason === undefined ? {} : { reason }) };
@@ -59,7 +59,7 @@ async function stopHolder(
   if (!left.ok) return left;
   if (!stopped) return err(notLeft(store, session_id));
   out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
-  out.line(`  bosun ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
+  out.line(`  ${bosun} ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
 }
 

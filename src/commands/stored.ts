@@ -3,7 +3,7 @@ import type { SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import type { Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { SessionRecords } from "../runtime/records.ts";
 import { measuredRecord } from "../store/kept-record.ts";
@@ -11,7 +11,7 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
-import { loadReading } from "./modes.ts";
+import { loadReading, unknownMode } from "./modes.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
 
 /** A session as anybody can see it from its stored state, whoever runs it. */
@@ -30,13 +30,7 @@ export async function readSession(
 ): Promise<Result<StoredView, Failure>> {
   const { session_id } = row;
   const mode = await loadReading(row.mode);
-  if (mode === undefined) {
-    return err(
-      failure("environment", `The session ${session_id} is a ${row.mode}, which this version does not know.`, {
-        hint: "Use the version that began it, or a newer one.",
-      }),
-    );
-  }
+  if (mode === undefined) return err(unknownMode(row));
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   const state = mode.empty();

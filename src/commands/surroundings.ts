@@ -46,7 +46,7 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
     version: programVersion(),
     files: true,
     notify: {
-      words: (session, telling) => notificationFor(home, store, session, telling),
+      words: (session, telling) => notificationFor(context.bosun, home, store, session, telling),
       timeout_ms: NOTIFICATION_MS,
       environment,
     },

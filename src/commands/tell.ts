@@ -4,7 +4,6 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { chooseOpenTarget } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
-import { tellWhatHolds } from "./took.ts";
 import { openExistingHome, withHome } from "./home.ts";
 
 /** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
@@ -29,9 +28,9 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
     const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
-    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload });
     const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
     const when = "with every turn that begins from now on; turns that run already do not see it";
-    return tellWhatHolds(context, store, row.session_id, put, () => `${who} will read it ${when}.`);
+    const word = { payload_type: "user_command", payload } as const;
+    return putToOwner(context, store, row, word, `${who} will read it ${when}.`);
   });
 }

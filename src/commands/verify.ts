@@ -13,8 +13,9 @@ import { sessionPaths } from "../runtime/paths.ts";
 import { type Proof, verifySession } from "../runtime/proof.ts";
 import type { SessionRow } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
-import type { Output, Terminal } from "../ui/terminal.ts";
+import type { Output } from "../ui/terminal.ts";
 import { counted } from "../ui/words.ts";
+import type { CommandContext } from "./command.ts";
 import { loadModes } from "./modes.ts";
 
 /** A log: its folder, and the session it belongs to where this home knows it. */
@@ -30,7 +31,11 @@ export interface LogSource {
  * Proves a log and says what was proved, for people or as the one object that SPEC.md promises. The exit code is 0 only for a
  * record that is whole, closed and follows from its own facts.
  */
-export async function verify({ out }: Terminal, source: LogSource, json: boolean): Promise<Result<number, Failure>> {
+export async function verify(
+  { terminal: { out }, bosun }: CommandContext,
+  source: LogSource,
+  json: boolean,
+): Promise<Result<number, Failure>> {
   const { folder, row, last } = source;
   const head =
     row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
@@ -39,7 +44,7 @@ export async function verify({ out }: Terminal, source: LogSource, json: boolean
   const problems = [...proved.value.problems, ...reportProblems(source)];
   const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
   if (json) out.line(safeJson(proofObject(proof)));
-  else show(out, source, proof);
+  else show(out, bosun, source, proof);
   return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
 }
 
@@ -100,7 +105,7 @@ function same(report: string, record: string): boolean {
   }
 }
 
-function show(out: Output, { folder, row }: LogSource, proof: Proof): void {
+function show(out: Output, bosun: string, { folder, row }: LogSource, proof: Proof): void {
   const known = row === undefined ? "the folder alone" : "the folder and the database of this home";
   out.line(
     out.style(
@@ -123,8 +128,8 @@ function show(out: Output, { folder, row }: LogSource, proof: Proof): void {
   const [first] = proof.problems;
   const name = row?.session_id ?? safeLine(folder);
   if (first?.sequence !== undefined && first.sequence !== null) {
-    out.line(`next    bosun replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
-  } else if (proof.completeness === "open" && row !== undefined) out.line(`next    bosun resume ${name}`);
+    out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
+  } else if (proof.completeness === "open" && row !== undefined) out.line(`next    ${bosun} resume ${name}`);
 }
 
 const INTEGRITY = {

@@ -1,26 +1,41 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { LedgerAsk, LedgerChecks, LedgerFigures, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
+import type { LedgerAsk, LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { EXIT_INTERNAL, exitCodeOf } from "../runtime/exit.ts";
+import { EXIT_INTERNAL, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
-import type { Store, StoredSession, StoreReader } from "../store/store.ts";
+import type { SessionRow, Store, StoredSession, StoreReader } from "../store/store.ts";
 import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
+import { ChildrenWatch } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
-import { putWord } from "./put.ts";
+import { untaken, putWord, whyRefused } from "./put.ts";
 import { lastWords } from "./scheduler-log.ts";
+import { figuresOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import type { Word } from "./word.ts";
 
 /** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 40;
+
+/** An ask that is open, and why what was said to it before does not stand. */
+interface Known {
+  readonly ask: LedgerAsk;
+  readonly refused: Failure | undefined;
+  told: "not yet" | "seen" | "told";
+}
+
+/** A person's word that waits in the inbox, and what the session was like when it was put there. */
+interface Said {
+  readonly inbox_id: number;
+  readonly row: SessionRow;
+  readonly word: Word;
+}
 
 /** A session that another process runs, and this terminal. */
 export interface ViewerParts {
@@ -44,11 +59,12 @@ export interface ViewerParts {
 export class Viewer {
   readonly #parts: ViewerParts;
   readonly #asking: Asking | undefined;
+  readonly #children: ChildrenWatch;
   readonly #statuses = new Map<string, string>();
   /** Asks that are open; only those that a second look still finds are put to the person, since many are answered beforehand. */
-  readonly #asks = new Map<string, { readonly ask: LedgerAsk; told: "not yet" | "seen" | "told" }>();
-  /** Asks that got this person's word, and the inbox row that its owner has not taken: nobody is asked the same twice. */
-  readonly #said = new Map<string, number>();
+  readonly #asks = new Map<string, Known>();
+  /** Asks that got this person's word, which its owner has not taken: nobody is asked the same twice. */
+  readonly #said = new Map<string, Said>();
   readonly #began = performance.now();
   /** The time of the last record before the first that is shown. */
   #since = "";
@@ -62,7 +78,8 @@ export class Viewer {
 
   constructor(parts: ViewerParts) {
     this.#parts = parts;
-    const { context, home, session_id, store, inbox, left } = parts;
+    const { context, home, session_id, store, inbox, left, reporter } = parts;
+    this.#children = new ChildrenWatch(store, session_id, reporter);
     const openAsk = (ask_id: string) => this.#openAsk(ask_id);
     const say = (word: Word, ask_id: string) => this.#say(word, ask_id);
     const broken = (error: unknown) => {
@@ -107,10 +124,11 @@ export class Viewer {
     for (;;) {
       // Asked before the records, so that what its last owner wrote is still shown.
       const over = gone();
-      await this.#look();
+      const moved = await this.#look();
       if (this.#trouble) throw this.#trouble.error;
       if (over || enough?.aborted === true) break;
       this.#ask();
+      if (moved) await this.#children.look();
       await delay(LOOK_EVERY_MS, undefined, enough ? { signal: enough } : {}).catch(() => {});
     }
     await this.#asking?.end();
@@ -128,21 +146,22 @@ export class Viewer {
 
   /** Shows how the session was left. Gives the exit code: `exited` if its scheduler's own is known. Failures as `readSession`. */
   async end(exited: number | undefined, own: boolean): Promise<Result<number, Failure>> {
-    const { store, home, session_id, reporter } = this.#parts;
+    const { context, store, home, session_id, reporter } = this.#parts;
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
-    const { ledger, waiting } = stand.value;
-    const end = endIn(ledger.figures, () => vanished(home, session_id));
+    const { ledger } = stand.value;
+    const recorded = recordedEnd(ledger.figures);
+    const end = recorded ? ok(recorded) : err(vanished(home, session_id));
     const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
-    reporter.end(endingOf(home, stand.value, { end, exit_code, waiting, elapsed_ms }));
+    reporter.end(endingOf(context.bosun, home, stand.value, { ...stand.value, end, exit_code, elapsed_ms }));
     return ok(exit_code);
   }
 
-  async #look(): Promise<void> {
+  async #look(): Promise<boolean> {
     const { store, session_id, reporter } = this.#parts;
     const version = store.version();
-    if (version === this.#version) return;
+    if (version === this.#version) return false;
     this.#version = version;
     for (const record of this.#records()) {
       count(record, this.#statuses);
@@ -156,14 +175,20 @@ export class Viewer {
     const open = new Set(asks.map(({ ask_id }) => ask_id));
     for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
     const waiting = new Set(this.#said.size > 0 ? store.inbox.pending(session_id).map(({ id }) => id) : []);
-    for (const [ask_id, inbox_id] of this.#said) {
+    const refused = new Map<string, Failure | undefined>();
+    for (const [ask_id, { inbox_id, row, word }] of this.#said) {
       if (waiting.has(inbox_id)) continue;
       // It is taken after all. What it left open of this ask, or all of it if it was refused, is asked once more.
       this.#said.delete(ask_id);
       this.#asks.delete(ask_id);
+      refused.set(ask_id, whyRefused(store, row, word));
     }
-    for (const ask of asks) if (!this.#asks.has(ask.ask_id)) this.#asks.set(ask.ask_id, { ask, told: "not yet" });
+    for (const ask of asks) {
+      const { ask_id } = ask;
+      if (!this.#asks.has(ask_id)) this.#asks.set(ask_id, { ask, refused: refused.get(ask_id), told: "not yet" });
+    }
     this.#asking?.look();
+    return true;
   }
 
   #warn({ at, trouble }: Told): void {
@@ -176,7 +201,7 @@ export class Viewer {
     const { store, session_id, reporter } = this.#parts;
     for (const [ask_id, known] of this.#asks) {
       if (known.told === "seen") {
-        if (this.#asking) this.#asking.ask(ask_id);
+        if (this.#asking) this.#asking.ask(ask_id, known.refused);
         else for (const one of waitingFor(store, session_id, known.ask)) reporter.asked(one);
       }
       known.told = known.told === "not yet" ? "seen" : "told";
@@ -196,7 +221,10 @@ export class Viewer {
     if (!row.ok) return row.error;
     const put = await putWord(inbox, row.value, word);
     if (!put.ok) return put.error;
-    if (put.value.took !== "taken") this.#said.set(ask_id, put.value.inbox_id);
+    const { value } = put;
+    if (value.took === "taken") return undefined;
+    this.#said.set(ask_id, { inbox_id: value.inbox_id, row: row.value, word });
+    if (value.took !== "waits") this.#asking?.complain({ message: untaken(session_id, value) });
     return undefined;
   }
 
@@ -211,7 +239,7 @@ export class Viewer {
   #standing(): Standing {
     const { store, session_id } = this.#parts;
     const row = store.session(session_id);
-    const figures = store.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
+    const figures = figuresOf(store, session_id);
     const counts: Record<string, number> = {};
     const statuses = new Map(this.#statuses);
     // What is not shown yet has happened all the same.
@@ -229,11 +257,6 @@ function underWayIn(stored: StoredSession): Pick<Standing, "running" | "checking
 
 function count({ record }: LogRecord, statuses: Map<string, string>): void {
   for (const { ticket_id, to } of record.effects ?? []) statuses.set(ticket_id, to);
-}
-
-function endIn({ closed, stopped }: LedgerFigures, otherwise: () => Failure): Result<SessionEnd, Failure> {
-  if (closed) return ok({ kind: "closed", ...closed });
-  return stopped ? ok({ kind: "stopped", ...stopped }) : err(otherwise());
 }
 
 function vanished(home: string, session_id: string): Failure {

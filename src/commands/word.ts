@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
+import type { Failure } from "../protocol/failure.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 
 /** A person's word to a session: an answer, a decision, a command. */
@@ -8,3 +9,6 @@ export interface Word {
   /** The ticket it is about. */
   readonly subject?: string;
 }
+
+/** Why a person's word does not stand, and what they can do. */
+export type Refusal = Pick<Failure, "message" | "hint">;

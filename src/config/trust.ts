@@ -105,6 +105,9 @@ function rolePowers(value: Json): Claim[] {
   });
 }
 
+/** Which work is discussed before it begins, as `proposal` has it: each more than those before it. */
+const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
+
 function settingPowers(value: Json, usual: JsonObject): Claim[] {
   if (!isObject(value)) return [];
   const claims: Claim[] = [];
@@ -132,6 +135,11 @@ function settingPowers(value: Json, usual: JsonObject): Claim[] {
   if (value.review !== undefined && value.review !== review) {
     const words = `work is reviewed by ${JSON.stringify(value.review)} and not by ${JSON.stringify(review)}`;
     claims.push({ pointer: "/review", what: words });
+  }
+  const proposal = usual.proposal ?? DEFAULTS.proposal;
+  if (DISCUSSED.indexOf(value.proposal ?? proposal) < DISCUSSED.indexOf(proposal)) {
+    const words = `work is discussed before it begins ${JSON.stringify(value.proposal)} and not ${JSON.stringify(proposal)}`;
+    claims.push({ pointer: "/proposal", what: words });
   }
   // The metadata is nobody's but its writer's.
   const { metadata: _, ...figures } = value;

@@ -56,9 +56,14 @@ function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   if (turn?.status === "asked") return figures;
   const { usage } = fact;
   const after = withUnpriced(withUsage(figures, usage), usage?.cost_usd === undefined ? 1 : 0);
-  // Whoever could not work, or was cut off by the machine's sleep, hides nothing by telling nothing.
-  if (!usage && (isHold(fact) || isDropped(ledger, fact))) return after;
+  // Whoever could not work, or was cut off by the machine's sleep or a crash, hides nothing by telling nothing.
+  if (!usage && (isHold(fact) || isDropped(ledger, fact) || isGivenUp(fact))) return after;
   return withUntold(after, turn?.role_id ?? fact.source, usage);
+}
+
+/** Whether a fact is the failure of a turn on which too many schedulers died. */
+function isGivenUp(fact: Fact): boolean {
+  return fact.payload_type === "turn_failed" && fact.payload.details?.recoveries !== undefined;
 }
 
 /** What a late fact tells was used all the same. That its run told nothing in time is counted already. */

@@ -1,3 +1,4 @@
+import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { SessionEnd } from "./bus.ts";
 
 /** The exit codes of every command, a public promise (SPEC.md). */
@@ -31,4 +32,10 @@ export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): num
     default:
       return signal === undefined ? EXIT_INTERRUPTED : CODE_OF_SIGNAL[signal];
   }
+}
+
+/** How a session was left, as it is recorded; undefined while it is at work, and for one whose scheduler could record nothing any more. */
+export function recordedEnd({ closed, stopped }: LedgerFigures): SessionEnd | undefined {
+  if (closed) return { kind: "closed", ...closed };
+  return stopped && { kind: "stopped", ...stopped };
 }

@@ -43,6 +43,7 @@ export function recover<S>(
         code: "agent_failed",
         message: `The scheduler died ${config.max_recoveries + 1} times while this turn ran.`,
         resolution_hint: "See whether this work brings the machine down.",
+        details: { recoveries: turn.recoveries ?? 0 },
         refused: [],
       },
     });

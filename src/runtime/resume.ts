@@ -7,6 +7,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { writeReport } from "../log/report.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import { neverBegun } from "../store/failures.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
@@ -64,13 +65,7 @@ async function takeUp<S>(
     else mode.apply(state, { put: collection, id, value });
   }
   const { session: current } = loaded.value;
-  if (current.last_sequence === 0) {
-    return err(
-      failure("not_found", `Session ${row.session_id} was never begun: it has no record.`, {
-        hint: "Begin another: bosun run",
-      }),
-    );
-  }
+  if (current.last_sequence === 0) return err(neverBegun(current));
   const opened = keptRecord(store, row.session_id, 1);
   const payload = opened.payload as unknown as PayloadByType["session_opened"];
   const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);

@@ -8,7 +8,6 @@ import type { Result } from "../lib/result.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { StorageError } from "../store/storage-error.ts";
 import type { Store } from "../store/store.ts";
 import { admitAll } from "./admitting.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
@@ -17,6 +16,7 @@ import { Deadline } from "./deadline.ts";
 import type { FactInput } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
 import { type Head, Journal } from "./journal.ts";
+import { Leaving } from "./leaving.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
 import { Intake } from "./intake.ts";
 import { restOf } from "./resting.ts";
@@ -51,16 +51,11 @@ export class Session<S> {
   readonly #time: TimeWatch;
   readonly #deadline: Deadline;
   readonly #notifications: Notifications;
-  readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   readonly #journal: Journal;
   readonly #commits: GroupCommits;
+  readonly #leaving: Leaving;
   /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
   #begun: number | undefined;
-  #over = false;
-  /** How the session will be left, from the moment that is settled. */
-  #leaving: SessionEnd | undefined;
-  /** The record that says so is on its way. */
-  #parted = false;
   #waitForPeople = true;
   #stuck = false;
 
@@ -68,8 +63,8 @@ export class Session<S> {
     this.#parts = parts;
     this.#journal = new Journal({ ...parts, bus: this.bus });
     const trouble: TroubleDoor = {
-      fail: (failure) => this.#fail(failure),
-      broken: (error) => this.broken(error),
+      fail: (failure) => this.#leaving.fail(failure),
+      broken: (error) => this.#leaving.broken(error),
     };
     this.#commits = new GroupCommits(parts.clock, this.#journal, {
       prepare: () => this.#admit(),
@@ -93,12 +88,10 @@ export class Session<S> {
       childOver: () => this.#commits.schedule(),
     });
     this.#intake = new Intake(parts, this.#journal, this.bus, this.#work, {
-      isOver: () => this.#isOver,
+      isOver: () => this.#leaving.isOver,
       schedule: () => this.#commits.schedule(),
       stop: (reason, message, more) => this.stop(reason, message, more),
-      closed: (end) => {
-        [this.#leaving, this.#parted] = [end, true];
-      },
+      closed: (end) => this.#leaving.closed(end),
       ...trouble,
     });
     this.#time = new TimeWatch(parts, {
@@ -114,6 +107,17 @@ export class Session<S> {
       over: () => this.#commits.schedule(),
     });
     this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), ...trouble });
+    const going = {
+      bus: this.bus,
+      work: this.#work,
+      notifications: this.#notifications,
+      inbox: this.#inbox,
+      time: this.#time,
+      deadline: this.#deadline,
+      commits: this.#commits,
+      journal: this.#journal,
+    };
+    this.#leaving = new Leaving(parts, going, (input) => void this.submit(input));
   }
 
   get session_id(): string {
@@ -144,38 +148,21 @@ export class Session<S> {
    */
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
-    if (this.#over) return this.#ended.promise;
+    if (this.#leaving.hasEnded) return this.#leaving.ended;
     this.#begun = this.#parts.clock.monotonic();
     const { closed } = this.ledger.figures;
-    if (closed) [this.#leaving, this.#parted] = [{ kind: "closed", ...closed }, true];
+    if (closed) this.#leaving.closed({ kind: "closed", ...closed });
     this.#inbox.start();
-    if (!this.#over) this.#work.begin(options.waitForPeople);
+    if (!this.#leaving.hasEnded) this.#work.begin(options.waitForPeople);
     this.#time.start();
     this.#notifications.begin();
     this.#commits.schedule();
-    return this.#ended.promise;
+    return this.#leaving.ended;
   }
 
   /** Ends resumably: no new turns, running ones are ended and stay open for a later run. Told again, it changes nothing. */
   stop(reason: StopReason, message: string, more: JsonObject = {}): void {
-    if (this.#over || this.#leaving) return;
-    this.#leaving = { kind: "stopped", reason, message };
-    // What is put to the session from now on is for whoever resumes it.
-    this.#inbox.stop();
-    this.bus.emit({ kind: "stopping", reason, running: this.#work.turns.count });
-    this.#work.abortAll();
-    crashPoint("stopping");
-    void this.#work.idle().then(() => {
-      // An answer that came in meanwhile may have closed the session after all.
-      if (this.#leaving?.kind !== "stopped") return;
-      this.#parted = true;
-      this.submit({ source: "scheduler", payload_type: "session_stopped", payload: { reason, message, ...more } });
-    });
-  }
-
-  /** What is said after the closing record, by agents that are being ended, has no place in the log any more. */
-  get #isOver(): boolean {
-    return this.#over || this.#leaving?.kind === "closed";
+    this.#leaving.stop(reason, message, more);
   }
 
   /** Takes a fact in: what follows from it is in the next commit. Gives what was decided, unless nothing can be put on record any more. */
@@ -204,7 +191,7 @@ export class Session<S> {
 
   #admit(): void {
     const { paused, stopping, stopped, closed } = this.ledger.figures;
-    if (this.#begun === undefined || this.#leaving || paused || stopping || stopped || closed) return;
+    if (this.#begun === undefined || this.#leaving.isSettled || paused || stopping || stopped || closed) return;
     const limit = admitAll(this.#parts, this.#work, this.#begun, {
       submit: (input) => this.submit(input),
       afterwards: (effect) => this.#journal.afterwards(effect),
@@ -215,7 +202,7 @@ export class Session<S> {
 
   #onTimer(): void {
     // What is due can be told no more, and an alarm for it would ring again at once, for as long as agents take to end.
-    if (this.#isOver) return;
+    if (this.#leaving.isOver) return;
     this.#time.look();
     crashPoint("timer_due");
     for (const due of this.#work.timers.due())
@@ -226,10 +213,7 @@ export class Session<S> {
 
   /** Nothing left to write: is anything still going on, and if not, how does this end? */
   #rest(): void {
-    if (this.#leaving) {
-      if (this.#parted && !this.#work.isBusy && !this.#notifications.isBusy) this.#finish(this.#leaving);
-      return;
-    }
+    if (this.#leaving.isSettled) return this.#leaving.rest();
     if (this.#begun === undefined) return;
     const { timers } = this.#work;
     timers.arm();
@@ -256,52 +240,11 @@ export class Session<S> {
     }
   }
 
-  #finish(end: SessionEnd): void {
-    void this.#end(() => {
-      this.bus.emit({ kind: "ended", end });
-      this.#ended.resolve({ ok: true, value: end });
-    });
-  }
-
   /**
-   * Something threw. What the store could not read is a failure like any other; all else is a bug of our own, after which nobody knows how
-   * far memory is ahead of what is recorded: the session ends with what is committed, and `run` rejects.
+   * Something threw. What the store could not read is a failure like any other; all else is a bug of our own, after which the session
+   * ends with what is committed, and `run` rejects.
    */
   broken(error: unknown): void {
-    if (error instanceof StorageError) this.#fail(error.failure);
-    else if (this.#over) throw error;
-    else this.#quit(() => this.#ended.reject(error));
-  }
-
-  #fail(trouble: Failure): void {
-    if (this.#over) return;
-    // Whatever a successor brings about here is only told as what it is.
-    const mine = this.#parts.store.confirm(this.#parts.lease);
-    const failure = mine.ok || mine.error.code !== "stale_lease" ? trouble : mine.error;
-    this.#quit(() => this.#ended.resolve({ ok: false, error: failure }));
-  }
-
-  /** Ends at once: what runs is ended, and what is not committed is not going to be. */
-  #quit(settle: () => void): void {
-    this.#work.abortAll();
-    this.#notifications.abort();
-    this.#over = true;
-    this.#commits.end();
-    this.#journal.abandon();
-    void Promise.all([this.#work.idle(), this.#notifications.idle()]).then(() => this.#end(settle));
-  }
-
-  async #end(settle: () => void): Promise<void> {
-    this.#over = true;
-    this.#commits.end();
-    this.#journal.abandon();
-    this.#work.timers.stop();
-    this.#time.stop();
-    this.#deadline.stop();
-    this.#inbox.stop();
-    this.#parts.log?.close();
-    crashPoint("ended");
-    await this.#parts.store.release(this.#parts.lease);
-    settle();
+    this.#leaving.broken(error);
   }
 }

@@ -27,6 +27,14 @@ export function busy(session_id: string, owner: Owner | undefined): Failure {
   });
 }
 
+/** Nothing was ever recorded of the session: `not_found`. */
+export function neverBegun({ session_id, parent }: SessionRow): Failure {
+  return failure("not_found", `Session ${session_id} was never begun: it has no record.`, {
+    hint:
+      parent === null ? "Begin another: bosun run" : `Its parent has ended without it: see \`bosun status ${parent}\`.`,
+  });
+}
+
 /** The id of a new session is another's: `busy`. */
 export function taken(session_id: string): Failure {
   return failure("busy", `There is a session ${session_id} already.`, {

@@ -5,14 +5,14 @@ import { safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, tableLines } from "./table.ts";
 import type { Output, Style } from "./terminal.ts";
-import { sentenceFor } from "./waiting.ts";
+import { type ChildWaiting, holdSentence, sentenceFor } from "./waiting.ts";
 import { counted } from "./words.ts";
 
 /** More tickets than this are more than anybody reads at the end; `bosun status` shows them all. */
 const MOST_TICKETS = 40;
 
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
-export function endingLines(output: Output, ending: Ending): string[] {
+export function endingLines(output: Output, bosun: string, ending: Ending): string[] {
   const lines = [""];
   if (ending.tickets.length > 0) lines.push(...ticketTable(ending.mode, worthTelling(ending.tickets), output));
   const untold = ending.tickets.length - MOST_TICKETS;
@@ -20,16 +20,16 @@ export function endingLines(output: Output, ending: Ending): string[] {
     lines.push(
       output.style(
         "dim",
-        `and ${counted(untold, ending.mode === "debate" ? "more debater" : "more ticket")}: bosun status ${ending.session_id}`,
+        `and ${counted(untold, ending.mode === "debate" ? "more debater" : "more ticket")}: ${bosun} status ${ending.session_id}`,
       ),
     );
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
   if (ending.result) lines.push(...resultLines(ending.mode, ending.result, output));
-  if (ending.waiting.length > 0) {
-    lines.push("", "A person is needed:");
-    for (const one of ending.waiting) lines.push(`  ${output.style("yellow", "?")} ${sentenceFor(one)}`);
+  const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
+  if (needed.length > 0) {
+    lines.push("", "A person is needed:", ...needed.map((words) => `  ${output.style("yellow", "?")} ${words}`));
   }
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
@@ -37,6 +37,12 @@ export function endingLines(output: Output, ending: Ending): string[] {
   for (const [index, command] of ending.next.entries())
     lines.push(`${index === 0 ? "next    " : "        "}${command}`);
   return lines;
+}
+
+function childSentences({ session_id, waiting, holds }: ChildWaiting): string[] {
+  return [...waiting.map(sentenceFor), ...holds.map((hold) => safeLine(holdSentence(hold)))].map(
+    (words) => `${session_id}: ${words}`,
+  );
 }
 
 /** Of many tickets first those that are not done, then as many others as there is room for; in the plan's order. */

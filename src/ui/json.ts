@@ -16,6 +16,10 @@ export function jsonReporter(out: Output): Reporter {
       else if (event.kind === "warning") say({ type: "warning", message: event.text });
     },
     asked: (waiting) => say({ type: "waiting", ...waiting }),
+    childWaits: ({ session_id, waiting, holds }) => {
+      for (const one of waiting) say({ type: "waiting", session_id, ...one });
+      for (const hold of holds) say({ type: "hold", session_id, ...hold });
+    },
     end: (ending) => say(result(ending)),
   };
 }

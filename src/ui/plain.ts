@@ -7,7 +7,7 @@ import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { localTime } from "./time.ts";
 import { runningWords } from "./under-way.ts";
-import { showWaiting } from "./waiting.ts";
+import { holdSentence, releasesOf, showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
 
 /** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
@@ -20,10 +20,10 @@ const TICKET_WIDTH = 16;
 const NARROW = 60;
 
 /** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
-export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
+export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun: string): Reporter {
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
-  const teller = new Teller();
+  const teller = new Teller(bosun);
 
   const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
     const name = safeLine(ticket ?? "-");
@@ -52,10 +52,10 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       const { session_id, requirement, resumed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       out.line(out.style("bold", `${resumed ? "Going on with" : "Session"} ${session_id}${words}`));
-      for (const text of whereLines(begun)) out.line(out.style("dim", text));
+      for (const text of whereLines(bosun, begun)) out.line(out.style("dim", text));
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
-        out.line(out.style("dim", `${counted(skipped, "earlier record")}: bosun log ${session_id}`));
+        out.line(out.style("dim", `${counted(skipped, "earlier record")}: ${bosun} log ${session_id}`));
         line(new Date(), undefined, standing());
       }
       heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing()}`), HEARTBEAT_MS);
@@ -76,22 +76,28 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
     },
     asked(waiting) {
       line(new Date(), "ticket_id" in waiting ? waiting.ticket_id : undefined, "WAITS FOR A PERSON", "yellow");
-      showWaiting(out, opening?.session_id ?? "", waiting);
+      showWaiting(out, bosun, opening?.session_id ?? "", waiting);
+    },
+    childWaits({ session_id, waiting, holds }) {
+      line(new Date(), undefined, `${session_id} WAITS FOR A PERSON`, "yellow");
+      for (const one of waiting) showWaiting(out, bosun, session_id, one);
+      for (const hold of holds) out.line(`  ${out.style("yellow", "?")} ${safeLine(holdSentence(hold))}`);
+      for (const release of releasesOf(bosun, session_id, holds)) out.line(`      ${safeLine(release)}`);
     },
     end(ending) {
       clearInterval(heartbeat);
       if (ending.failure) err.line(safeText(ending.failure.message));
-      for (const text of endingLines(out, ending)) out.line(text);
+      for (const text of endingLines(out, bosun, ending)) out.line(text);
     },
   };
 }
 
 /** Where the session works, and what becomes of it without this terminal. */
-function whereLines({ session_id, workspace, elsewhere }: Opening): string[] {
+function whereLines(bosun: string, { session_id, workspace, elsewhere }: Opening): string[] {
   const where = `in ${safeLine(workspace)}`;
-  if (elsewhere === undefined) return [`${where}; from elsewhere: bosun status ${session_id}`];
+  if (elsewhere === undefined) return [`${where}; from elsewhere: ${bosun} status ${session_id}`];
   const ctrl_c = elsewhere.ctrl_c === "stops" ? "stops it, closing this terminal does not" : "leaves it at work";
-  return [where, `Ctrl-C ${ctrl_c}: bosun attach ${session_id}`];
+  return [where, `Ctrl-C ${ctrl_c}: ${bosun} attach ${session_id}`];
 }
 
 /** Whether it is stuck, in one line: who works on what for how long, what is checked, who is held, and how many are where. */

@@ -3,7 +3,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { RunningTurn } from "./under-way.ts";
-import type { Waiting } from "./waiting.ts";
+import type { ChildWaiting, Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
 export interface Reporter {
@@ -14,6 +14,8 @@ export interface Reporter {
   event(event: SessionEvent): void;
   /** A person is asked, and how it can be answered from anywhere. */
   asked(waiting: Waiting): void;
+  /** A child session waits for a person, which is said to it and not here. */
+  childWaits(child: ChildWaiting): void;
   /** The last word; nothing comes after it. */
   end(ending: Ending): void;
 }
@@ -68,6 +70,8 @@ export interface Ending {
   /** What a mode without tickets came to. */
   readonly result: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
+  /** What its child sessions wait for. */
+  readonly children: readonly ChildWaiting[];
   /** Where the final report lies, if there is one. */
   readonly report: string | undefined;
   /** The folder with the session's record. */

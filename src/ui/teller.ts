@@ -16,7 +16,12 @@ const REMEMBERED = 10_000;
 /** Tells a session's records in their order, with what earlier ones say about later ones: whose turn it was, and who is held. */
 export class Teller {
   readonly #turns = new Map<string, TakenTurn>();
-  readonly #holds = new HoldLines();
+  readonly #holds: HoldLines;
+
+  /** `bosun` is how this program is called where it is told. */
+  constructor(bosun: string) {
+    this.#holds = new HoldLines(bosun);
+  }
 
   /** Who took a turn, and when, if it was lately. */
   turn(turn_id: string): TakenTurn | undefined {

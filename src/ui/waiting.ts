@@ -1,5 +1,8 @@
+import { heldRole, remedyFor } from "../kernel/holds.ts";
+import type { LedgerHold } from "../kernel/ledger.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
+import { shellWord } from "./words.ts";
 
 /** Something a person must say before a session, or one ticket of it, can go on. */
 export type Waiting =
@@ -17,15 +20,24 @@ export type Waiting =
   | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
   | { readonly kind: "review"; readonly ask_id: string; readonly ticket_id: string };
 
-/** The command that answers it from anywhere. */
-export function commandFor(session_id: string, waiting: Waiting): string {
+/** What a child session waits for a person for: what it asks, and the roles that only a person releases. */
+export interface ChildWaiting {
+  readonly session_id: string;
+  readonly waiting: readonly Waiting[];
+  readonly holds: readonly LedgerHold[];
+}
+
+/** The command that answers it, where this program is called as `bosun`. */
+export function commandFor(bosun: string, session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
-      return `bosun answer ${session_id} ${quoted(safeLine(waiting.question_id))} ${answerFor(waiting)}`;
+      return `${bosun} answer ${session_id} ${shellWord(safeLine(waiting.question_id))} ${answerFor(waiting)}`;
     case "approval":
-      return waiting.about === "plan" ? `bosun plan ${session_id} --approve` : `bosun review ${session_id} --approve`;
+      return waiting.about === "plan"
+        ? `${bosun} plan ${session_id} --approve`
+        : `${bosun} review ${session_id} --approve`;
     case "review":
-      return `bosun review ${session_id} ${waiting.ticket_id} --approve`;
+      return `${bosun} review ${session_id} ${waiting.ticket_id} --approve`;
   }
 }
 
@@ -41,12 +53,31 @@ export function sentenceFor(waiting: Waiting): string {
   }
 }
 
+/** A held role, and what helps, in one line of plain words. */
+export function holdSentence(hold: LedgerHold): string {
+  const { reason, until } = hold;
+  return until === undefined
+    ? `${heldRole(hold)} is held (${reason}): ${remedyFor(reason)}.`
+    : `${heldRole(hold)} is held until ${until} (${reason}).`;
+}
+
+/** Roles of one account are held and released together, so one of them stands for all. */
+export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
+  const accounts = new Set<string>();
+  return holds.filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)));
+}
+
+/** The commands that release roles: one for all that an account holds together. */
+export function releasesOf(bosun: string, session_id: string, holds: readonly LedgerHold[]): string[] {
+  return oneOfEachAccount(holds).map(({ role_id }) => `${bosun} resume ${session_id} --release ${role_id}`);
+}
+
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
-export function showWaiting(output: Output, session_id: string, waiting: Waiting, kept?: string): void {
+export function showWaiting(output: Output, bosun: string, session_id: string, waiting: Waiting, kept?: string): void {
   const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (ticket ${waiting.ticket_id})` : "";
   output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
   if (kept !== undefined) {
-    output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: bosun resume ${session_id}`);
+    output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${bosun} resume ${session_id}`);
     return;
   }
   if (waiting.kind === "question") {
@@ -55,7 +86,7 @@ export function showWaiting(output: Output, session_id: string, waiting: Waiting
     if (waiting.options.length > 0) output.line(`      options: ${waiting.options.map(safeLine).join(" | ")}`);
     if (waiting.default !== undefined) output.line(`      default: ${safeLine(waiting.default)}`);
   }
-  output.line(`      ${commandFor(session_id, waiting)}`);
+  output.line(`      ${commandFor(bosun, session_id, waiting)}`);
 }
 
 /** The longest answer that is spelled out, in characters. */
@@ -65,10 +96,5 @@ const LONGEST_EXAMPLE = 60;
 function answerFor(question: Extract<Waiting, { kind: "question" }>): string {
   const example = question.default ?? question.options[0] ?? "";
   if (example === "" || example.length > LONGEST_EXAMPLE || safeLine(example) !== example) return '"…"';
-  return example.startsWith("-") ? `-- ${quoted(example)}` : quoted(example);
-}
-
-/** A word as a shell takes it: what an agent wrote must not become a command when a person copies the line. */
-function quoted(text: string): string {
-  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+  return example.startsWith("-") ? `-- ${shellWord(example)}` : shellWord(example);
 }

@@ -4,8 +4,9 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { cliAgent } from "../../src/agents/cli/agent.ts";
 import { embeddedLauncher, type Launcher } from "../../src/agents/launcher.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
-import { Cleanup, livingInGroup } from "./cleanup.ts";
+import { Cleanup } from "./cleanup.ts";
 import { AgentRig, envelope, type Puppet, REPORT } from "./rig.ts";
+import { livingInGroup } from "../processes.ts";
 
 let cleanup: Cleanup;
 let rig: AgentRig;

@@ -8,8 +8,9 @@ import { programFile } from "../../src/agents/program-file.ts";
 import type { Way } from "../../src/agents/isolation/way.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { Cleanup, killStray, scratchDirectory } from "./cleanup.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
 import { waysOfThisMachine } from "./ways.ts";
+import { killStray } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SCHEDULER = join(import.meta.dirname, "children/scheduler.ts");

@@ -1,11 +1,12 @@
 import { once } from "node:events";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { Launched, Launcher } from "../../src/agents/launcher.ts";
 import { findProcess } from "../../src/agents/processes.ts";
-import { Cleanup, isLiving, killStray, livingInGroup, scratchDirectory } from "./cleanup.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 
@@ -46,7 +47,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
 
     test("carries stdin, stdout, stderr and the exit code", async () => {
       const cat = await launch(["sh", "-c", "cat; echo oops >&2; exit 3"]);
-      const output = Promise.all([textOf(cat.stdout), textOf(cat.stderr)]);
+      const output = Promise.all([text(cat.stdout), text(cat.stderr)]);
       cat.stdin.end("hello\n");
       expect(await output).toEqual(["hello\n", "oops\n"]);
       expect(await cat.exited).toEqual({ code: 3, signal: null });
@@ -54,15 +55,15 @@ export function launcherContract(name: string, make: () => Launcher): void {
 
     test("runs in the given directory with the given environment and nothing else", async () => {
       const env = await launch(["/usr/bin/env"], { ONLY: "this" });
-      expect(await textOf(env.stdout)).toBe("ONLY=this\n");
+      expect(await text(env.stdout)).toBe("ONLY=this\n");
       const where = await launch(["pwd"]);
-      expect((await textOf(where.stdout)).trim()).toBe(directory);
+      expect((await text(where.stdout)).trim()).toBe(directory);
     });
 
     test("passes arguments as they are, past no shell", async () => {
       const odd = ["$HOME", "a b", "*", "--flag", "", "'\"", "x;y"];
       const echo = await launch(["printf", "%s\\n", ...odd]);
-      expect(await textOf(echo.stdout)).toBe(odd.map((word) => `${word}\n`).join(""));
+      expect(await text(echo.stdout)).toBe(odd.map((word) => `${word}\n`).join(""));
     });
 
     test("names the process so that it can be found again while it lives, and not after", async () => {
@@ -103,8 +104,8 @@ export function launcherContract(name: string, make: () => Launcher): void {
 
     test("loses no output of a process that is gone at once", async () => {
       const quick = await launch(["sh", "-c", "printf %100000d 7"]);
-      const text = await textOf(quick.stdout);
-      expect(text.length).toBe(100_000);
+      const printed = await text(quick.stdout);
+      expect(printed.length).toBe(100_000);
     });
 
     test("survives input that nobody reads", async () => {
@@ -156,10 +157,4 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect((await failureOf(["true"], directory, { PATH, KEY: "a\0b" })).message).toContain('"KEY" holds a NUL byte');
     });
   });
-}
-
-async function textOf(stream: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
 }

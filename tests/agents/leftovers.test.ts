@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Cleanup, isLiving, killStray, livingInGroup } from "./cleanup.ts";
+import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
 import { settled, spawnBelow } from "./settled.ts";
+import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
 

@@ -1,9 +1,10 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Cleanup, isLiving, livingInGroup, stateOf } from "./cleanup.ts";
+import { Cleanup } from "./cleanup.ts";
 import { AgentRig, envelope, type Puppet, REPORT } from "./rig.ts";
 import { settled, SETTLE_MS, spawnBelow } from "./settled.ts";
+import { isLiving, livingInGroup, stateOf } from "../processes.ts";
 
 let cleanup: Cleanup;
 let rig: AgentRig;

@@ -7,7 +7,8 @@ import { belongsTo } from "../../src/agents/mark.ts";
 import { endLeftovers, findProcess, identify } from "../../src/agents/processes.ts";
 import { allPids, descendantsOf, entryOf, processTable, readPs } from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
-import { Cleanup, killStray, livingInGroup, stateOf } from "./cleanup.ts";
+import { Cleanup } from "./cleanup.ts";
+import { killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
 const PROCESSES = join(import.meta.dirname, "../../src/agents/processes.ts");

@@ -3,13 +3,14 @@ import { once } from "node:events";
 import { statSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Readable } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import { type Way, wrapped } from "../../src/agents/isolation/way.ts";
 import { findProcess, membersOf, signalProcess } from "../../src/agents/processes.ts";
-import { Cleanup, killStray, scratchDirectory } from "./cleanup.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
 import { livingWith, waysOfThisMachine } from "./ways.ts";
+import { killStray } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SCHEDULER = join(import.meta.dirname, "children/scheduler.ts");
@@ -95,7 +96,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     const { stdin, stdout, stderr, exited } = await script(
       'cat; pwd; env | grep -v "^PWD=\\|^_="; echo oops >&2; exit 3',
     );
-    const said = Promise.all([textOf(stdout), textOf(stderr)]);
+    const said = Promise.all([text(stdout), text(stderr)]);
     stdin.end("hello\n");
     const [out, oops] = await said;
     expect(out.split("\n").filter((line) => !/^(?:OLDPWD|SHLVL)=/.test(line))).toEqual([
@@ -123,7 +124,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
   test("is told to end before it is killed, and can end in its own way", async () => {
     const polite = await script("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done");
     await once(polite.stdout, "data");
-    const rest = textOf(polite.stdout);
+    const rest = text(polite.stdout);
     polite.signalGroup("SIGTERM");
     expect(await polite.exited).toEqual({ code: 5, signal: null });
     expect(await rest).toBe("bye\n");
@@ -174,7 +175,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     await once(scheduler.stdout, "data");
     await expect.poll(() => livingWith(word).length).toBeGreaterThanOrEqual(3);
     scheduler.kill("SIGKILL");
-    await expect.poll(() => livingWith(word), { timeout: 5_000 }).toEqual([]);
+    await expect.poll(() => livingWith(word)).toEqual([]);
   });
 
   // With bubblewrap nobody outside has anything to reap.
@@ -209,7 +210,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     const { stdout, exited } = await script(
       `kill -USR1 ${process.pid} 2>/dev/null && echo reached; kill -KILL 1; echo alive`,
     );
-    expect(await textOf(stdout)).toBe("alive\n");
+    expect(await text(stdout)).toBe("alive\n");
     expect((await exited).code).toBe(0);
   });
 
@@ -217,7 +218,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     const { stdout } = await script(
       'for i in 1 2 3; do (sleep 0.01 &) ; done; sleep 0.3; grep -l "^State:.Z" /proc/[0-9]*/status | wc -l',
     );
-    expect((await textOf(stdout)).trim()).toBe("0");
+    expect((await text(stdout)).trim()).toBe("0");
   });
 
   test("that is not there, or may not be executed, is a failure before anything is started", async () => {
@@ -231,9 +232,3 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     expect(await failureOf(import.meta.filename)).toContain("it may not be executed");
   });
 });
-
-async function textOf(stream: Readable): Promise<string> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of stream) chunks.push(chunk as Buffer);
-  return Buffer.concat(chunks).toString();
-}

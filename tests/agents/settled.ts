@@ -1,7 +1,8 @@
 import { expect } from "vitest";
 import type { TurnResult } from "../../src/kernel/agent.ts";
-import { type Cleanup, killStray, livingInGroup } from "./cleanup.ts";
+import { type Cleanup } from "./cleanup.ts";
 import type { Puppet, RunningTurn } from "./rig.ts";
+import { killStray, livingInGroup } from "../processes.ts";
 
 /** How long after its own grace periods a turn may take to settle, on a machine that is busy with other things. */
 export const SETTLE_MS = 2_000 + 3_000;

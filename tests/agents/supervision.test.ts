@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agents/cli/process.ts";
 import { embeddedLauncher } from "../../src/agents/launcher.ts";
-import { Cleanup, killStray, livingInGroup } from "./cleanup.ts";
+import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
+import { killStray, livingInGroup } from "../processes.ts";
 
 let cleanup: Cleanup;
 let rig: AgentRig;

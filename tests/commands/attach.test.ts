@@ -5,6 +5,7 @@ import type { CommandContext } from "../../src/commands/command.ts";
 import { Viewer } from "../../src/commands/viewer.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { Reporter } from "../../src/ui/reporter.ts";
+import type { Waiting } from "../../src/ui/waiting.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
@@ -39,7 +40,8 @@ describe("a viewer", () => {
     onTestFinished(() => reader.value.close());
     const askedWithin = async (looks: number): Promise<string[]> => {
       const asked: string[] = [];
-      const reporter: Reporter = { begin() {}, event() {}, asked: (one) => void asked.push(one.ask_id), end() {} };
+      const told = (one: Waiting) => void asked.push(one.ask_id);
+      const reporter: Reporter = { begin() {}, event() {}, asked: told, childWaits() {}, end() {} };
       const parts = { home: here.home, store: reader.value, inbox: undefined, session_id, reporter, first: 1 };
       const viewer = new Viewer({ ...parts, context: {} as CommandContext, left: () => {} });
       let look = 0;
@@ -127,10 +129,10 @@ describe("bosun attach", () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, ASK, ["--config", here.write("config.json", GATED)]);
     const pane = open(here, ["attach", session_id]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("2", "Enter");
     await pane.shows("A plan of 1 task");
-    await pane.shows("1  Approve");
+    await pane.asks("1  Approve");
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
@@ -148,9 +150,9 @@ describe("bosun attach", () => {
     const { owner } = await statusOf(here, session_id);
     process.kill(owner?.pid ?? 0, "SIGSTOP");
     const pane = open(here, ["attach", session_id]);
-    await pane.shows("Review of one");
+    await pane.asks("Review of one");
     pane.type("1", "Enter");
-    await pane.shows("Review of two");
+    await pane.asks("Review of two");
     expect(pane.screen().split("Review of one")).toHaveLength(2);
     process.kill(owner?.pid ?? 0, "SIGCONT");
     pane.type("1", "Enter");
@@ -168,7 +170,7 @@ describe("bosun attach", () => {
       'sed -i "s/task_id: write/task_id: write\\n    dependencies: [nothing]/" "$1"\n',
     );
     const pane = open(here, ["attach", session_id], { EDITOR: `sh ${editor}` });
-    await pane.shows("1  Approve");
+    await pane.asks("1  Approve");
     pane.type("3", "Enter");
     await pane.shows("refused it");
     await until("the choice again", () => pane.screen().split("1  Approve").length === 3);
@@ -181,7 +183,7 @@ describe("bosun attach", () => {
     const owner = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await owner.shows("Question 1 of 1");
     const second = open(here, ["attach"]);
-    await second.shows("Question 1 of 1");
+    await second.asks("Question 1 of 1");
     second.type("Eve", "Enter");
     expect(await second.exit()).toBe(0);
     expect(await owner.exit()).toBe(0);
@@ -211,7 +213,7 @@ describe("bosun attach", () => {
     const here = endAfterwards(rig());
     const session_id = await detached(here, ASK);
     const pane = open(here, ["attach"]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("C-d");
     expect(await pane.exit()).toBe(4);
     expect(pane.screen()).toContain(`bosun answer ${session_id}`);

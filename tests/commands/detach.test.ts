@@ -141,7 +141,7 @@ describe("bosun run at a terminal", () => {
   it("asks the person who is there, whatever is to be done where nobody is", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), "--unanswered", "default"]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("Eve", "Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
+import { endAfterwards } from "./strays.ts";
+import { open } from "./terminal.ts";
 import { rig, type Rig, ROOT, until } from "./rig.ts";
 
 const AGENTS = join(ROOT, "examples", "agents");
@@ -44,6 +46,16 @@ function discussed(place: Rig, first: readonly string[] = [], discussion: object
   return ["run", ...Object.entries(files).flat(), "--session", "s", "--no-input", "--reporter", "plain"];
 }
 
+/** Cannot log in until there is a file `open` in the workspace. */
+const LOCKED = `if [ -e open ]; then exec "$@"; fi; cat >/dev/null; printf '${JSON.stringify({
+  session_id: "%s",
+  source: "one",
+  target: "scheduler",
+  payload_type: "error",
+  version: "1.0",
+  payload: { code: "authentication", message: "Who are you?" },
+})}\\n' "$BOSUN_SESSION_ID"`;
+
 interface Standing {
   readonly state: string;
   readonly children: readonly { readonly session_id: string; readonly state: string }[];
@@ -60,6 +72,13 @@ async function begun(place: Rig, args = discussed(place, ["sh", "-c", PATIENT, "
   const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
   await until("the first debater", () => existsSync(join(place.home, "logs", child, "000003-turn_request.json")));
   return { running, child };
+}
+
+/** The child of a session whose scheduler died when the child had a name and no record. */
+async function keptFromItsFirst(place: Rig): Promise<string> {
+  const crashed = await place.run(discussed(place), { env: { BOSUN_CRASH_AT: "session_created:2" } });
+  const [, child = ""] = /DISCUSSED in (\S+),/.exec(crashed.stdout) ?? [];
+  return child;
 }
 
 describe("bosun run with a discussion configured", () => {
@@ -138,21 +157,73 @@ describe("a child session", () => {
 
   it("that is held is released by its own name, and goes on with its parent", async () => {
     const place = rig();
-    const locked = `if [ -e open ]; then exec "$@"; fi; cat >/dev/null; printf '${JSON.stringify({
-      session_id: "%s",
-      source: "one",
-      target: "scheduler",
-      payload_type: "error",
-      version: "1.0",
-      payload: { code: "authentication", message: "Who are you?" },
-    })}\\n' "$BOSUN_SESSION_ID"`;
-    const held = await place.run(discussed(place, ["sh", "-c", locked, "sh"]));
+    const held = await place.run(discussed(place, ["sh", "-c", LOCKED, "sh"]));
     expect(held.code).toBe(4);
     const [, child = ""] = /DISCUSSED in (\S+),/.exec(held.stdout) ?? [];
+    expect(held.stdout).toContain(
+      `A person is needed:\n  ? ${child}: the role "one" is held (authentication): log in with`,
+    );
+    expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
     writeFileSync(join(place.workspace, "open"), "");
     const released = await place.run(["resume", child, "--release", "one", "--no-input", "--reporter", "plain"]);
     expect([released.code, released.stderr]).toEqual([0, ""]);
     expect(released.stdout).toContain("s is done");
+  });
+
+  it("that waits for a person is told at its parent's terminal, with the commands for it", async () => {
+    const place = endAfterwards(rig());
+    const args = discussed(place, ["sh", "-c", LOCKED, "sh"]).filter((word) => word !== "--no-input");
+    const pane = open(place, [...args, "--foreground"]);
+    await pane.shows('? the role "one" is held (authentication): log in with its program.');
+    const [, child = ""] = /(\S+) WAITS FOR A PERSON/.exec(pane.screen()) ?? [];
+    expect(pane.screen()).toContain(`bosun resume ${child} --release one`);
+    writeFileSync(join(place.workspace, "open"), "");
+    expect((await place.run(["resume", child, "--release", "one"])).stderr).toBe("");
+    expect(await pane.exit()).toBe(0);
+  });
+
+  it("that asks is told to whoever watches its parent, who answers it by the command that is shown", async () => {
+    const place = endAfterwards(rig());
+    const args = discussed(place, ["sh", "-c", PATIENT, "sh"]);
+    const doubted = roles(["sh", "-c", PATIENT, "sh"]).replace('"role_id":"one"', '"role_id":"one","recovery":"ask"');
+    place.write("roles.json", doubted);
+    const { running, child } = await begun(place, args);
+    running.child.kill("SIGKILL");
+    await running.done;
+    expect((await place.run(["resume", "s", "--detach"])).code).toBe(0);
+    const watching = place.start(["attach", "s"]);
+    await until("the child's question", () => watching.stdout().includes(`${child} WAITS FOR A PERSON`));
+    await until("its command", () => watching.stdout().includes(".again repeat\n"));
+    const [, ...answer] = /bosun (answer) (\S+) (\S+) (repeat)\n/.exec(watching.stdout()) ?? [];
+    expect(answer[1]).toBe(child);
+    writeFileSync(join(place.workspace, "go"), "");
+    expect((await place.run(answer)).code).toBe(0);
+    const watched = await watching.done;
+    expect([watched.code, watched.stderr]).toEqual([0, ""]);
+    expect(watched.stdout.match(/WAITS FOR A PERSON/g)).toHaveLength(1);
+  });
+
+  it("that a crash kept from its first record is begun with its parent, whichever is named", async () => {
+    const place = rig();
+    const child = await keptFromItsFirst(place);
+    expect((await standing(place, "s")).children).toEqual([]);
+    expect((await place.run(["status", child])).stdout).toContain(`next    bosun resume ${child}\n`);
+    expect((await place.run(["resume", child])).code).toBe(0);
+    expect((await standing(place, "s")).children).toMatchObject([{ session_id: child, state: "closed" }]);
+  });
+
+  it("that a crash kept from its first record is told as never begun where its parent has ended", async () => {
+    const place = rig();
+    const child = await keptFromItsFirst(place);
+    expect((await place.run(["cancel", "s"])).code).toBe(1);
+    const never = `Error: Session ${child} was never begun: it has no record.\n  Its parent has ended without it: see \`bosun status s\`.\n`;
+    for (const args of [["status"], ["resume"], ["log"], ["attach"], ["tell", "x"]]) {
+      const [verb = "", ...words] = args;
+      const looked = await place.run([verb, child, ...words]);
+      expect([looked.code, looked.stderr]).toEqual([2, never]);
+    }
+    expect((await place.run(["status", "s"])).stdout).not.toContain(child);
+    expect((await standing(place, "s")).children).toEqual([]);
   });
 
   it("shows in its parent's status, and what is said to it reaches it", async () => {

@@ -22,7 +22,7 @@ it("lets go of a session whose row cannot be read any more", async () => {
   const manner: Manner = { ...said, reporter: "silent", ask: false, scheduler: "here", kill_grace_s: 1 };
   // Nothing is said before the row is read.
   const terminal = { out: {}, err: {} } as Terminal;
-  const context = { terminal, home: rig.home, directory: "/", environment: {}, leave: () => {} };
+  const context = { terminal, home: rig.home, directory: "/", environment: {}, bosun: "bosun", leave: () => {} };
   const home = ok({ home: rig.home, store });
   expect(await withHome(home, () => driveSession(context, place, session, manner, false))).toEqual(lost);
   expect(isLocked(lock)).toBe(false);

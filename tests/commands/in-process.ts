@@ -41,7 +41,7 @@ export function typed(
   env: Record<string, string> = {},
   lineWritten?: (text: string) => void,
 ): Promise<Left> {
-  return typedIn(here.workspace, { ...here.environment, ...env }, ["--home", here.home, ...args], lineWritten);
+  return typedIn(here.workspace, { ...here.environment, BOSUN_HOME: here.home, ...env }, args, lineWritten);
 }
 
 /** The same from any directory, with a home that is found if none is named. */

@@ -1,10 +1,10 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { afterEach, describe, expect, it } from "vitest";
-import { killStray, isLiving } from "../agents/cleanup.ts";
 import { built } from "../built.ts";
 import { type Rig, rig, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
+import { isLiving, killStray } from "../processes.ts";
 
 const children: ChildProcess[] = [];
 
@@ -65,7 +65,7 @@ describe.runIf(process.platform === "linux")("a signal that opens Node's inspect
     ]);
     await until("it to be up", () => said.out === "up");
     await signalled(pid);
-    await expect.poll(() => listening(pid).length, { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => listening(pid).length).toBeGreaterThan(0);
     await until("it to say so", () => said.err.includes("Debugger"));
   });
 

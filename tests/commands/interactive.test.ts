@@ -1,12 +1,24 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, rig, tinyPlan, until } from "./rig.ts";
 import { open } from "./terminal.ts";
 
 const GATED = JSON.stringify({ plan_approval: "ask" });
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
+
+/** A manager that asks when it is told to. */
+const LATE = JSON.stringify({
+  roles: [
+    {
+      role_id: "playbook",
+      type: "manager",
+      cli_command: ["sh", "-c", 'until [ -e go ]; do sleep 0.05; done; exec "$@"', "sh", "${node}", "${crew.playbook}"],
+    },
+  ],
+});
 
 describe("a person at the terminal", () => {
   it("is asked one thing at a time: a number picks an option, and the plan is a numbered choice", async () => {
@@ -18,14 +30,14 @@ describe("a person at the terminal", () => {
       "--config",
       here.write("config.json", GATED),
     ]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     for (const told of ["Whose name?", "why: It is written down.", "1  Ada  (default)", "2  Bob"])
       expect(pane.screen()).toContain(told);
     pane.type("2", "Enter");
     await pane.shows("A plan of 1 task");
-    await pane.shows("1  Approve");
+    await pane.asks("1  Approve");
     pane.type("9", "Enter");
-    await pane.shows("Type a number from 1 to 4");
+    await pane.asks("Type a number from 1 to 4");
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
@@ -34,11 +46,13 @@ describe("a person at the terminal", () => {
 
   it("has not answered by what was typed before the question was there", async () => {
     const here = rig();
-    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
-    await pane.shows("Session s-");
+    const pane = open(here, ["run", "--plan", here.write("plan.json", ASK), "--roles", here.write("roles.json", LATE)]);
+    await pane.shows("asked playbook");
     pane.type("Enter");
     pane.type("1", "Enter");
-    await pane.shows("Question 1 of 1");
+    await pane.shows("\n1\n");
+    writeFileSync(join(here.workspace, "go"), "");
+    await pane.asks("Question 1 of 1");
     pane.type("2", "Enter");
     expect(await pane.exit()).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
@@ -53,9 +67,9 @@ describe("a person at the terminal", () => {
       "--config",
       here.write("config.json", GATED),
     ]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("Enter");
-    await pane.shows("1  Approve");
+    await pane.asks("1  Approve");
     pane.type("2", "Enter");
     await pane.shows("What should be different?");
     pane.type("Shorter.", "Enter");
@@ -86,9 +100,9 @@ describe("a person at the terminal", () => {
         EDITOR: `sh ${editor}`,
       },
     );
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("Enter");
-    await pane.shows("1  Approve");
+    await pane.asks("1  Approve");
     pane.type("3", "Enter");
     await pane.shows("plan-to-edit.yaml:");
     await until("the choice again", () => pane.screen().split("1  Approve").length === 3);
@@ -116,7 +130,7 @@ echo >> ${seen}.times
       ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
       { EDITOR: `sh ${editor}` },
     );
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("Enter");
     const edit = async (time: number) => {
       const isAsked = () =>
@@ -142,10 +156,82 @@ echo >> ${seen}.times
     expect(readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"))).toEqual([]);
   });
 
+  it("is told why an edited plan was refused, and keeps it, however long the scheduler takes", async () => {
+    const here = rig();
+    const editor = here.write("editor.sh", `sed -i 's/^    task_id: write/&\\n    dependencies: [nowhere]/' "$1"\n`);
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      { EDITOR: `sh ${editor}` },
+    );
+    await pane.asks("Question 1 of 1");
+    pane.type("Enter");
+    await pane.asks("1  Approve");
+    const session_id = await onlySession(here);
+    const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
+    process.kill(owner.pid, "SIGSTOP");
+    pane.type("3", "Enter");
+    await pane.shows(`Kept for ${session_id}; its owner has not taken it yet.`);
+    process.kill(owner.pid, "SIGCONT");
+    await pane.shows("which is not in the plan; name a task_id");
+    expect(readdirSync(join(here.home, "sessions", session_id)).join()).toContain("plan-to-edit.yaml");
+    pane.type("4", "Enter");
+    expect(await pane.exit()).toBe(1);
+  });
+
+  it("keeps an edited plan that nobody has taken when the person leaves", async () => {
+    const here = rig();
+    const pane = open(
+      here,
+      ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
+      { EDITOR: "sed -i 's/Do write/Do it well/'" },
+    );
+    await pane.asks("Question 1 of 1");
+    pane.type("Enter");
+    await pane.asks("1  Approve");
+    const session_id = await onlySession(here);
+    const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
+    process.kill(owner.pid, "SIGSTOP");
+    pane.type("3", "Enter");
+    const store = openStore(here.home);
+    if (!store.ok) throw new Error(store.error.message);
+    await until("their version to be in the inbox", () => store.value.inbox.pending(session_id).length === 1);
+    store.value.close();
+    pane.type("C-c");
+    await pane.shows("Stopping:");
+    process.kill(owner.pid, "SIGKILL");
+    await pane.exit();
+    const [kept = ""] = readdirSync(join(here.home, "sessions", session_id)).filter((name) => name.includes("to-edit"));
+    expect(readFileSync(join(here.home, "sessions", session_id, kept), "utf8")).toContain("Do it well");
+  });
+
+  it("is shown the choices again where they say nothing: of a plan, of work and of the result", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
+    const gated = here.write("config.json", GATED);
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, "--confirm"]);
+    for (const [first, number, asked] of [
+      ["1  Approve", "2", "What should be different? "],
+      ["Review of write", "2", "What should be different? "],
+      ["Everything is done", "2", "What is missing? "],
+    ] as const) {
+      await pane.asks(first);
+      const prompts = () => pane.screen().split("\n> ").length;
+      const [before, isAsked] = [prompts(), () => pane.screen().trimEnd().endsWith(asked.trimEnd())];
+      pane.type(number, "Enter");
+      await until(asked, isAsked);
+      pane.type("Enter");
+      await until("the choices again", () => prompts() === before + 1);
+      pane.type("1", "Enter");
+    }
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).not.toContain("This cannot be said");
+  });
+
   it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("C-d");
     expect(await pane.exit()).toBe(4);
     expect(pane.screen()).toContain(`bosun answer ${await onlySession(here)} c1.name Ada`);
@@ -154,7 +240,7 @@ echo >> ${seen}.times
   it("stops it with Ctrl-C in the middle of a question: 130", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("half an ans", "C-c");
     expect(await pane.exit()).toBe(130);
     expect(pane.screen()).toContain("Stopping:");
@@ -189,9 +275,9 @@ echo >> ${seen}.times
   it("is asked again for an option that is not there, and shown what was taken", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
-    await pane.shows("Question 1 of 1");
+    await pane.asks("Question 1 of 1");
     pane.type("3", "Enter");
-    await pane.shows("There is no option 3: type a number from 1 to 2, or an answer in words.");
+    await pane.asks("There is no option 3: type a number from 1 to 2, or an answer in words.");
     pane.type("2", "Enter");
     await pane.shows("c1.name: Bob");
     expect(await pane.exit()).toBe(0);

@@ -20,7 +20,7 @@ function place(): Place {
   if (!store.ok) throw new Error(store.error.message);
   left.push(() => store.value.close());
   const terminal = undefined as never;
-  const context = { terminal, home, directory: home, environment: {}, leave: () => {} };
+  const context = { terminal, home, directory: home, environment: {}, bosun: "bosun", leave: () => {} };
   return placeOf({ home, store: store.value }, context);
 }
 

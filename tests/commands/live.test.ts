@@ -1,15 +1,10 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { onlySession, typed, typedJson } from "./in-process.ts";
+import { typed, typedJson } from "./in-process.ts";
 import { endAfterwards, strays } from "./strays.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
-
-/** A task that says that it runs, then waits until it is told to go on. */
-const WAITING_TASK = {
-  task_id: "wait",
-  shell: "touch began; until [ -e go ]; do sleep 0.05; done; echo done > out.txt",
-};
+import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
 interface Status {
   readonly state: string;
@@ -20,12 +15,7 @@ interface Status {
 
 async function begun(here: Rig, plan: string): Promise<{ owner: Running; session_id: string }> {
   const owner = here.start(["run", "--plan", here.write("plan.json", plan)]);
-  await until("the task to run", () => existsSync(join(here.workspace, "began")));
-  return { owner, session_id: await onlySession(here) };
-}
-
-function letGo(here: Rig): void {
-  writeFileSync(join(here.workspace, "go"), "");
+  return { owner, session_id: (await taskRuns(here)).session_id };
 }
 
 describe("a session that another process runs", () => {
@@ -52,8 +42,9 @@ describe("a session that another process runs", () => {
     expect(told.stdout).toContain("took it");
     expect((await here.run(["pause"])).stdout).toContain("took it");
     letGo(here);
-    await until("the first task to be over", () => existsSync(join(here.workspace, "out.txt")));
-    expect((await typedJson<Status>(here, ["status", "--json"])).state).toBe("paused");
+    const status = () => typedJson<Status>(here, ["status", "--json"]);
+    await until("the first task to be done", async () => (await status()).tickets[0]?.status === "done");
+    expect(await status()).toMatchObject({ state: "paused", tickets: [{}, { ticket_id: "after", status: "pending" }] });
     expect((await here.run(["resume"])).stdout).toContain("took it");
     expect((await owner.done).code).toBe(0);
     expect(existsSync(join(here.workspace, "after"))).toBe(true);
@@ -141,15 +132,15 @@ describe("stopping a session", () => {
 
   it("kills at once on the second signal", async () => {
     const here = endAfterwards(rig());
-    const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; touch began; while :; do sleep 0.05; done\n");
+    const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
     const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
     const owner = here.start(["run", "--plan", plan, "--worker", `sh ${worker}`]);
-    await until("the worker to be there", () => existsSync(join(here.workspace, "began")));
+    await taskRuns(here);
     owner.child.kill("SIGINT");
     await until("the first word", () => owner.stderr().includes("Stopping:"));
     owner.child.kill("SIGINT");
     expect((await owner.done).code).toBe(130);
-    await until("the worker to be gone", () => strays(here).length === 0, 3_000);
+    await until("the worker to be gone", () => strays(here).length === 0);
   });
 
   it("shows a scheduler that died as interrupted, and goes on from there", async () => {

@@ -168,25 +168,17 @@ describe("bosun replay", () => {
     expect(all).toHaveLength(
       readdirSync(join(here.home, "logs", session_id)).filter((name) => name.endsWith(".json")).length,
     );
-    const some = await typed(here, [
-      "replay",
-      session_id,
-      "--ticket",
-      "second",
-      "--type",
-      "report",
-      "--from",
-      "2",
-      "--to",
-      "99",
-    ]);
-    expect(
-      some.stdout
-        .trimEnd()
-        .split("\n")
-        .slice(0, -1)
-        .every((line) => / shell -> scheduler +report +second( |$)/.test(line)),
-    ).toBe(true);
+    const filtered = async (...filter: string[]) => {
+      const { stdout } = await typed(here, ["replay", session_id, "--ticket", "second", "--type", "report", ...filter]);
+      return stdout.trimEnd().split("\n").slice(0, -1);
+    };
+    const reports = await filtered();
+    const [progress = "", last = ""] = reports;
+    const report = expect.stringMatching(/ shell -> scheduler +report +second( |$)/) as string;
+    expect(reports).toEqual([report, report]);
+    expect(await filtered("--to", String(Number.parseInt(progress, 10)))).toEqual([progress]);
+    expect(await filtered("--from", String(Number.parseInt(last, 10)))).toEqual([last]);
+    expect(await filtered("--from", String(Number.parseInt(last, 10) + 1))).toEqual([]);
     const folder = await typed(here, ["replay", join(here.home, "logs", session_id), "--json"]);
     expect(folder.stdout.trimEnd().split("\n")).toEqual(all);
   });

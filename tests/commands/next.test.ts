@@ -1,9 +1,10 @@
+import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { valueOf } from "../config/scratch.ts";
-import { onlySession, typed } from "./in-process.ts";
+import { onlySession, typed, typedIn } from "./in-process.ts";
 import { rig, tinyPlan } from "./rig.ts";
 import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
@@ -88,6 +89,34 @@ describe("the commands that come next", () => {
   });
 });
 
+describe("a home that was named with --home", () => {
+  it("is in every command that is printed, so that it can be copied, unless it is found without", async () => {
+    const here = rig();
+    const home = join(here.workspace, "it's a home");
+    const at = (directory: string, args: readonly string[]) => typedIn(directory, here.environment, args);
+    const copied = (command: string) =>
+      at(
+        here.workspace,
+        execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${command}`], { encoding: "utf8" })
+          .trimEnd()
+          .split("\n"),
+      );
+    const asking = here.write("ask.json", ASK);
+    const asked = await at(here.workspace, ["run", "--plan", asking, "--session", "asks", "--home", home]);
+    expect(asked.code).toBe(4);
+    const named = `bosun --home '${home.replace("'", "'\\''")}'`;
+    const [answer = "", resume = ""] = nextIn(asked.stdout);
+    expect([answer, resume]).toEqual([`${named} answer asks c1.name Ada`, `${named} resume asks`]);
+    expect((await copied(`${named} inbox`)).stdout).toContain(`\n      ${answer}\n`);
+    const paused = await copied(`${named} pause asks`);
+    expect(paused.stderr).toContain(`No turn begins before somebody takes it up: ${resume}.`);
+    expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
+    expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
+    const found = await at(home, ["status", "asks", "--home", home]);
+    expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
+  });
+});
+
 describe("a plan that is written out", () => {
   it("means the same when it is run again, and moves no cursor when it is shown", async () => {
     const here = rig();
@@ -114,6 +143,25 @@ describe("a plan that is written out", () => {
       expect((await typed(here, ["run", "--plan", file])).code).toBe(0);
       expect(written()).toMatch(/^home \d+\{#1\}\n$/);
     }
+  });
+});
+
+describe("a plan with a step that has a command and a text for the shell", () => {
+  it("is written out with the command, which wins, and so can be run", async () => {
+    const here = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
+    const steps = ["look", { text: "both", command: ["sh", "-c", "echo command >> out.txt"], shell: "exit 1" }];
+    const acceptance_criteria = [{ text: "always", command: ["true"] }];
+    const instruction = { summary: "it", steps };
+    const task = { task_id: "a", description: "a", instruction, acceptance_criteria, review: "checks" };
+    const given = here.write("plan.json", JSON.stringify({ tasks: [task] }));
+    expect((await typed(here, ["run", "--plan", given, "--roles", roles])).code).toBe(0);
+    const file = join(here.workspace, "again.json");
+    expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+    const again = await typed(here, ["run", "--plan", file]);
+    expect([again.stderr, again.code]).toEqual(["", 0]);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("command\ncommand\n");
   });
 });
 

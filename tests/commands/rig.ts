@@ -70,9 +70,9 @@ export function rig(): Rig {
     LANG: "C.UTF-8",
   };
   const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
-    const child = spawn(process.execPath, [CLI, "--home", home, ...args], {
+    const child = spawn(process.execPath, [CLI, ...args], {
       cwd: workspace,
-      env: { ...environment, ...env },
+      env: { ...environment, BOSUN_HOME: home, ...env },
     });
     children.add(child);
     let stdout = "";

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { MAX_REQUIREMENT_CHARACTERS } from "../../src/config/requirement.ts";
 import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { frozen } from "../crash/freeze.ts";
-import { ASKING, foreignCrew, rig, tinyPlan, until } from "./rig.ts";
+import { ASKING, foreignCrew, ROOT, rig, tinyPlan, until } from "./rig.ts";
 
 const WRITE = tinyPlan([
   {
@@ -107,6 +107,46 @@ describe("bosun run", () => {
     } finally {
       child.kill("SIGKILL");
     }
+  });
+
+  it("begins nothing in a workspace that may not be entered", async () => {
+    const here = rig();
+    const locked = join(here.workspace, "locked");
+    mkdirSync(join(locked, "inside"), { recursive: true });
+    const roles = join(ROOT, "examples", "debate-roles.json");
+    const debate = ["debate", "This or that?", "--roles", roles, "--agents", "python,go", "--judge", "judge"];
+    // Root may enter everything, unless it gives that right up.
+    const [program, ...before] = [
+      ...(process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-dac_override,-dac_read_search"] : []),
+      process.execPath,
+      built("cli.js"),
+    ];
+    const typedLocked = (args: readonly string[]) =>
+      spawnSync(program, [...before, "--home", here.home, ...args], {
+        cwd: here.workspace,
+        env: here.environment,
+        encoding: "utf8",
+      });
+    const plan = ["run", "--plan", here.write("plan.json", WRITE)];
+    chmodSync(locked, 0);
+    try {
+      for (const [args, workspace] of [
+        [[...plan, "--cwd", "locked"], locked],
+        [[...plan, "--config", here.write("c.json", JSON.stringify({ workspace: locked }))], locked],
+        [[...plan, "--cwd", join(locked, "inside")], join(locked, "inside")],
+        [[...debate, "--cwd", "locked"], locked],
+      ] as const) {
+        const refused = typedLocked(args);
+        expect([refused.status, refused.stderr]).toEqual([
+          3,
+          expect.stringContaining(`Error: The workspace ${workspace} may not be entered by you.\n  Give yourself`),
+        ]);
+      }
+      expect(here.sessions()).toEqual([]);
+    } finally {
+      chmodSync(locked, 0o700);
+    }
+    expect(typedLocked([...plan, "--cwd", "locked"]).status).toBe(0);
   });
 
   it("stops reading a requirement that has no end", async () => {

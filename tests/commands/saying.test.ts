@@ -46,6 +46,39 @@ describe("no more questions, please", () => {
   });
 });
 
+describe("a word on what a session asks", () => {
+  it("is where it is asked for what else waits: the plan, the result or a review", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]));
+    const ask = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await here.run(["run", "--plan", plan, "--session", "s", "--config", ask, "--confirm"])).code).toBe(4);
+    const waits = ["bosun plan s", "bosun review s write", "bosun review s"];
+    const words = [["plan"], ["review", "s", "write"], ["review", "s"]];
+    for (const [index, command] of waits.entries()) {
+      const asked = await typed(here, ["answer"]);
+      expect([asked.code, asked.stderr]).toEqual([2, expect.stringContaining(`something else: ${command}.\n`)]);
+      expect((await typed(here, [...(words[index] ?? []), "--approve"])).code).toBe(0);
+      expect((await typed(here, ["resume"])).code).toBe(index < 2 ? 4 : 0);
+    }
+  });
+
+  it("says something, and is given in one way", async () => {
+    const here = rig();
+    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    for (const [args, told] of [
+      [["review", "--changes", " "], "--changes does not say what should be different"],
+      [["answer", "name", "Eve", "--defaults"], "The answer is given, and --defaults is, too"],
+      [["answer", "name", "Eve", "--file", "none"], "The answer is given, and --file is, too"],
+      [["plan", "--notes", "Fine."], "--notes goes with --approve, --reject or --edit"],
+      [["plan", "--revise", "Shorter.", "--notes", "Please."], "--notes goes with --approve, --reject or --edit"],
+    ] as const) {
+      const said = await typed(here, args);
+      expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(told)]);
+    }
+    expect((await typed(here, ["answer"])).stdout).not.toContain("kept");
+  });
+});
+
 describe("a session that is not named", () => {
   it("is for looking the newest, though an older one is not closed", async () => {
     const here = rig();

@@ -209,7 +209,7 @@ describe("a narrow terminal", () => {
     ] as const) {
       const lines: string[] = [];
       const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width };
-      const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
+      const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0], "bosun");
       reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o" } as Opening);
       reporter.event({ kind: "record", sequence: 1, record: STOPPED });
       reporter.end({
@@ -217,6 +217,7 @@ describe("a narrow terminal", () => {
         tickets: [],
         usage: {},
         waiting: [],
+        children: [],
         log: "/l",
         next: [],
       } as unknown as Ending);

@@ -3,12 +3,13 @@ import { readdirSync, readlinkSync } from "node:fs";
 import { dirname, sep } from "node:path";
 import { afterEach } from "vitest";
 import { type Rig, until } from "./rig.ts";
+import { killStray } from "../processes.ts";
 
 const watched = new Set<string>();
 
 afterEach(async () => {
   for (const directory of watched) {
-    for (const pid of processesIn(directory)) kill(pid);
+    for (const pid of processesIn(directory)) killStray(pid);
     await until("what a scheduler left to be gone", () => processesIn(directory).length === 0);
   }
   watched.clear();
@@ -47,12 +48,4 @@ function processesNaming(directory: string): number[] {
     .split("\n")
     .filter((line) => line.includes(directory))
     .map((line) => Number.parseInt(line, 10));
-}
-
-function kill(pid: number): void {
-  try {
-    process.kill(pid, "SIGKILL");
-  } catch {
-    // It went by itself meanwhile.
-  }
 }

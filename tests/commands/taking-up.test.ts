@@ -62,6 +62,20 @@ describe("a session that is taken up", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
+  it("goes on within its budget where its schedulers died too often on one turn, which could tell nothing", async () => {
+    const here = endAfterwards(rig());
+    const config = here.write("c.json", JSON.stringify({ max_recoveries: 0, budget: { tokens: 1000, usd: 1 } }));
+    const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--config", config]);
+    const { session_id } = await taskRuns(here);
+    killed.child.kill("SIGKILL");
+    await killed.done;
+    letGo(here);
+    const resumed = await typed(here, ["resume"]);
+    expect([resumed.code, resumed.stderr]).toEqual([0, ""]);
+    const failed = await typed(here, ["replay", session_id, "--type", "turn_failed", "--json"]);
+    expect(JSON.parse(failed.stdout)).toMatchObject({ payload: { code: "agent_failed", details: { recoveries: 0 } } });
+  });
+
   it("takes no default for what was answered while nobody ran it", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {

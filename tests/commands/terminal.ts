@@ -18,6 +18,8 @@ export interface Pane {
   /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
   type(...keys: string[]): void;
   shows(text: string): Promise<void>;
+  /** The same for what is asked, and the prompt below it: only then does the program read keys, and not the terminal. */
+  asks(text: string): Promise<void>;
   /** The exit code, once the command has ended. */
   exit(): Promise<number>;
   /** The process that was typed. */
@@ -33,11 +35,11 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
   sockets.push(socket);
   const left = join(here.home, "..", `exit-code-${sockets.length}`);
   rmSync(left, { force: true });
-  const words = [process.execPath, built("cli.js"), "--home", here.home, ...args].map(quoted);
+  const words = [process.execPath, built("cli.js"), ...args].map(quoted);
   const tmux = (...more: string[]) =>
     execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
       cwd: here.workspace,
-      env: { ...here.environment, ...env, TERM: "xterm-256color" },
+      env: { ...here.environment, BOSUN_HOME: here.home, ...env, TERM: "xterm-256color" },
       encoding: "utf8",
     });
   tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);
@@ -49,6 +51,11 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
       until(
         () => `"${text}" on the screen, which is\n${screen()}`,
         () => screen().includes(text),
+      ),
+    asks: (text) =>
+      until(
+        () => `"${text}" and a prompt on the screen, which is\n${screen()}`,
+        () => screen().includes(text) && screen().trimEnd().endsWith("\n>"),
       ),
     async exit() {
       await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));

@@ -197,22 +197,29 @@ describe("a project's found configuration", () => {
     expect(refused.code).toBe(3);
     expect(refused.stderr).toContain("touch owned");
     expect(existsSync(join(here.workspace, "owned"))).toBe(false);
-    const config = here.write("config.json", JSON.stringify({ max_retries: 0 }));
-    expect((await here.run(["roles", "--roles", file, "--crew", "embedded", "--json"])).code).toBe(3);
-    await here.run([
-      "run",
-      "--plan",
-      plan,
-      "--config",
-      config,
-      "--crew",
-      "embedded",
-      "--roles",
-      file,
-      "--budget-turns",
-      "3",
-    ]);
+    expect((await here.run(["run", "--plan", plan, "--roles", file, "--budget-turns", "3"])).code).not.toBe(3);
     expect(existsSync(join(here.workspace, "owned"))).toBe(true);
+  });
+
+  it("is refused with the flags that name it as it is there, and only what is named is trusted", async () => {
+    const here = rig();
+    mkdirSync(join(here.workspace, ".git"));
+    const settings = here.write("workspace/.bosun/scheduler_config.yaml", "notify: { command: [touch, told] }\n");
+    const plan = here.write("plan.json", GOOD);
+    const alone = await here.run(["run", "--plan", plan]);
+    expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining(`its files: --config ${settings}. To`)]);
+    expect((await here.run(["run", "--plan", plan, "--config", settings])).code).toBe(0);
+    expect(existsSync(join(here.workspace, "told"))).toBe(true);
+    const crew = { roles: [{ role_id: "shell", type: "worker", cli_command: ["touch", "owned"] }] };
+    const file = here.write("workspace/.bosun/crews/mine.json", JSON.stringify(crew));
+    const both = await here.run(["run", "--plan", plan, "--config", settings]);
+    expect([both.code, both.stderr]).toEqual([
+      3,
+      expect.stringContaining(`its files: --roles ${join(file, "..", "FILE")}. To`),
+    ]);
+    expect((await here.run(["run", "--plan", plan, "--config", settings, "--crew", "embedded"])).code).toBe(0);
+    expect((await here.run(["run", "--plan", plan, "--crew", "embedded"])).code).toBe(3);
+    expect(existsSync(join(here.workspace, "owned"))).toBe(false);
   });
 
   it("raises no limit of the person's own unless it is named, and is laid over the limits that it leaves alone", async () => {

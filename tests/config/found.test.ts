@@ -163,6 +163,20 @@ describe("trust", () => {
     `);
     expect(powers(project({ "scheduler_config.yaml": "review: checks\n" }))).toHaveLength(1);
   });
+  test.each([
+    ["never", undefined, '"never" and not "risk"'],
+    ["risk", "proposal: always\n", '"risk" and not "always"'],
+    ["never", "proposal: never\n", undefined],
+    ["risk", "proposal: never\n", undefined],
+    ["always", undefined, undefined],
+  ])("is needed for work that is discussed less before it begins: %s over %s", (given, own, wanted) => {
+    const home = scratch();
+    if (own !== undefined) home.write(".config/bosun/scheduler_config.yaml", own);
+    const person = valueOf(findUserConfiguration({ HOME: home.directory }));
+    expect(powers(project({ "scheduler_config.yaml": `proposal: ${given}\n` }), person)).toEqual(
+      wanted && [`~/.bosun/scheduler_config.yaml:1 work is discussed before it begins ${wanted}`],
+    );
+  });
   test("cannot be given to what a link could change later", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     symlinkSync("/etc/hostname", join(place.found.folder, "run.sh"));

@@ -1,12 +1,13 @@
 import { readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { killStray } from "../agents/cleanup.ts";
 import { until } from "../commands/rig.ts";
 import { randomFrom } from "./deaths.ts";
 import { holderOf } from "./fate.ts";
-import { cleanUp, living, newPlace, type Place, start } from "./place.ts";
+import { cleanUp, newPlace, type Place, start } from "./place.ts";
 import { WORK } from "./scenarios.ts";
+import { killStray } from "../processes.ts";
+import { living } from "../processes.ts";
 
 const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
 
@@ -43,7 +44,7 @@ describe("the demo", () => {
     await until("nobody to hold it", () => holderOf(place) === undefined);
     const resumed = await start(place, ["resume", place.session_id, "--no-input", "--unanswered", "default"]).ended;
     expect(resumed).toMatchObject({ code: 0 });
-    expect(living(place)).toEqual([]);
+    expect(living(place.session_id)).toEqual([]);
     const proved = await start(place, ["replay", place.session_id, "--verify", "--json"]).ended;
     expect(JSON.parse(proved.stdout)).toMatchObject({ ok: true, decisions: "ok", completeness: "closed" });
   }, 120_000);

@@ -4,11 +4,10 @@ import SqliteDatabase from "better-sqlite3";
 import { waitingOf } from "../../src/commands/asks.ts";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { Result } from "../../src/lib/result.ts";
-import type { Failure } from "../../src/protocol/failure.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
 import type { Death } from "./deaths.ts";
 import { begin, type Ended, type Place, resume, start } from "./place.ts";
+import { value } from "../results.ts";
 
 /** More schedulers than any of these sessions can need. */
 const MOST_LIVES = 25;
@@ -150,9 +149,4 @@ async function answer(place: Place): Promise<number> {
   } finally {
     store.close();
   }
-}
-
-export function value<T>(result: Result<T, Failure>): T {
-  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
-  return result.value;
 }

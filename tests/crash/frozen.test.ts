@@ -5,11 +5,12 @@ import SqliteDatabase from "better-sqlite3";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { wasBegun } from "./fate.ts";
-import { begin, cleanUp, living, newPlace, type Place, resume, type Started, start } from "./place.ts";
+import { begin, cleanUp, newPlace, type Place, resume, type Started, start } from "./place.ts";
 import { frozen } from "./freeze.ts";
 import { holding, WORK } from "./scenarios.ts";
 import { violationsOf } from "./violations.ts";
 import { until } from "../commands/rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
@@ -89,7 +90,7 @@ describe("a scheduler that was frozen while another took its session over", () =
         : [ended.stdout, "is no longer this process's to write"];
     expect(said).toContain(why);
     expect(everything(place)).toEqual(before);
-    expect(living(place)).toEqual([]);
+    expect(living(place.session_id)).toEqual([]);
     expect(doubles(place)).toEqual([]);
   });
 

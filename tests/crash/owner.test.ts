@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { until } from "../commands/rig.ts";
 import { carryOut, holderOf } from "./fate.ts";
-import { begin, cleanUp, living, newPlace, type Place, resume, start } from "./place.ts";
+import { begin, cleanUp, newPlace, type Place, resume, start } from "./place.ts";
 import { holding, WORK } from "./scenarios.ts";
 import { frozen } from "./freeze.ts";
 import { violationsOf } from "./violations.ts";
+import { living } from "../processes.ts";
 
 const LIMIT_MS = 120_000;
 
@@ -94,7 +95,7 @@ describe("a session", () => {
       const second = await start(place, [...resume(place), "--take-over"]).ended;
       expect(second).toMatchObject({ code: 0, stderr: "" });
       expect(await first.ended).toMatchObject(point === "lock_held:1" ? { signal: "SIGTERM" } : { code: 143 });
-      expect(living(place)).toEqual([]);
+      expect(living(place.session_id)).toEqual([]);
       expect(
         await violationsOf(place, { kills: ["turn_given"], lives: 3, words: 0, violations: [] }, undefined),
       ).toEqual([]);
@@ -140,7 +141,7 @@ describe("a session", () => {
       await until("ten workers to begin", () => marks(place).filter((mark) => /start hold/.test(mark)).length === 10);
       first.child.kill("SIGKILL");
       await first.ended;
-      const left = living(place);
+      const left = living(place.session_id);
       expect(left.length).toBeGreaterThanOrEqual(10);
       writeFileSync(join(place.workspace, "go"), "");
       const outcome = await carryOut(place, [{ after_ms: 700 }, { after_ms: 500 }]);

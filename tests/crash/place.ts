@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { built } from "../built.ts";
 import type { Scenario } from "./scenarios.ts";
+import { recordsIn } from "../log-files.ts";
 
 const CLI = built("cli.js");
 
@@ -105,27 +106,7 @@ export function resume({ scenario, session_id }: Place): string[] {
 
 /** Everything that stands in the session's log folder, in order. */
 export function logOf({ home, session_id }: Place): LogRecord[] {
-  const folder = join(home, "logs", session_id);
-  return readdirSync(folder)
-    .filter((name) => /^\d{6,}-/.test(name))
-    .toSorted()
-    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord);
-}
-
-/** Processes that were started for this place, by /proc: the mark of its session, or its folder as directory. */
-export function living({ session_id }: Pick<Place, "session_id">): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
-        if (!environment.includes(`BOSUN_SESSION_ID=${session_id}`)) return false;
-        return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
+  return recordsIn(join(home, "logs", session_id));
 }
 
 export function leave(place: Place): void {

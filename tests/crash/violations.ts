@@ -9,8 +9,10 @@ import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { type Outcome, value } from "./fate.ts";
-import { living, logOf, type Place } from "./place.ts";
+import { type Outcome } from "./fate.ts";
+import { logOf, type Place } from "./place.ts";
+import { value } from "../results.ts";
+import { living } from "../processes.ts";
 
 /** Of these a closed session has no row left. */
 const OPEN = new Set(["turn", "timer", "ask", "check", "child", "hold", "process"]);
@@ -111,7 +113,7 @@ function agentViolations({ workspace, session_id }: Place, log: readonly LogReco
     });
     if (times > asked.length) violations.push(`${turn_id} was worked on ${times} times in ${asked.length} runs`);
   }
-  for (const pid of living({ session_id })) violations.push(`process ${pid} lives`);
+  for (const pid of living(session_id)) violations.push(`process ${pid} lives`);
   return violations;
 }
 

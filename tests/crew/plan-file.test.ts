@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/crew/playbook/plan-file.ts";
 import { planProblems } from "../../src/protocol/playbook/plan-check.ts";
 import { answerOf, cleanUp, directory, programFile } from "./programs.ts";
+import { computing } from "../computing.ts";
 
 afterEach(cleanUp);
 
@@ -151,9 +152,22 @@ describe("a plan of 20,000 tasks", () => {
   it("is looked through at once where hundreds of them wait for a thousand others", () => {
     const last = Array.from({ length: 1_000 }, (_, index) => `t${18_500 + index}`);
     const plan = { tasks: tasks((index) => (index < 19_500 ? [] : last)) };
+    expect(computing(() => expect(planProblems(plan, () => true)).toEqual([]))).toBeLessThan(5_000);
+  });
+
+  it("is looked through at once where every task waits for one that is not there, or names what nothing stands for", () => {
+    const unknown = tasks((index) => [`u${index + 1}`]).slice(0, 8_000);
+    const questions = Array.from({ length: 5_000 }, (_, index) => ({ question_id: `q${index}`, text: `${index}?` }));
+    const named = unknown.slice(0, 1_000).map((one) => ({ ...one, description: "${answers.x}", dependencies: [] }));
     const before = performance.now();
-    expect(planProblems(plan, () => true)).toEqual([]);
+    const [first, ...others] = planProblems({ tasks: unknown }, () => true);
+    const messages = planProblems({ tasks: named, questions }, () => true).map((found) => found.message);
     expect(performance.now() - before).toBeLessThan(5_000);
+    expect(first?.message).toBe('there is no task "u1"; did you mean "t1"?');
+    expect(others).toHaveLength(7_999);
+    expect(messages).toHaveLength(1_000);
+    expect(messages[0]?.length).toBeLessThan(300);
+    expect(messages[0]).toContain("expected one of node, crew, crew.shell, answers.q0, ");
   });
 
   it("is explained in few words, which an answer can hold", () => {

@@ -49,7 +49,7 @@ async function work(steps: Json[], task: JsonObject = {}): Promise<Said & { repo
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  await expect.poll(condition, { timeout: 10_000, interval: 20 }).toBe(true);
+  await expect.poll(condition).toBe(true);
 }
 
 function startWork(steps: Json[]): Started {

@@ -1,8 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Surroundings } from "../../src/runtime/assemble.ts";
-import { Cleanup, isLiving, scratchDirectory } from "../agents/cleanup.ts";
-import { begin, openHome, proofOf, recordsOf, reportOf, value } from "./home.ts";
+import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { begin, openHome, proofOf, recordsOf, reportOf } from "./home.ts";
 import { DEBATERS, rolesAt, type Speaker, Stage } from "./stage.ts";
+import { isLiving } from "../processes.ts";
+import { value } from "../results.ts";
 
 const cleanup = new Cleanup();
 let home: string;

@@ -1,14 +1,11 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cliAgent } from "../../src/agents/cli/agent.ts";
 import { embeddedLauncher } from "../../src/agents/launcher.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import type { Result } from "../../src/lib/result.ts";
 import { debateMode } from "../../src/modes/debate/mode.ts";
 import type { DebateState } from "../../src/modes/debate/state.ts";
-import type { Failure } from "../../src/protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
@@ -20,6 +17,8 @@ import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { INPUT } from "./stage.ts";
+import { value } from "../results.ts";
+import { recordsIn } from "../log-files.ts";
 
 const SESSION = "s-debate";
 
@@ -89,11 +88,7 @@ export function proofOf(home: string): Proof {
 
 /** Everything that stands in the session's log, in order. */
 function logOf(home: string): LogRecord[] {
-  const folder = join(home, "logs", SESSION);
-  return readdirSync(folder)
-    .filter((name) => /^\d{6}-/.test(name))
-    .toSorted()
-    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord);
+  return recordsIn(join(home, "logs", SESSION));
 }
 
 export function recordsOf(home: string, payload_type: string): LogRecord[] {
@@ -104,10 +99,4 @@ export function reportOf(home: string): JsonObject {
   const report = recordsOf(home, "final_report").at(-1);
   if (!report) throw new Error("The session has no final report.");
   return report.payload;
-}
-
-/** The value of a result that the test takes for granted. */
-export function value<T>(result: Result<T, Failure>): T {
-  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
-  return result.value;
 }

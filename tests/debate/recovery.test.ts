@@ -2,13 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import { failure } from "../../src/protocol/failure.ts";
-import { Cleanup, isLiving, scratchDirectory } from "../agents/cleanup.ts";
-import { begin, openHome, proofOf, recordsOf, reportOf, resume, value } from "./home.ts";
+import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { begin, openHome, proofOf, recordsOf, reportOf, resume } from "./home.ts";
 import { rolesAt, Stage } from "./stage.ts";
+import { isLiving } from "../processes.ts";
+import { value } from "../results.ts";
 
 const cleanup = new Cleanup();
 
@@ -55,14 +57,14 @@ describe("a scheduler that is killed in the second round", () => {
     await stage.round();
     const [architect, ...others] = await stage.gathered(3);
     architect?.hold();
-    await vi.waitFor(() => expect(recordsOf(home, "opinion")).toHaveLength(4), { timeout: 10_000 });
+    await expect.poll(() => recordsOf(home, "opinion")).toHaveLength(4);
     first.child.kill("SIGKILL");
     await once(first.child, "exit");
     expect(others.every(({ pid }) => isLiving(pid))).toBe(true);
 
     const second = scheduler(home, stage, "resume");
     // The dead one's programs are ended first, so whoever is gathered now is new.
-    await vi.waitFor(() => expect(others.filter(({ pid }) => isLiving(pid))).toEqual([]), { timeout: 10_000 });
+    await expect.poll(() => others.filter(({ pid }) => isLiving(pid))).toEqual([]);
     const again = await stage.gathered(2);
     expect(again.map(({ role_id }) => role_id)).toEqual(["go", "python"]);
     for (const [index, speaker] of again.entries()) {

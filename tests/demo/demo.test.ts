@@ -7,7 +7,6 @@ import {
   cleanUp,
   digests,
   git,
-  isAlive,
   type Place,
   place,
   processesOf,
@@ -18,6 +17,7 @@ import {
   start,
   Told,
 } from "./rig.ts";
+import { isLiving } from "../processes.ts";
 
 afterEach(cleanUp);
 
@@ -69,7 +69,7 @@ describe("bosun demo", () => {
       const killed = told.one("killed");
       const resumed = told.one("resumed");
       expect(killed.done.length).toBeGreaterThan(0);
-      for (const pid of [killed.pid, ...killed.left.map((agent) => agent.pid)]) expect(isAlive(pid)).toBe(false);
+      for (const pid of [killed.pid, ...killed.left.map((agent) => agent.pid)]) expect(isLiving(pid)).toBe(false);
       expect(killed.left).toContainEqual(expect.objectContaining({ who: "shell" }));
       expect(resumed).toMatchObject({ ended: killed.left.length, records: killed.records });
       expect(resumed.pid).not.toBe(killed.pid);

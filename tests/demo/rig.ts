@@ -207,9 +207,3 @@ export function processesOf({ base }: Place): string[] {
   const table = execFileSync("ps", ["-A", "-ww", "-o", "pid=,stat=,args="], { encoding: "utf8" });
   return table.split("\n").filter((line) => line.includes(base) && !/^\s*\d+\s+Z/.test(line));
 }
-
-/** Whether a process is there, and not only a zombie that nobody has reaped. */
-export function isAlive(pid: number): boolean {
-  const table = execFileSync("ps", ["-A", "-o", "pid=,stat="], { encoding: "utf8" });
-  return table.split("\n").some((line) => /^\s*(\d+)\s+[^Z]/.exec(line)?.[1] === String(pid));
-}

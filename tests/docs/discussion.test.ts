@@ -16,8 +16,8 @@ import { childSessions } from "../../src/runtime/child-sessions.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { value } from "../runtime/rig.ts";
 import { quoted } from "./spec.ts";
+import { value } from "../results.ts";
 
 const SESSION = "s-spec";
 const ADA = { user: "ada", host: "here", via: "test" };

@@ -1,13 +1,15 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
 import { crew, criterion, task } from "../runtime/crew.ts";
-import { begin, cleanUp, failureOf, living, logOf, newRig, run, surroundings, value } from "../runtime/rig.ts";
+import { begin, cleanUp, logOf, newRig, run, surroundings } from "../runtime/rig.ts";
 import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
+import { failureOf, value } from "../results.ts";
+import { living } from "../processes.ts";
 
 const scenes: Scene[] = [];
 afterEach(async () => {
@@ -88,7 +90,7 @@ describe("a record that a check is read from", () => {
     const tasks = [task("a", [], { instruction: { summary: "Do it." }, acceptance_criteria: [slow] })];
     const begun = await begin(rig, { agentFor: crew(tasks) });
     const ended = begun.run({ waitForPeople: false });
-    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checking"))).toBe(true), { timeout: 10_000 });
+    await expect.poll(() => existsSync(join(rig.workspace, "checking"))).toBe(true);
     begun.stop("signal", "for now");
     value(await ended);
     const broken = failure("storage", "The disk is broken.");

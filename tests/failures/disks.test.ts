@@ -4,9 +4,9 @@ import { isDeepStrictEqual } from "node:util";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { living } from "../runtime/rig.ts";
 import { type Disk, type DiskScene, newDiskScene, whyWithoutDisks } from "./disks.ts";
 import { atOnce, type Done, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, reportOf } from "./scene.ts";
+import { living } from "../processes.ts";
 
 /** More than a session needs. */
 const AMPLE = "64m";

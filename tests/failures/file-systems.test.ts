@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { fileSystemOf } from "../../src/store/file-system.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { failureOf, value } from "../runtime/rig.ts";
 import { faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
+import { failureOf, value } from "../results.ts";
 
 const NFS = 0x6969;
 const FUSE = 0x65735546;

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { openReader } from "../../src/store/sqlite-store.ts";
-import { value } from "../runtime/rig.ts";
 import {
   ALL,
   TRIALS_TIMEOUT_MS,
@@ -13,6 +12,7 @@ import {
   type Scene,
   atOnce,
 } from "./scene.ts";
+import { value } from "../results.ts";
 
 let closed: Scene;
 let waiting: Scene;

@@ -9,7 +9,9 @@ import { lockPath } from "../../src/store/lock.ts";
 import { isLocked } from "../../src/store/lock.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import { built } from "../built.ts";
-import { living, MODES, shell, value } from "../runtime/rig.ts";
+import { MODES, shell } from "../runtime/rig.ts";
+import { living } from "../processes.ts";
+import { value } from "../results.ts";
 
 /** Every call that there is is tried, and not a sample of each kind. */
 export const ALL = process.env.BOSUN_FAILURES === "all";

@@ -61,6 +61,12 @@ describe("what a turn took", () => {
       [10, 0, 1, [], ["hand"]],
     ],
     ["is not hidden by what sleep cut short", engine({ slept: true }), fails("timeout"), [0, 0, 1, [], []]],
+    [
+      "is not hidden by what too many crashes cut short",
+      engine({ recoveries: 3 }),
+      ends("turn_failed", { turn_id: "t1", code: "agent_failed", message: "", details: { recoveries: 3 } }),
+      [0, 0, 1, [], []],
+    ],
     ["is unknown of a run that is withdrawn", engine({}, WITHDRAW), word, [0, 0, 1, [], []]],
     ["is nothing of a turn that nobody had begun", engine({ status: "offered" }, WITHDRAW), word, [0, 0, 0, [], []]],
     ["is unknown of a run that the end cuts short", engine({}, FINISH), word, [0, 0, 1, [], []]],

@@ -20,7 +20,8 @@ import { LogFolder } from "../../src/log/writer.ts";
 import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
-import { chain, cleanUp, closeLater, failureOf, temporaryDirectory, unsealed, value } from "../store/rig.ts";
+import { chain, cleanUp, closeLater, temporaryDirectory, unsealed } from "../store/rig.ts";
+import { failureOf, value } from "../results.ts";
 
 const LENGTH = 8;
 

@@ -16,7 +16,8 @@ import { verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
-import { chain, cleanUp, closeLater, failureOf, temporaryDirectory, unsealed, value } from "../store/rig.ts";
+import { chain, cleanUp, closeLater, temporaryDirectory, unsealed } from "../store/rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

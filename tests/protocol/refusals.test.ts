@@ -7,6 +7,7 @@ import { validators } from "../../src/protocol/generated/validators.js";
 import { parseLine } from "../../src/protocol/limits.ts";
 import { quote, type Refusal, refusal, refusalFrom } from "../../src/protocol/refusal.ts";
 import { schemaFiles, validate } from "./examples.ts";
+import { computing } from "../computing.ts";
 
 function refused(name: string, value: unknown): Refusal {
   const checked = validate(name, value);
@@ -202,9 +203,7 @@ describe("a refusal of hostile input", () => {
     ["an id of a million letters", "review", { decision: "approved", turn_id: "a".repeat(1_000_000) }],
     ["a time of a million digits", "timer_fired", { timer_id: "x", due_at: "1".repeat(1_000_000) }],
   ])("takes no long time: %s", (_, type, value) => {
-    const started = performance.now();
-    refused(type, value);
-    expect(performance.now() - started).toBeLessThan(4_000);
+    expect(computing(() => refused(type, value))).toBeLessThan(4_000);
   });
 
   it("meets no pattern that takes more than linear time", () => {
@@ -217,9 +216,11 @@ describe("a refusal of hostile input", () => {
     for (const pattern of patterns) {
       const expression = new RegExp(JSON.parse(`"${pattern}"`) as string, "u");
       for (const unit of ["a", "0", ".", "a.", "-"]) {
-        const started = performance.now();
-        expression.test(`${unit.repeat(200_000)}!`);
-        expect(performance.now() - started, `${pattern} on ${unit}`).toBeLessThan(1_000);
+        const text = `${unit.repeat(200_000)}!`;
+        expect(
+          computing(() => expression.test(text)),
+          `${pattern} on ${unit}`,
+        ).toBeLessThan(1_000);
       }
     }
   });

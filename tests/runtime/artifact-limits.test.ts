@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
@@ -12,7 +12,6 @@ import {
   begin,
   cleanUp,
   cli,
-  failureOf,
   logOf,
   newRig,
   recordOf,
@@ -23,9 +22,9 @@ import {
   sessionId,
   temporaryDirectory,
   told,
-  value,
   withWorker,
 } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 
@@ -46,10 +45,7 @@ function filesOf(rig: Rig, session_id: string): string[] {
 }
 
 async function copying(rig: Rig, session_id: string): Promise<void> {
-  await vi.waitFor(() => expect(filesOf(rig, session_id)).toEqual([expect.stringMatching(/\.partial$/)]), {
-    timeout: 10_000,
-    interval: 5,
-  });
+  await expect.poll(() => filesOf(rig, session_id)).toEqual([expect.stringMatching(/\.partial$/)]);
 }
 
 describe("while files are copied", () => {

@@ -21,20 +21,8 @@ import { keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.t
 import { inlineField } from "../../src/runtime/attached.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, report, task } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  failureOf,
-  logOf,
-  newRig,
-  REPORT,
-  reportOf,
-  run,
-  temporaryDirectory,
-  value,
-  withWorker,
-} from "./rig.ts";
+import { begin, cleanUp, cli, logOf, newRig, REPORT, reportOf, run, temporaryDirectory, withWorker } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { crew, instructed, report, task } from "./crew.ts";
-import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, say, told, value } from "./rig.ts";
+import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, say, told } from "./rig.ts";
+import { value } from "../results.ts";
 
 afterEach(cleanUp);
 

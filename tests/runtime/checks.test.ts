@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { outputsOfResult } from "../../src/runtime/check-output.ts";
 import { crew, criterion, report, type Script, task } from "./crew.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { begin, cleanUp, cli, CREW, living, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
+import { begin, cleanUp, cli, CREW, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
@@ -186,7 +187,7 @@ describe("a check that is called off", () => {
     });
     const trace = () => readFileSync(join(rig.workspace, "trace"), "utf8").trimEnd().split("\n");
     const ended = run(session);
-    await vi.waitFor(() => expect(trace().slice(0, 2)).toEqual(["worker", "check"]), { timeout: 10_000, interval: 5 });
+    await expect.poll(() => trace().slice(0, 2)).toEqual(["worker", "check"]);
     session.submitFromPerson({ source: "user", payload_type: "plan", payload: { tasks: [planned("Two.")] } });
     expect(await ended).toEqual(DONE);
     const lines = trace();

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode, Step } from "../../src/kernel/mode.ts";
 import { err } from "../../src/lib/result.ts";
@@ -9,21 +9,8 @@ import type { Session } from "../../src/runtime/session.ts";
 import type { Commit, Store } from "../../src/store/store.ts";
 import { task } from "./crew.ts";
 import { childOf, choices, debating, held, inDiscussion } from "./discussing.ts";
-import {
-  begin,
-  cleanUp,
-  failureOf,
-  logOf,
-  newRig,
-  recordOf,
-  resume,
-  type Rig,
-  run,
-  say,
-  surroundings,
-  told,
-  value,
-} from "./rig.ts";
+import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, say, surroundings, told } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 
@@ -153,7 +140,7 @@ describe("a parent that was paused with its child", () => {
     const rig = newRig();
     const { session: first, end, child } = await inDiscussion(rig);
     say(first, "pause");
-    await vi.waitFor(() => expect(value(rig.store.session(child)).state).toBe("paused"));
+    await expect.poll(() => value(rig.store.session(child)).state).toBe("paused");
     first.stop("signal", "enough");
     await end;
     const again = await resume(rig, first.session_id, choices(debating()));
@@ -225,7 +212,7 @@ describe("a parent of any mode", () => {
       }),
     );
     const end = session.run({ waitForPeople: true });
-    await vi.waitFor(() => expect(value(rig.store.session("careless.1")).state).toBe("asking"));
+    await expect.poll(() => value(rig.store.session("careless.1")).state).toBe("asking");
     say(session, "cancel");
     expect(await end).toMatchObject({ value: { kind: "closed", outcome: "done" } });
     expect(value(rig.store.session("careless.1")).outcome).toBe("done");

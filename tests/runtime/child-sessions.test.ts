@@ -1,5 +1,5 @@
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, describe, expect, it, test, vi } from "vitest";
+import { afterEach, describe, expect, it, test } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent, Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -21,8 +21,8 @@ import {
   say,
   sessionId,
   told,
-  value,
 } from "./rig.ts";
+import { value } from "../results.ts";
 
 afterEach(cleanUp);
 
@@ -140,9 +140,9 @@ describe("a session that is told something while a child of it runs", () => {
     const rig = newRig();
     const { session, end, letGo, child } = await inDiscussion(rig);
     say(session, "pause");
-    await vi.waitFor(() => expect(value(rig.store.session(child)).state).toBe("paused"));
+    await expect.poll(() => value(rig.store.session(child)).state).toBe("paused");
     letGo();
-    await vi.waitFor(() => expect(logOf(rig, child, "opinion").length).toBe(2));
+    await expect.poll(() => logOf(rig, child, "opinion").length).toBe(2);
     expect(logOf(rig, child, "turn_request").length).toBe(2);
     say(session, "resume");
     expect(await end).toEqual({ kind: "closed", outcome: "done" });
@@ -170,7 +170,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     const session = await begin(rig, choices(agentFor, { discussion: { ...DISCUSSION, ...discussion } }));
     const end = run(session);
     const row = () => rig.store.sessions({ parent: session.session_id })[0];
-    await vi.waitFor(() => expect(row()?.state).toBe("waiting"));
+    await expect.poll(() => row()?.state).toBe("waiting");
     return { session, end, row };
   }
 
@@ -185,7 +185,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
   it("is broken off when its time is up", async () => {
     const rig = newRig();
     const { session, end, row } = await waiting(rig, { timeout_s: 0.5 });
-    await vi.waitFor(() => expect(logOf(rig, session.session_id, "session_finished").length).toBe(1));
+    await expect.poll(() => logOf(rig, session.session_id, "session_finished").length).toBe(1);
     expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
     session.stop("signal", "that is enough");
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal" });

@@ -12,7 +12,6 @@ import {
   cleanUp,
   cli,
   CREW,
-  living,
   logOf,
   newRig,
   recordOf,
@@ -23,6 +22,7 @@ import {
   sessionId,
   told,
 } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { crew, criterion, instructed, report, task } from "./crew.ts";
@@ -10,7 +10,6 @@ import {
   begin,
   cleanUp,
   cli,
-  living,
   logOf,
   newRig,
   recordOf,
@@ -22,6 +21,7 @@ import {
   told,
   withWorker,
 } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
@@ -144,10 +144,7 @@ describe("a session that is stopped", () => {
     const agentFor = crew([instructed("a", [], { acceptance_criteria: [slow] })]);
     const session = await begin(rig, { agentFor });
     const ended = run(session);
-    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checks"))).toBe(true), {
-      timeout: 10_000,
-      interval: 5,
-    });
+    await expect.poll(() => existsSync(join(rig.workspace, "checks"))).toBe(true);
     session.stop("signal", "enough");
     expect(await ended).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(living(session.session_id)).toEqual([]);
@@ -248,10 +245,7 @@ trap last_words TERM\nwhile :; do say report '{"status":"progress","summary":"St
     const endless = criterion("sh", "-c", "touch running; sleep 3600");
     const session = await begin(rig, { agentFor: crew([instructed("a", [], { acceptance_criteria: [endless] })]) });
     const ended = run(session);
-    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "running"))).toBe(true), {
-      timeout: 10_000,
-      interval: 5,
-    });
+    await expect.poll(() => existsSync(join(rig.workspace, "running"))).toBe(true);
     session.submit(cancel);
     expect(await ended).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
   });
@@ -274,10 +268,7 @@ echo "end $BOSUN_TICKET_ID" >>${order}`;
       agentFor: crew(tasks, {}, { hand: cli() }),
     });
     const ended = run(session);
-    await vi.waitFor(() => expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\n"), {
-      timeout: 10_000,
-      interval: 5,
-    });
+    await expect.poll(() => readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\n");
     say(session, "cancel", { ticket_id: "a" });
     expect(await ended).toMatchObject({ kind: "closed" });
     expect(readFileSync(join(rig.workspace, order), "utf8")).toBe("start a\nend a\nstart b\nend b\n");

@@ -4,7 +4,8 @@ import type { Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, told, value, withRole } from "./rig.ts";
+import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, told, withRole } from "./rig.ts";
+import { value } from "../results.ts";
 
 afterEach(cleanUp);
 

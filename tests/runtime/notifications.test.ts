@@ -10,7 +10,8 @@ import type { NotifyTerms } from "../../src/runtime/notifications.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, type Script, task } from "./crew.ts";
-import { begin, type Choices, cleanUp, defaults, living, newRig, resume, type Rig, run, say } from "./rig.ts";
+import { begin, type Choices, cleanUp, defaults, newRig, resume, type Rig, run, say } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
@@ -19,7 +20,7 @@ const KEEPS = `echo begin >>marks; cat >>told; echo "$BOSUN_EVENT" >>events; ech
 
 function terms(rig: Rig, timeout_ms = 20_000): NotifyTerms {
   return {
-    words: (session, telling) => notificationFor(rig.home, rig.store, session, telling),
+    words: (session, telling) => notificationFor("bosun", rig.home, rig.store, session, telling),
     timeout_ms,
     environment: { PATH: process.env["PATH"], DECOY: "secret" },
   };
@@ -292,7 +293,7 @@ describe("a program of notifications", () => {
       choices(rig, command, { agentFor: crew([], { requirement: asks }), store, timeout_ms: 600_000 }),
     );
     const ended = session.run({ waitForPeople: true });
-    await expect.poll(() => told(rig).length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => told(rig).length).toBe(1);
     full = true;
     say(session, "tell", { text: "Hello." });
     expect(await ended).toMatchObject({ ok: false, error: { code: "storage_full" } });

@@ -2,7 +2,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, instructed } from "./crew.ts";
-import { begin, cleanUp, CREW, failureOf, newRig, type Rig, run, tryBegin } from "./rig.ts";
+import { begin, cleanUp, CREW, newRig, type Rig, run, tryBegin } from "./rig.ts";
+import { failureOf } from "../results.ts";
 
 let rig: Rig;
 beforeEach(() => {

@@ -7,20 +7,8 @@ import type { LogRecord } from "../../src/protocol/record.ts";
 import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import { type Editable, forgeries, writeForged } from "../log/forgery.ts";
 import { crew, criterion, report, task } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  CREW,
-  logOf,
-  MODES,
-  newRig,
-  REPORT,
-  run,
-  shell,
-  temporaryDirectory,
-  value,
-} from "./rig.ts";
+import { begin, cleanUp, cli, CREW, logOf, MODES, newRig, REPORT, run, shell, temporaryDirectory } from "./rig.ts";
+import { value } from "../results.ts";
 
 afterEach(cleanUp);
 

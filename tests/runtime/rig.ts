@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cliAgent, type CliSettings } from "../../src/agents/cli/agent.ts";
@@ -26,6 +26,9 @@ import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { value } from "../results.ts";
+import { living } from "../processes.ts";
+import { recordsIn } from "../log-files.ts";
 
 const EXAMPLES = join(import.meta.dirname, "../../examples/agents");
 const modes = new Map([
@@ -269,12 +272,9 @@ export function logFolder(rig: Rig, session_id: string): string {
 
 /** Everything that stands in the session's log folder, in order. */
 export function logOf(rig: Rig, session_id: string, payload_type?: string): LogRecord[] {
-  const folder = logFolder(rig, session_id);
-  return readdirSync(folder)
-    .filter((name) => /^\d{6,}-/.test(name))
-    .toSorted()
-    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord)
-    .filter((record) => payload_type === undefined || record.payload_type === payload_type);
+  return recordsIn(logFolder(rig, session_id)).filter(
+    (record) => payload_type === undefined || record.payload_type === payload_type,
+  );
 }
 
 export function reportOf(rig: Rig, session_id: string): JsonObject {
@@ -283,33 +283,6 @@ export function reportOf(rig: Rig, session_id: string): JsonObject {
 
 function proofOf(rig: Rig, session_id: string): Proof {
   return value(verifySession(logFolder(rig, session_id), MODES));
-}
-
-export function value<T>(result: Result<T, Failure>): T {
-  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
-  return result.value;
-}
-
-export function failureOf(result: Result<unknown, Failure>): Failure {
-  if (result.ok) throw new Error("It did not fail.");
-  return result.error;
-}
-
-/** Processes that carry the mark of a session, by /proc: another way of knowing than the one under test. */
-export function living(session_id: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name))
-    .filter((pid) => {
-      try {
-        const marked = readFileSync(`/proc/${pid}/environ`, "latin1")
-          .split("\0")
-          .includes(`BOSUN_SESSION_ID=${session_id}`);
-        return marked && !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
 }
 
 /** What a session that is over must not have left, in words; nothing if all is well. */

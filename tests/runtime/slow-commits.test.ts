@@ -4,7 +4,8 @@ import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, task } from "./crew.ts";
-import { begin, cleanUp, newRig, reportOf, say, value } from "./rig.ts";
+import { begin, cleanUp, newRig, reportOf, say } from "./rig.ts";
+import { value } from "../results.ts";
 
 afterEach(cleanUp);
 

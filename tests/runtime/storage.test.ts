@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
@@ -12,8 +12,6 @@ import {
   begin,
   cleanUp,
   cli,
-  failureOf,
-  living,
   logOf,
   newRig,
   REPORT,
@@ -23,9 +21,10 @@ import {
   say,
   sessionId,
   surroundings,
-  value,
   withWorker,
 } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
@@ -66,7 +65,7 @@ describe("a commit that fails", () => {
     const tasks = [instructed("a", [], { acceptance_criteria: [stubborn] })];
     const session = await begin(rig, { store, agentFor: crew(tasks) });
     const ended = session.run({ waitForPeople: false });
-    await vi.waitFor(() => expect(existsSync(join(rig.workspace, "checking"))).toBe(true), { timeout: 10_000 });
+    await expect.poll(() => existsSync(join(rig.workspace, "checking"))).toBe(true);
     isFull = true;
     say(session, "tell", { text: "x" });
     expect(failureOf(await ended)).toEqual(NO_ROOM);

@@ -7,7 +7,6 @@ import {
   begin,
   cleanUp,
   cli,
-  living,
   logOf,
   newRig,
   recordOf,
@@ -18,6 +17,7 @@ import {
   told,
   withWorker,
 } from "./rig.ts";
+import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 

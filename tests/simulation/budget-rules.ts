@@ -4,7 +4,7 @@ import type { LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { World } from "./world.ts";
 
-/** How a turn fails that is given again, as the promise has it: without a word of what it took it hides nothing. */
+/** How a turn fails that is given again, as the promise has it: without a word of what it took it hides nothing. Nor does one cut short by crashes. */
 const HELD = new Set(["rate_limited", "authentication", "trust"]);
 const DROPPED = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
 /** What a session may use. */
@@ -127,7 +127,8 @@ export class BudgetRules {
     if (!run) return;
     const code = payload_type === "turn_failed" || payload_type === "error" ? (payload["code"] as string) : "";
     const again = HELD.has(code) || (run.slept && payload_type === "turn_failed" && DROPPED.has(code));
-    if (usage || !again) {
+    const { recoveries: died } = (payload["details"] ?? {}) as JsonObject;
+    if (usage || (!again && died === undefined)) {
       if (usage?.input_tokens === undefined || usage.output_tokens === undefined) this.#untold.tokens = true;
       if (usage?.cost_usd === undefined) this.#untold.usd = true;
     }

@@ -3,7 +3,8 @@ import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { type Database, databasePath, openForReading, openForWriting, write } from "../../src/store/database.ts";
 import { isLocked, lockPath, takeLock } from "../../src/store/lock.ts";
-import { child, cleanUp, closeLater, failureOf, temporaryDirectory, value } from "./rig.ts";
+import { child, cleanUp, closeLater, temporaryDirectory } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

@@ -5,7 +5,8 @@ import { afterEach, expect, test } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
-import { child, cleanUp, closeLater, failureOf, temporaryDirectory, value } from "./rig.ts";
+import { child, cleanUp, closeLater, temporaryDirectory } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

@@ -5,8 +5,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { GENESIS, seal } from "../../src/log/chain.ts";
-import type { Result } from "../../src/lib/result.ts";
-import type { Failure } from "../../src/protocol/failure.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
 import type { Owner } from "../../src/store/store.ts";
@@ -63,18 +61,6 @@ export function child(script: string, ...parameters: readonly string[]): Child {
   };
   children.add(running);
   return running;
-}
-
-/** The value of a result that the test takes for granted. */
-export function value<T>(result: Result<T, Failure>): T {
-  if (!result.ok) throw new Error(`${result.error.code}: ${result.error.message}`);
-  return result.value;
-}
-
-/** The failure of a result that the test takes for granted. */
-export function failureOf(result: Result<unknown, Failure>): Failure {
-  if (result.ok) throw new Error("It did not fail.");
-  return result.error;
 }
 
 export const OWNER: Owner = { pid: process.pid, host: "here", started_at: "2026-01-01T00:00:00Z" };

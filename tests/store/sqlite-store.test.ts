@@ -10,8 +10,9 @@ import { bundledMigrations, migrate } from "../../src/store/migrate.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
 import { catchStorage } from "../../src/store/storage-error.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
-import { chain, child, cleanUp, closeLater, failureOf, OWNER, temporaryDirectory, unsealed, value } from "./rig.ts";
+import { chain, child, cleanUp, closeLater, OWNER, temporaryDirectory, unsealed } from "./rig.ts";
 import { storeContract } from "./store.contract.ts";
+import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
 

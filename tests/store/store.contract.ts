@@ -3,7 +3,8 @@ import type { Change } from "../../src/kernel/mode.ts";
 import type { Json } from "../../src/lib/json.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
-import { chain, failureOf, OWNER, value } from "./rig.ts";
+import { chain, OWNER } from "./rig.ts";
+import { failureOf, value } from "../results.ts";
 
 /** What a store needs to be tested: several ways in to the same sessions, as separate processes would have. */
 export interface StoreUnderTest {

@@ -29,10 +29,11 @@ function ending(count: number, failed: readonly number[] = []): string[] {
     mode: "schedule",
     free: true,
     waiting: [],
+    children: [],
     next: [],
     log: "/log",
   };
-  return endingLines(OUTPUT, { session_id: "s-1", tickets, ...figures } as unknown as Ending);
+  return endingLines(OUTPUT, "bosun", { session_id: "s-1", tickets, ...figures } as unknown as Ending);
 }
 
 const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);

@@ -28,7 +28,7 @@ const opened = record("session_opened", {
 
 /** What is told of holds, by the records of a session in their order. */
 function holds(records: readonly UnsealedRecord[]): string[] {
-  const teller = new Teller();
+  const teller = new Teller("bosun");
   const lines = records.flatMap((one) => teller.tell(one, BRIEF).map(({ text }) => text));
   return lines.filter((text) => text.includes("HELD"));
 }
@@ -85,7 +85,7 @@ describe("a session that says nothing for half a minute", () => {
     vi.useFakeTimers({ now: Date.parse("2026-01-02T03:08:05Z") });
     const lines: string[] = [];
     const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width: 200 };
-    const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
+    const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0], "bosun");
     const now: Standing = {
       state: "running",
       counts: { pending: 3, in_progress: 2, done: 0 },
@@ -107,6 +107,14 @@ describe("a session that says nothing for half a minute", () => {
     expect(lines.at(-1)).toContain(
       "HEARTBEAT running: build (hand, 4m30s), docs (hand, 35s), manager; checking page; held: other (rate_limited); 3 pending, 2 in_progress; 1 turn",
     );
-    reporter.end({ session_id: "s-1", tickets: [], usage: {}, waiting: [], log: "/l", next: [] } as unknown as Ending);
+    reporter.end({
+      session_id: "s-1",
+      tickets: [],
+      usage: {},
+      waiting: [],
+      children: [],
+      log: "/l",
+      next: [],
+    } as unknown as Ending);
   });
 });

@@ -17,7 +17,7 @@ function words(command: string): string[] {
 describe("the command that answers a question", () => {
   it("can be copied into a shell whatever the agent called the question and proposed", () => {
     const hostile = "c1.x'; echo owned; '$(echo owned)`echo owned`";
-    expect(words(commandFor("s", question(hostile, { default: "it's $HOME; echo owned" })))).toEqual([
+    expect(words(commandFor("bosun", "s", question(hostile, { default: "it's $HOME; echo owned" })))).toEqual([
       "answer",
       "s",
       hostile,
@@ -26,16 +26,18 @@ describe("the command that answers a question", () => {
   });
 
   it("offers the default, else the first option, else a place to write", () => {
-    expect(commandFor("s", question("c1.q", { default: "main", options: ["next"] }))).toBe("bosun answer s c1.q main");
-    expect(commandFor("s", question("c1.q", { options: ["next"] }))).toBe("bosun answer s c1.q next");
-    expect(commandFor("s", question("c1.q"))).toBe('bosun answer s c1.q "…"');
+    expect(commandFor("bosun", "s", question("c1.q", { default: "main", options: ["next"] }))).toBe(
+      "bosun answer s c1.q main",
+    );
+    expect(commandFor("bosun", "s", question("c1.q", { options: ["next"] }))).toBe("bosun answer s c1.q next");
+    expect(commandFor("bosun", "s", question("c1.q"))).toBe('bosun answer s c1.q "…"');
   });
 
   it("never spells out an answer that would be another than it looks, nor one that reads as an option", () => {
     for (const text of ["a\nb", "x".repeat(61), "good\u202elive", "a  b"]) {
-      expect(commandFor("s", question("c1.q", { default: text }))).toBe('bosun answer s c1.q "…"');
+      expect(commandFor("bosun", "s", question("c1.q", { default: text }))).toBe('bosun answer s c1.q "…"');
     }
-    expect(words(commandFor("s", question("c1.q", { default: "--no-more" })))).toEqual([
+    expect(words(commandFor("bosun", "s", question("c1.q", { default: "--no-more" })))).toEqual([
       "answer",
       "s",
       "c1.q",

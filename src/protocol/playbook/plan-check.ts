@@ -7,6 +7,9 @@ import { checkPlanShape, type Problem } from "./shape.ts";
 /** How many names are told where any of them would do, or where all stand in a circle: a plan may have a hundred thousand. */
 const NAMES_TOLD = 10;
 
+/** No caller tells of more problems than this, so it is only worth while to look what was meant by these. */
+const PROBLEMS_TOLD = 10;
+
 /**
  * What keeps a plan file from being played, by the playbook manager and by whoever is about to start it; empty if nothing does.
  * `isProgram` knows the crew's programs, for the names that texts may use.
@@ -56,14 +59,18 @@ function repeated(names: readonly string[], group: string, key: string): Problem
 function wrongDependencies(tasks: readonly Task[]): Problem[] {
   const ids = new Set(tasks.map(({ task_id }) => task_id));
   const unknown = tasks.flatMap(({ dependencies = [] }, index) =>
-    dependencies.flatMap((name, position): Problem[] => {
-      if (ids.has(name)) return [];
-      const meant = nearest(name, [...ids]);
-      const advice = meant === undefined ? `expected one of ${told([...ids], ", ")}` : `did you mean "${meant}"?`;
-      return [{ path: ["tasks", index, "dependencies", position], message: `there is no task "${name}"; ${advice}` }];
-    }),
+    dependencies.flatMap((name, position) =>
+      ids.has(name) ? [] : [{ path: ["tasks", index, "dependencies", position], name }],
+    ),
   );
-  return unknown.length > 0 ? unknown : circle(tasks);
+  if (unknown.length === 0) return circle(tasks);
+  const all = told([...ids], ", ");
+  return unknown.map(({ path, name }, index) => {
+    // Each is compared with all there are, and nobody is told of more.
+    const meant = index < PROBLEMS_TOLD ? nearest(name, ids) : undefined;
+    const advice = meant === undefined ? `expected one of ${all}` : `did you mean "${meant}"?`;
+    return { path, message: `there is no task "${name}"; ${advice}` };
+  });
 }
 
 /** The first circle of dependencies. Linear: a manager that plays a long plan looks for one at every turn. */
@@ -128,11 +135,12 @@ function wrongPlaceholders(
 ): Problem[] {
   const names = ["node", "crew", ...questions.map(({ question_id }) => `answers.${question_id}`)];
   const known = new Set(names);
+  const some = told(names.toSpliced(2, 0, "crew.shell"), ", ");
   return placeholders(used as unknown as Json, []).flatMap(({ path, name, in_quotes }): Problem[] => {
     const program = programNamed(name);
     if (program === undefined ? !known.has(name) : !isProgram(program)) {
-      const advice = `expected one of ${names.toSpliced(2, 0, "crew.shell").join(", ")}`;
-      return [{ path, message: `\${${name}} stands for nothing; ${advice}; a literal one is written $\${` }];
+      const message = `\${${name}} stands for nothing; expected one of ${some}; a literal one is written $\${`;
+      return [{ path, message }];
     }
     if (in_quotes) {
       return [

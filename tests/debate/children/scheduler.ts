@@ -1,6 +1,7 @@
 // Begins or resumes the debate of a home and carries it to its end: argv is the home, the stage's address, and what to do.
-import { begin, openHome, resume, value } from "../home.ts";
+import { begin, openHome, resume } from "../home.ts";
 import { rolesAt } from "../stage.ts";
+import { value } from "../../results.ts";
 
 const [home = "", address = "", task] = process.argv.slice(2);
 const around = openHome(home);

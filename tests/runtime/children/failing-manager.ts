@@ -2,7 +2,8 @@
 // argv: home, workspace, session. Where it shall die is in its environment.
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { crew, task } from "../crew.ts";
-import { begin, cli, CREW, type Rig, run, shell, told, value } from "../rig.ts";
+import { begin, cli, CREW, type Rig, run, shell, told } from "../rig.ts";
+import { value } from "../../results.ts";
 
 const [home = "", workspace = "", session_id = ""] = process.argv.slice(2);
 const store = value(openStore(home));

@@ -3,7 +3,7 @@
 import { createInterface } from "node:readline";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
-import { value } from "../rig.ts";
+import { value } from "../../results.ts";
 
 const [home = "", session_id = ""] = process.argv.slice(2);
 const store = value(openStore(home));

@@ -6,7 +6,8 @@ import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { crashCrew, TASKS } from "../crash-crew.ts";
 import { crew } from "../crew.ts";
-import { begin, cli, resume, type Rig, run, value } from "../rig.ts";
+import { begin, cli, resume, type Rig, run } from "../rig.ts";
+import { value } from "../../results.ts";
 
 const [home = "", workspace = "", session_id = "", death = "", recovery = ""] = process.argv.slice(2);
 const [when, number] = death.split(":");

@@ -2,7 +2,8 @@
 import { GENESIS, seal } from "../../../src/log/chain.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { SealedRecord } from "../../../src/protocol/record.ts";
-import { OWNER, unsealed, value } from "../rig.ts";
+import { OWNER, unsealed } from "../rig.ts";
+import { value } from "../../results.ts";
 
 const store = value(openStore(process.argv[2] ?? ""));
 const lease = value(await store.acquire("s1", { ...OWNER, pid: process.pid }));

@@ -1,6 +1,6 @@
 // Looks at one session in every way until told to end, and says how often it looked and what went wrong.
 import { openReader } from "../../../src/store/sqlite-store.ts";
-import { value } from "../rig.ts";
+import { value } from "../../results.ts";
 
 const home = process.argv[2] ?? "";
 const enough = new AbortController();

@@ -1,0 +1,30 @@
+import type { Environment } from "../config/found.ts";
+import { resolveHome } from "../config/home.ts";
+import { shellWord } from "../ui/words.ts";
+import { CATALOGUE } from "./catalogue.ts";
+
+/** Where a person types. */
+interface Here {
+  readonly directory: string;
+  readonly environment: Environment;
+}
+
+/** What a person types for this program so that it has the home that was named: without a word where it finds that by itself. */
+export function called({ directory, environment, home }: Here & { readonly home: string | undefined }): string {
+  if (home === undefined) return "bosun";
+  const named = resolveHome(home, environment, directory);
+  return named.ok ? `bosun${homeFlag({ directory, environment }, named.value.directory)}` : "bosun";
+}
+
+/** What names a home on a command line from here, with a blank before it; nothing where it is found. `shown` is how its path is written. */
+export function homeFlag({ directory, environment }: Here, home: string, shown: string = home): string {
+  const found = resolveHome(undefined, environment, directory);
+  return found.ok && found.value.directory === home ? "" : ` --home ${shellWord(shown)}`;
+}
+
+const COMMAND = new RegExp(`(?<![\\w./-])bosun (?=(?:${CATALOGUE.map(({ name }) => name).join("|")})\\b)`, "g");
+
+/** A hint, whoever gave it, with its commands as they are typed here: those who know what went wrong do not know of homes. */
+export function hintHere(bosun: string, hint: string): string {
+  return hint.replace(COMMAND, () => `${bosun} `);
+}

@@ -1,0 +1,47 @@
+import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
+import type { StoreReader } from "../store/store.ts";
+import type { Reporter } from "../ui/reporter.ts";
+import type { ChildWaiting } from "../ui/waiting.ts";
+import { waitingFor } from "./asks.ts";
+
+/** What the open child sessions of a session wait for a person for, from their stored state. One that cannot be read is its parent's trouble. */
+export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
+  const all: ChildWaiting[] = [];
+  for (const { session_id, state } of reader.sessions({ parent })) {
+    const stored = state === "closed" ? undefined : await reader.load(session_id);
+    if (!stored?.ok) continue;
+    const asks = [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk);
+    const holds = [...stored.value.rows("hold")].map(({ value }) => value as unknown as LedgerHold);
+    const waiting = asks.flatMap((ask) => waitingFor(reader, session_id, ask));
+    const unending = holds.filter(({ until }) => until === undefined);
+    if (waiting.length + unending.length > 0) all.push({ session_id, waiting, holds: unending });
+  }
+  return all;
+}
+
+/** Tells at a terminal what child sessions wait for, each thing once: nobody is asked it there, since what is asked belongs to another session. */
+export class ChildrenWatch {
+  readonly #reader: StoreReader;
+  readonly #session_id: string;
+  readonly #reporter: Reporter;
+  readonly #told = new Set<string>();
+
+  constructor(reader: StoreReader, session_id: string, reporter: Reporter) {
+    this.#reader = reader;
+    this.#session_id = session_id;
+    this.#reporter = reporter;
+  }
+
+  async look(): Promise<void> {
+    for (const { session_id, waiting, holds } of await childrenWaiting(this.#reader, this.#session_id)) {
+      const news = waiting.filter((one) => this.#isNew(session_id, JSON.stringify(one)));
+      const held = holds.filter(({ role_id, since }) => this.#isNew(session_id, role_id, since));
+      if (news.length + held.length > 0) this.#reporter.childWaits({ session_id, waiting: news, holds: held });
+    }
+  }
+
+  #isNew(...what: readonly (string | undefined)[]): boolean {
+    const key = JSON.stringify(what);
+    return !this.#told.has(key) && this.#told.add(key) !== undefined;
+  }
+}

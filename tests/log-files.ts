@@ -1,0 +1,11 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { LogRecord } from "../src/protocol/record.ts";
+
+/** Everything that stands in a session's log folder, in order: read by other means than the product's. */
+export function recordsIn(folder: string): LogRecord[] {
+  return readdirSync(folder)
+    .filter((name) => /^\d{6,}-/.test(name))
+    .toSorted()
+    .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord);
+}

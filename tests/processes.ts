@@ -1,0 +1,51 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+
+// What runs, by /proc and `ps`: other ways of knowing than the code under test.
+
+/** The processes that carry the mark of a session. */
+export function living(session_id: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
+        if (!environment.includes(`BOSUN_SESSION_ID=${session_id}`)) return false;
+        return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+      } catch {
+        return false;
+      }
+    })
+    .map(Number);
+}
+
+/** The pids of a process group that could still work. */
+export function livingInGroup(group: number): number[] {
+  return execFileSync("ps", ["-A", "-o", "pid=", "-o", "pgid=", "-o", "stat="], { encoding: "utf8" })
+    .trim()
+    .split("\n")
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, pgid, stat]) => Number(pgid) === group && !stat?.startsWith("Z"))
+    .map(([pid]) => Number(pid));
+}
+
+/** The state letter that `ps` shows; empty for a process that is not there. */
+export function stateOf(pid: number): string {
+  const lines = execFileSync("ps", ["-A", "-o", "pid=", "-o", "stat="], { encoding: "utf8" }).trim().split("\n");
+  const found = lines.map((line) => line.trim().split(/\s+/)).find(([other]) => Number(other) === pid);
+  return found?.[1] ?? "";
+}
+
+/** Whether a process is there, and not only a zombie that nobody has reaped. */
+export function isLiving(pid: number): boolean {
+  return /^[^Z]/.test(stateOf(pid));
+}
+
+/** Sends SIGKILL to a process (or a group, if negative) that a test had started, whatever became of it. */
+export function killStray(pid: number): void {
+  try {
+    process.kill(pid, "SIGKILL");
+  } catch {
+    // It ended by itself.
+  }
+}
