@@ -10,8 +10,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import standalone from "ajv/dist/standalone/index.js";
-import { transform } from "esbuild";
 import { compile, type JSONSchema } from "json-schema-to-typescript";
+import { minifySync } from "rolldown/utils";
 
 type Node = { [keyword: string]: unknown };
 
@@ -41,7 +41,7 @@ for (const name of payloadTypes) {
 
 const outputs = new Map([
   ["types.ts", header + (await typesFile())],
-  ["validators.js", header + (await validatorsFile())],
+  ["validators.js", header + validatorsFile()],
   ["validators.d.ts", header + declarationsFile()],
   ["digest.ts", header + digestFile()],
 ]);
@@ -167,7 +167,7 @@ function defaults(): Node {
   );
 }
 
-async function validatorsFile(): Promise<string> {
+function validatorsFile(): string {
   // The first error is enough for a message that names one thing to repair, and hostile input cannot make millions of them.
   const ajv = new Ajv2020({
     strict: true,
@@ -192,7 +192,8 @@ async function validatorsFile(): Promise<string> {
     .replaceAll('require("ajv/dist/runtime/ucs2length").default', "characters");
   if (contents.includes("require(")) throw new Error("A validator needs something of ajv's when it runs.");
   const exports = `export const validators = { ${exported.join(", ")} };`;
-  const minified = await transform(contents + characters + exports, { format: "esm", minify: true, target: "es2024" });
+  const minified = minifySync("validators.js", contents + characters + exports, { module: true });
+  if (minified.errors.length > 0) throw new Error(minified.errors.map(({ message }) => message).join("\n"));
   return minified.code;
 }
 

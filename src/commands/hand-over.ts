@@ -4,6 +4,7 @@ import { formatDuration } from "../lib/durations.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../runtime/exit.ts";
+import { SCHEDULER_NODE_ARGUMENTS } from "../runtime/memory.ts";
 import type { SessionRow } from "../store/store.ts";
 import { safeJson } from "../ui/display.ts";
 import { attend } from "./attendance.ts";
@@ -140,7 +141,9 @@ function startScheduler(context: CommandContext, home: string, order: Order): Re
   if (!opened.ok) return opened;
   const said = opened.value;
   const [, program = ""] = process.argv;
-  const child = spawn(process.execPath, [...process.execArgv, program, "--home", home, "scheduler", session_id], {
+  const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
+  const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
+  const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
     cwd: context.directory,
     env: context.environment,
     // A session of its own (setsid): a terminal that hangs up does not reach it.

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { build } from "rolldown";
 
 const ROOT = join(import.meta.dirname, "..", "..");
 
@@ -16,14 +16,10 @@ export async function bundled<T>(work: (program: string) => Promise<T>): Promise
   const outfile = join(folder, "work.js");
   try {
     await build({
-      entryPoints: [join(import.meta.dirname, "work.ts")],
-      outfile,
-      bundle: true,
-      format: "esm",
+      input: join(import.meta.dirname, "work.ts"),
       platform: "node",
       external: ["better-sqlite3"],
-      banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
-      logLevel: "warning",
+      output: { file: outfile, codeSplitting: false },
     });
     return await work(outfile);
   } finally {

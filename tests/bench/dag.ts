@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Extent,
   inProcess,
-  inScratch,
+  newDirectory,
   interleaved,
   median,
   medianOf,
@@ -31,43 +31,40 @@ const REQUEST = `${JSON.stringify({ payload_type: "turn_request", payload: { tex
  */
 export async function measure(extent: Extent): Promise<void> {
   const tasks = extent.quick ? 200 : 1_000;
-  await inScratch(async (scratch) => {
-    const script = join(scratch, "worker.sh");
-    writeFileSync(script, WORKER);
-    writeFileSync(join(scratch, "request.json"), REQUEST);
-    writeFileSync(join(scratch, "Makefile"), makefile(tasks));
-    // Each round has a folder of its own and nothing is taken away before the end: a file system without a journal (ext4) makes each
-    // file more slowly for minutes after many were deleted.
-    const folder = () => mkdtempSync(join(scratch, "round-"));
-    const make = async () => {
-      const here = folder();
-      mkdirSync(join(here, "out"));
-      return wallTime("make", ["-s", `-j${PARALLEL}`, "-f", join(scratch, "Makefile"), "all"], here);
+  const scratch = newDirectory(extent);
+  const script = join(scratch, "worker.sh");
+  writeFileSync(script, WORKER);
+  writeFileSync(join(scratch, "request.json"), REQUEST);
+  writeFileSync(join(scratch, "Makefile"), makefile(tasks));
+
+  const make = async () => {
+    const here = newDirectory(extent);
+    mkdirSync(join(here, "out"));
+    return wallTime("make", ["-s", `-j${PARALLEL}`, "-f", join(scratch, "Makefile"), "all"], here);
+  };
+  const bosun = () => {
+    const order: SessionOrder = {
+      home: newDirectory(extent),
+      shape: { tasks, layers: LAYERS },
+      max_workers: PARALLEL,
+      files: true,
+      program: ["sh", script],
+      programWorks: true,
     };
-    const bosun = () => {
-      const order: SessionOrder = {
-        home: folder(),
-        shape: { tasks, layers: LAYERS },
-        max_workers: PARALLEL,
-        files: true,
-        program: ["sh", script],
-        programWorks: true,
-      };
-      return inProcess<Finished>("session", order, extent);
-    };
-    const results = await interleaved(extent.rounds, { make, bosun });
-    const floor = median(results.make);
-    const working = medianOf(results.bosun, (result) => result.working);
-    table(
-      `dag: ${tasks} tasks in ${LAYERS} layers, each on two of the layer before; ${PARALLEL} at once; a shell script each; reviewed in the process; a file for each record`,
-      ["", "ms", "ms/task", "x make", "RSS MiB"],
-      [
-        [`make -j${PARALLEL}`, floor, floor / tasks, 1, "-"],
-        ["bosun", working, working / tasks, working / floor, medianOf(results.bosun, ({ rss_peak }) => rss_peak)],
-      ],
-    );
-    target("the graph over make", working / floor, "<= 4", working / floor <= 4);
-  });
+    return inProcess<Finished>("session", order, extent);
+  };
+  const results = await interleaved(extent.rounds, { make, bosun });
+  const floor = median(results.make);
+  const working = medianOf(results.bosun, (result) => result.working);
+  table(
+    `dag: ${tasks} tasks in ${LAYERS} layers, each on two of the layer before; ${PARALLEL} at once; a shell script each; reviewed in the process; a file for each record`,
+    ["", "ms", "ms/task", "x make", "RSS MiB"],
+    [
+      [`make -j${PARALLEL}`, floor, floor / tasks, 1, "-"],
+      ["bosun", working, working / tasks, working / floor, medianOf(results.bosun, ({ rss_peak }) => rss_peak)],
+    ],
+  );
+  target("the graph over make", working / floor, "<= 4", working / floor <= 4);
 }
 
 function makefile(tasks: number): string {

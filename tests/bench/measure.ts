@@ -1,9 +1,9 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdtempSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
+import { SCHEDULER_NODE_ARGUMENTS } from "../../src/runtime/memory.ts";
 
 /** How much is measured, and where the profiles of the measured processes go, if anywhere. */
 export interface Extent {
@@ -13,6 +13,11 @@ export interface Extent {
   readonly profile: string | undefined;
   /** The measured work as one file: it is told the name of the work, and its input as JSON. */
   readonly program: string;
+  /**
+   * Where everything measured is written. Nothing of it is taken away before the end: a file system without a journal (ext4) makes
+   * each file more slowly for minutes after many were deleted.
+   */
+  readonly scratch: string;
 }
 
 /** The built program, as users have it. */
@@ -49,12 +54,18 @@ export async function interleaved<T extends Record<string, () => Promise<unknown
 }
 
 /**
- * Does one piece of measured work (`work.ts`) in a process of its own, so that its memory and its compiled code are its own.
+ * Does one piece of measured work (`work.ts`) in a process of its own, so that its memory and its compiled code are its own; it is
+ * started as a scheduler is.
  * `left_open` is the number of a descriptor that it finds open, as careless parents leave some.
  */
-export async function inProcess<T>(work: string, input: object, extent: Extent, left_open = 2): Promise<T> {
+export async function inProcess<T>(
+  work: string,
+  input: object,
+  extent: Pick<Extent, "program" | "profile">,
+  left_open = 2,
+): Promise<T> {
   const profiled = extent.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${extent.profile}`];
-  const args = ["--expose-gc", ...profiled, extent.program, work, JSON.stringify(input)];
+  const args = ["--expose-gc", ...SCHEDULER_NODE_ARGUMENTS, ...profiled, extent.program, work, JSON.stringify(input)];
   const others = Array.from({ length: left_open - 2 }, (_, index) => (index + 3 < left_open ? "ignore" : 2));
   const child = spawn(process.execPath, args, {
     stdio: ["ignore", "pipe", "inherit", ...others],
@@ -81,14 +92,9 @@ export async function wallTime(command: string, args: readonly string[], directo
   return performance.now() - began;
 }
 
-/** Gives `work` a directory of its own and takes it away afterwards. */
-export async function inScratch<T>(work: (directory: string) => Promise<T>): Promise<T> {
-  const directory = mkdtempSync(join(tmpdir(), "bosun-bench-"));
-  try {
-    return await work(directory);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
+/** A new directory, to be measured in. */
+export function newDirectory({ scratch }: Extent): string {
+  return mkdtempSync(join(scratch, "measured-"));
 }
 
 /** Prints a table: the first column to the left, numbers to the right. */

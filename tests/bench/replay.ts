@@ -1,4 +1,4 @@
-import { type Extent, inProcess, inScratch, interleaved, medianOf, table } from "./measure.ts";
+import { type Extent, inProcess, newDirectory, interleaved, medianOf, table } from "./measure.ts";
 import { logFolder, type SessionOrder } from "./sessions.ts";
 import type { Checked } from "./work.ts";
 
@@ -11,31 +11,30 @@ interface Floor {
 /** Proving a whole log, by its chain alone and by deciding everything again, against reading, parsing and hashing its files. */
 export async function measure(extent: Extent): Promise<void> {
   const tasks = extent.quick ? 1_000 : 10_000;
-  await inScratch(async (home) => {
-    const order: SessionOrder = { home, shape: { tasks, layers: 10 }, max_workers: 64, files: true };
-    await inProcess("session", order, { ...extent, profile: undefined });
-    const folder = logFolder(home);
-    const results = await interleaved(extent.rounds, {
-      floor: () => inProcess<Floor>("read-floor", { folder }, { ...extent, profile: undefined }),
-      chain: () => inProcess<Checked>("chain", { folder }, extent),
-      replay: () => inProcess<Checked>("replay", { folder }, extent),
-    });
-    const [first] = results.floor;
-    if (first === undefined) return;
-    const { records, bytes } = first;
-    const mebibytes = bytes / 2 ** 20;
-    const arms = [
-      ["read, parse, hash", medianOf(results.floor, ({ working }) => working), Number.NaN],
-      ["the chain (verify)", ...figures(results.chain)],
-      ["every decision (replay --verify)", ...figures(results.replay)],
-    ] as const;
-    const floor = arms[0][1];
-    table(
-      `replay: ${records.toLocaleString("en-US")} records of ${tasks.toLocaleString("en-US")} tickets, ${Math.round(mebibytes)} MiB, one file each`,
-      ["", "ms", "records/s", "MiB/s", "x floor", "RSS MiB"],
-      arms.map(([name, ms, rss]) => [name, ms, (records * 1e3) / ms, (mebibytes * 1e3) / ms, ms / floor, rss]),
-    );
+  const home = newDirectory(extent);
+  const order: SessionOrder = { home, shape: { tasks, layers: 10 }, max_workers: 64, files: true };
+  await inProcess("session", order, { ...extent, profile: undefined });
+  const folder = logFolder(home);
+  const results = await interleaved(extent.rounds, {
+    floor: () => inProcess<Floor>("read-floor", { folder }, { ...extent, profile: undefined }),
+    chain: () => inProcess<Checked>("chain", { folder }, extent),
+    replay: () => inProcess<Checked>("replay", { folder }, extent),
   });
+  const [first] = results.floor;
+  if (first === undefined) return;
+  const { records, bytes } = first;
+  const mebibytes = bytes / 2 ** 20;
+  const arms = [
+    ["read, parse, hash", medianOf(results.floor, ({ working }) => working), Number.NaN],
+    ["the chain (verify)", ...figures(results.chain)],
+    ["every decision (replay --verify)", ...figures(results.replay)],
+  ] as const;
+  const floor = arms[0][1];
+  table(
+    `replay: ${records.toLocaleString("en-US")} records of ${tasks.toLocaleString("en-US")} tickets, ${Math.round(mebibytes)} MiB, one file each`,
+    ["", "ms", "records/s", "MiB/s", "x floor", "RSS MiB"],
+    arms.map(([name, ms, rss]) => [name, ms, (records * 1e3) / ms, (mebibytes * 1e3) / ms, ms / floor, rss]),
+  );
 }
 
 function figures(results: readonly Checked[]): [working: number, rss: number] {

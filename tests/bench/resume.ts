@@ -5,7 +5,7 @@ import { join } from "node:path";
 import {
   type Extent,
   inProcess,
-  inScratch,
+  newDirectory,
   interleaved,
   median,
   medianOf,
@@ -26,66 +26,64 @@ export async function measure(extent: Extent): Promise<void> {
     return;
   }
   const tasks = extent.quick ? 10_000 : 100_000;
-  await inScratch(async (scratch) => {
-    const agent = join(scratch, "agent.sh");
-    writeFileSync(agent, 'echo "$BOSUN_TURN_ID" >> "${0%/*}/started"\n');
-    const [stopped, killed] = [join(scratch, "stopped"), join(scratch, "killed")];
-    const order: SessionOrder = {
-      home: stopped,
-      shape: { tasks, layers: 10 },
-      max_workers: 4,
-      files: true,
-      program: ["sh", agent],
-      leave: { after: 200, copy: killed },
-    };
-    await inProcess("session", order, { ...extent, profile: undefined });
-    const empty = join(scratch, "empty.mjs");
-    writeFileSync(empty, "");
-    const results = await interleaved(extent.rounds, {
-      empty: () => wallTime(process.execPath, [empty]),
-      load: () => inProcess<{ working: number }>("load-floor", { home: stopped }, { ...extent, profile: undefined }),
-      stopped: () => firstAgent(stopped, join(scratch, "started"), extent),
-      killed: () => firstAgent(killed, join(scratch, "started"), extent),
-    });
-    const floor = median(results.empty) + medianOf(results.load, ({ working }) => working);
-    const rows = [
-      ["node empty and every value read", floor],
-      ["after an orderly stop", median(results.stopped)],
-      ["after SIGKILL", median(results.killed)],
-    ] as const;
-    table(
-      `resume: ${tasks.toLocaleString("en-US")} tickets, from the start of the process to the start of the first agent`,
-      ["", "ms", "x floor"],
-      rows.map(([name, ms]) => [name, ms, ms / floor]),
-    );
-    target("resume after a stop in ms", rows[1][1], "<= 250", rows[1][1] <= 250);
-    target("resume after SIGKILL in ms", rows[2][1], "<= 500", rows[2][1] <= 500);
+  const scratch = newDirectory(extent);
+  const agent = join(scratch, "agent.sh");
+  writeFileSync(agent, 'echo "$BOSUN_TURN_ID" >> "${0%/*}/started"\n');
+  const [stopped, killed] = [join(scratch, "stopped"), join(scratch, "killed")];
+  const order: SessionOrder = {
+    home: stopped,
+    shape: { tasks, layers: 10 },
+    max_workers: 4,
+    files: true,
+    program: ["sh", agent],
+    leave: { after: 200, copy: killed },
+  };
+  await inProcess("session", order, { ...extent, profile: undefined });
+  const empty = join(scratch, "empty.mjs");
+  writeFileSync(empty, "");
+  const results = await interleaved(extent.rounds, {
+    empty: () => wallTime(process.execPath, [empty]),
+    load: () => inProcess<{ working: number }>("load-floor", { home: stopped }, { ...extent, profile: undefined }),
+    stopped: () => firstAgent(stopped, join(scratch, "started"), extent),
+    killed: () => firstAgent(killed, join(scratch, "started"), extent),
   });
+  const floor = median(results.empty) + medianOf(results.load, ({ working }) => working);
+  const rows = [
+    ["node empty and every value read", floor],
+    ["after an orderly stop", median(results.stopped)],
+    ["after SIGKILL", median(results.killed)],
+  ] as const;
+  table(
+    `resume: ${tasks.toLocaleString("en-US")} tickets, from the start of the process to the start of the first agent`,
+    ["", "ms", "x floor"],
+    rows.map(([name, ms]) => [name, ms, ms / floor]),
+  );
+  target("resume after a stop in ms", rows[1][1], "<= 250", rows[1][1] <= 250);
+  target("resume after SIGKILL in ms", rows[2][1], "<= 500", rows[2][1] <= 500);
 }
 
 /** Takes a copy of the home's session up until the first agent has started, in ms. */
 async function firstAgent(home: string, mark: string, extent: Extent): Promise<number> {
-  return inScratch(async (scratch) => {
-    const copy = join(scratch, "home");
-    cpSync(home, copy, { recursive: true });
-    writeFileSync(mark, "");
-    const watcher = watch(mark);
-    const profiled = extent.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${extent.profile}`];
-    const began = performance.now();
-    const resume = [PROGRAM, "--home", copy, "resume", SESSION];
-    const bosun = spawn(process.execPath, [...profiled, ...resume], { stdio: ["ignore", "ignore", "pipe"] });
-    let said = "";
-    bosun.stderr.on("data", (text: Buffer) => (said += text.toString("utf8")));
-    const exited = once(bosun, "close");
-    while (readFileSync(mark, "utf8") === "") {
-      await Promise.race([once(watcher, "change"), exited]);
-      if (bosun.exitCode !== null) throw new Error(`bosun resume ended with ${bosun.exitCode}: ${said}`);
-    }
-    const took = performance.now() - began;
-    watcher.close();
-    // A profile is written only by a process that ends by itself.
-    bosun.kill(extent.profile === undefined ? "SIGKILL" : "SIGINT");
-    await exited;
-    return took;
-  });
+  const scratch = newDirectory(extent);
+  const copy = join(scratch, "home");
+  cpSync(home, copy, { recursive: true });
+  writeFileSync(mark, "");
+  const watcher = watch(mark);
+  const profiled = extent.profile === undefined ? [] : ["--cpu-prof", `--cpu-prof-dir=${extent.profile}`];
+  const began = performance.now();
+  const resume = [PROGRAM, "--home", copy, "resume", SESSION];
+  const bosun = spawn(process.execPath, [...profiled, ...resume], { stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  bosun.stderr.on("data", (text: Buffer) => (said += text.toString("utf8")));
+  const exited = once(bosun, "close");
+  while (readFileSync(mark, "utf8") === "") {
+    await Promise.race([once(watcher, "change"), exited]);
+    if (bosun.exitCode !== null) throw new Error(`bosun resume ended with ${bosun.exitCode}: ${said}`);
+  }
+  const took = performance.now() - began;
+  watcher.close();
+  // A profile is written only by a process that ends by itself.
+  bosun.kill(extent.profile === undefined ? "SIGKILL" : "SIGINT");
+  await exited;
+  return took;
 }

@@ -2,7 +2,9 @@
  * `npm run bench [-- ARM… --quick --rounds N --profile DIRECTORY]`: measures this machine, Bosun and the floor below it in the
  * same run. Absolute figures say little; the ratios say what Bosun costs. Nothing here is asserted by a test.
  */
+import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";
+import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { bundled } from "./bundled.ts";
 import type { Extent } from "./measure.ts";
@@ -31,16 +33,18 @@ if (unknown.length > 0) {
   console.error(`There is no benchmark "${unknown.join('", "')}". There are: ${Object.keys(ARMS).join(", ")}.`);
   process.exit(2);
 }
+const scratch = mkdtempSync(join(os.tmpdir(), "bosun-bench-"));
 await bundled(async (program) => {
   const extent: Extent = {
     quick: values.quick,
     rounds: Number(values.rounds ?? (values.quick ? 1 : 3)),
     profile: values.profile,
     program,
+    scratch,
   };
   const load = os.loadavg()[0]?.toFixed(1);
   console.log(
     `Node ${process.version}, ${os.cpus().length} processors, load ${load}; medians of ${extent.rounds} rounds`,
   );
   for (const name of names) await (await ARMS[name]?.())?.measure(extent);
-});
+}).finally(() => rmSync(scratch, { recursive: true, force: true }));

@@ -1,6 +1,16 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Extent, inProcess, inScratch, interleaved, median, PROGRAM, table, target, wallTime } from "./measure.ts";
+import {
+  type Extent,
+  inProcess,
+  newDirectory,
+  interleaved,
+  median,
+  PROGRAM,
+  table,
+  target,
+  wallTime,
+} from "./measure.ts";
 import { SESSION, type SessionOrder } from "./sessions.ts";
 
 /** How long the built program takes to say little, against an empty program of the same Node. */
@@ -9,30 +19,29 @@ export async function measure(extent: Extent): Promise<void> {
     console.log("\nstartup: left out, because the program is not built (npm run build).");
     return;
   }
-  await inScratch(async (home) => {
-    const order: SessionOrder = { home, shape: { tasks: 10, layers: 1 }, max_workers: 2, files: true };
-    await inProcess("session", order, { ...extent, profile: undefined });
-    const empty = join(home, "empty.mjs");
-    writeFileSync(empty, "");
-    const arms = {
-      empty: () => wallTime(process.execPath, [empty]),
-      version: () => wallTime(process.execPath, [PROGRAM, "--version"]),
-      status: () => wallTime(process.execPath, [PROGRAM, "--home", home, "status", SESSION]),
-    };
-    const results = await interleaved(extent.quick ? 7 : 25, arms);
-    const floor = median(results.empty);
-    const version = median(results.version);
-    const status = median(results.status);
-    table(
-      "startup: from the start of the process to its end",
-      ["", "ms", "x empty"],
-      [
-        ["node empty", floor, 1],
-        ["bosun --version", version, version / floor],
-        ["bosun status", status, status / floor],
-      ],
-    );
-    target("--version in ms", version, "<= 45, or 1.8 x empty", version <= Math.max(45, 1.8 * floor));
-    target("status in ms", status, "<= 65, or 2.6 x empty", status <= Math.max(65, 2.6 * floor));
-  });
+  const home = newDirectory(extent);
+  const order: SessionOrder = { home, shape: { tasks: 10, layers: 1 }, max_workers: 2, files: true };
+  await inProcess("session", order, { ...extent, profile: undefined });
+  const empty = join(home, "empty.mjs");
+  writeFileSync(empty, "");
+  const arms = {
+    empty: () => wallTime(process.execPath, [empty]),
+    version: () => wallTime(process.execPath, [PROGRAM, "--version"]),
+    status: () => wallTime(process.execPath, [PROGRAM, "--home", home, "status", SESSION]),
+  };
+  const results = await interleaved(extent.quick ? 7 : 25, arms);
+  const floor = median(results.empty);
+  const version = median(results.version);
+  const status = median(results.status);
+  table(
+    "startup: from the start of the process to its end",
+    ["", "ms", "x empty"],
+    [
+      ["node empty", floor, 1],
+      ["bosun --version", version, version / floor],
+      ["bosun status", status, status / floor],
+    ],
+  );
+  target("--version in ms", version, "<= 45, or 1.8 x empty", version <= Math.max(45, 1.8 * floor));
+  target("status in ms", status, "<= 65, or 2.6 x empty", status <= Math.max(65, 2.6 * floor));
 }

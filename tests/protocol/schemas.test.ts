@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { build } from "esbuild";
+import { build } from "rolldown";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { validatePayload } from "../../src/protocol/envelope.ts";
@@ -295,15 +295,13 @@ describe("what is generated", () => {
 
   it("validates in a bundle that stands alone, without ajv, require or the schema files", async () => {
     const outfile = join(scratch, "bundle.mjs");
-    const { metafile } = await build({
-      entryPoints: [join(root, "src/protocol/envelope.ts")],
-      bundle: true,
-      format: "esm",
+    const { output } = await build({
+      input: join(root, "src/protocol/envelope.ts"),
       platform: "node",
-      outfile,
-      metafile: true,
+      output: { file: outfile },
     });
-    expect(Object.keys(metafile.inputs).filter((input) => input.includes("node_modules"))).toEqual([]);
+    expect(output).toHaveLength(1);
+    expect(output[0].moduleIds.filter((id) => id.includes("node_modules"))).toEqual([]);
     expect((await readFile(outfile, "utf8")).includes("require(")).toBe(false);
     const program = `import { validatePayload } from ${JSON.stringify(outfile)};
       console.log(JSON.stringify([validatePayload("review", { decision: "approved" }), validatePayload("review", {})]));`;
