@@ -10,7 +10,7 @@ import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
-import type { Output, Style } from "../ui/terminal.ts";
+import type { Style } from "../ui/terminal.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
 import { missingProgram, programOf } from "./reach.ts";
@@ -72,7 +72,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
   const missing = findings.filter((finding) => finding.state === "missing");
   const { out } = context.terminal;
   if (options.json === true) out.line(safeJson({ ok: missing.length === 0, findings }));
-  else show(out, findings, missing.length);
+  else show(context, findings, missing.length);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
@@ -229,7 +229,7 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
   off: ["  ", "dim"],
 };
 
-function show(out: Output, findings: readonly Finding[], missing: number): void {
+function show({ terminal: { out }, bosun }: CommandContext, findings: readonly Finding[], missing: number): void {
   for (const { name, state, what, hint } of findings) {
     const [mark, style] = MARK[state];
     out.line(`${out.style(style, mark)}  ${safeLine(name).padEnd(20)} ${safeLine(what)}`);
@@ -237,5 +237,5 @@ function show(out: Output, findings: readonly Finding[], missing: number): void 
   }
   out.line();
   out.line(missing === 0 ? "Everything is there." : out.style("red", `${missing} of these must be put right first.`));
-  out.line(`next    ${missing === 0 ? "bosun run" : "bosun doctor --crew NAME, to look at another crew"}`);
+  out.line(`next    ${bosun} ${missing === 0 ? "run" : "doctor --crew NAME, to look at another crew"}`);
 }

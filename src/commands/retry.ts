@@ -17,7 +17,7 @@ import { placeOf } from "./surroundings.ts";
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] <ticket>")
-    .argument("<words...>", "the session, which may be left out, and the ticket");
+    .argument("[words...]", "the session, which may be left out, and the ticket");
   addMannerOptions(command);
   command.action((words: string[], options: MannerOptions) => run((context) => retry(context, words, options)));
 }

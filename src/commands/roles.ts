@@ -52,7 +52,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     { heading: "RUNS" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
-  out.line("next    bosun doctor");
+  out.line(`next    ${context.bosun} doctor`);
   return ok(EXIT_DONE);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./choose.ts";
@@ -53,7 +53,7 @@ async function stopHolder(
   }
   const payload = { command: "stop", ...(reason === undefined ? {} : { reason }) };
   const put = await putWord(store, row, { payload_type: "user_command", payload });
-  if (!put.ok) return put;
+  if (!put.ok) return isOfStorage(put.error) ? err(notTold(store, session_id, put.error)) : put;
   const stopped = await released(store, session_id);
   const left = store.session(session_id);
   if (!left.ok) return left;
@@ -61,6 +61,13 @@ async function stopHolder(
   out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
   out.line(`  ${bosun} ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
+}
+
+/** A scheduler that is frozen in the middle of a transaction has the database in its hands, so nothing can be put to it. */
+function notTold(store: Store, session_id: string, why: Failure): Failure {
+  const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
+  const hint = `It is at work in process ${pid} on ${host}. To end that process, be it frozen, and go on: bosun resume ${session_id} --take-over.`;
+  return { ...why, hint: why.hint === undefined ? hint : `${why.hint}\n${hint}` };
 }
 
 function notLeft(store: Store, session_id: string): Failure {

@@ -10,7 +10,7 @@ import { openExistingHome, withHome } from "./home.ts";
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] [ticket] <text>")
-    .argument("<words...>", "the session, the ticket, and the text; the first two may be left out")
+    .argument("[words...]", "the session, the ticket, and the text; the first two may be left out")
     .action((words: string[]) => run((context) => tell(context, words)));
 }
 

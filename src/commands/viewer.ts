@@ -6,50 +6,23 @@ import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_INTERNAL, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
-import type { SessionRow, Store, StoredSession, StoreReader } from "../store/store.ts";
-import type { Opening, Reporter, Standing } from "../ui/reporter.ts";
-import { Asking } from "./asking.ts";
-import { waitingFor } from "./asks.ts";
+import type { StoredSession } from "../store/store.ts";
+import type { Opening, Standing } from "../ui/reporter.ts";
 import { ChildrenWatch } from "./children-waiting.ts";
-import type { CommandContext } from "./command.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
-import { untaken, putWord, whyRefused } from "./put.ts";
 import { lastWords } from "./scheduler-log.ts";
 import { figuresOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
-import type { Word } from "./word.ts";
+import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
 /** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 40;
 
-/** An ask that is open, and why what was said to it before does not stand. */
-interface Known {
-  readonly ask: LedgerAsk;
-  readonly refused: Failure | undefined;
-  told: "not yet" | "seen" | "told";
-}
-
-/** A person's word that waits in the inbox, and what the session was like when it was put there. */
-interface Said {
-  readonly inbox_id: number;
-  readonly row: SessionRow;
-  readonly word: Word;
-}
-
 /** A session that another process runs, and this terminal. */
-export interface ViewerParts {
-  readonly context: CommandContext;
-  readonly home: string;
-  readonly store: StoreReader;
-  /** The same store for writing, where the person at this terminal is asked. */
-  readonly inbox: Store | undefined;
-  readonly session_id: string;
-  readonly reporter: Reporter;
+export interface ViewerParts extends ViewerAsksParts {
   /** The sequence of the first record that is shown. */
   readonly first: number;
-  /** The person left a question open. */
-  readonly left: () => void;
 }
 
 /**
@@ -58,13 +31,9 @@ export interface ViewerParts {
  */
 export class Viewer {
   readonly #parts: ViewerParts;
-  readonly #asking: Asking | undefined;
+  readonly #asks: ViewerAsks;
   readonly #children: ChildrenWatch;
   readonly #statuses = new Map<string, string>();
-  /** Asks that are open; only those that a second look still finds are put to the person, since many are answered beforehand. */
-  readonly #asks = new Map<string, Known>();
-  /** Asks that got this person's word, which its owner has not taken: nobody is asked the same twice. */
-  readonly #said = new Map<string, Said>();
   readonly #began = performance.now();
   /** The time of the last record before the first that is shown. */
   #since = "";
@@ -78,14 +47,10 @@ export class Viewer {
 
   constructor(parts: ViewerParts) {
     this.#parts = parts;
-    const { context, home, session_id, store, inbox, left, reporter } = parts;
-    this.#children = new ChildrenWatch(store, session_id, reporter);
-    const openAsk = (ask_id: string) => this.#openAsk(ask_id);
-    const say = (word: Word, ask_id: string) => this.#say(word, ask_id);
-    const broken = (error: unknown) => {
+    this.#children = new ChildrenWatch(parts.store, parts.session_id, parts.reporter);
+    this.#asks = new ViewerAsks(parts, (error) => {
       this.#trouble = { error };
-    };
-    if (inbox) this.#asking = new Asking({ context, home, session_id, store, openAsk, say, left, broken });
+    });
   }
 
   /** Looks who works on what, for the first line about a session that has long been at work. */
@@ -127,17 +92,17 @@ export class Viewer {
       const moved = await this.#look();
       if (this.#trouble) throw this.#trouble.error;
       if (over || enough?.aborted === true) break;
-      this.#ask();
+      this.#asks.ask();
       if (moved) await this.#children.look();
       await delay(LOOK_EVERY_MS, undefined, enough ? { signal: enough } : {}).catch(() => {});
     }
-    await this.#asking?.end();
+    await this.#asks.end();
   }
 
   /** Shows that the session is being stopped. */
   async stopping(): Promise<void> {
     const { reporter, store, session_id } = this.#parts;
-    void this.#asking?.end();
+    void this.#asks.end();
     const stored = await store.load(session_id);
     const turns = stored.ok ? [...stored.value.rows("turn")].map(({ value }) => value as unknown as LedgerTurn) : [];
     const running = turns.filter(({ status }) => status === "open").length;
@@ -172,22 +137,7 @@ export class Viewer {
     for (const { value } of stored.ok ? stored.value.rows(TOLD) : []) this.#warn(value as unknown as Told);
     if (stored.ok) this.#underWay = underWayIn(stored.value);
     const asks = stored.ok ? [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk) : [];
-    const open = new Set(asks.map(({ ask_id }) => ask_id));
-    for (const ask_id of this.#asks.keys()) if (!open.has(ask_id)) this.#asks.delete(ask_id);
-    const waiting = new Set(this.#said.size > 0 ? store.inbox.pending(session_id).map(({ id }) => id) : []);
-    const refused = new Map<string, Failure | undefined>();
-    for (const [ask_id, { inbox_id, row, word }] of this.#said) {
-      if (waiting.has(inbox_id)) continue;
-      // It is taken after all. What it left open of this ask, or all of it if it was refused, is asked once more.
-      this.#said.delete(ask_id);
-      this.#asks.delete(ask_id);
-      refused.set(ask_id, whyRefused(store, row, word));
-    }
-    for (const ask of asks) {
-      const { ask_id } = ask;
-      if (!this.#asks.has(ask_id)) this.#asks.set(ask_id, { ask, refused: refused.get(ask_id), told: "not yet" });
-    }
-    this.#asking?.look();
+    this.#asks.look(asks);
     return true;
   }
 
@@ -195,37 +145,6 @@ export class Viewer {
     if (trouble === undefined || at < this.#since || this.#troubles.has(trouble)) return;
     this.#troubles.add(trouble);
     this.#parts.reporter.event({ kind: "warning", text: trouble });
-  }
-
-  #ask(): void {
-    const { store, session_id, reporter } = this.#parts;
-    for (const [ask_id, known] of this.#asks) {
-      if (known.told === "seen") {
-        if (this.#asking) this.#asking.ask(ask_id, known.refused);
-        else for (const one of waitingFor(store, session_id, known.ask)) reporter.asked(one);
-      }
-      known.told = known.told === "not yet" ? "seen" : "told";
-    }
-  }
-
-  #openAsk(ask_id: string): LedgerAsk | undefined {
-    const { store, session_id } = this.#parts;
-    if (this.#said.has(ask_id)) return undefined;
-    return store.value(session_id, "ask", ask_id) as unknown as LedgerAsk | undefined;
-  }
-
-  async #say(word: Word, ask_id: string): Promise<Failure | undefined> {
-    const { inbox, session_id } = this.#parts;
-    if (!inbox) return undefined;
-    const row = inbox.session(session_id);
-    if (!row.ok) return row.error;
-    const put = await putWord(inbox, row.value, word);
-    if (!put.ok) return put.error;
-    const { value } = put;
-    if (value.took === "taken") return undefined;
-    this.#said.set(ask_id, { inbox_id: value.inbox_id, row: row.value, word });
-    if (value.took !== "waits") this.#asking?.complain({ message: untaken(session_id, value) });
-    return undefined;
   }
 
   *#records(to?: number): Generator<LogRecord> {
@@ -246,7 +165,7 @@ export class Viewer {
     for (const line of store.records(session_id, this.#last + 1)) count(JSON.parse(line) as LogRecord, statuses);
     for (const status of statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
     const state = row.ok ? row.value.state : "";
-    return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.size, ...this.#underWay };
+    return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.count, ...this.#underWay };
   }
 }
 

@@ -47,7 +47,8 @@ function failedResults(payload: JsonObject): JsonObject[] {
   return resultsOf(payload).filter(({ passed }) => passed !== true);
 }
 
-function resultsOf({ results }: JsonObject): JsonObject[] {
+/** What a subject's checks came to, one for each criterion. */
+export function resultsOf({ results }: JsonObject): JsonObject[] {
   return (Array.isArray(results) ? results : []) as JsonObject[];
 }
 

@@ -141,7 +141,7 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
         text: `${wordsOf(payload.session_id)} ENDED ${wordsOf(payload.outcome)}${said(payload.reason, room)}`,
       };
     case "session_recovered":
-      return { text: `RESUMED ${counted(lengthOf(payload.turns), "turn")} to repeat` };
+      return { text: `RESUMED${repeated(lengthOf(payload.turns))}` };
     case "time_shifted":
       return { text: shifted(payload), style: "dim" };
     case "session_reopened":
@@ -160,6 +160,10 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
     default:
       return undefined;
   }
+}
+
+function repeated(turns: number): string {
+  return turns === 0 ? "" : ` ${counted(turns, "turn")} to repeat`;
 }
 
 function closed(payload: JsonObject): Omit<RecordLine, "ticket"> {

@@ -1,7 +1,7 @@
 import { safeLine, safeText } from "./display.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Terminal } from "./terminal.ts";
-import { showWaiting } from "./waiting.ts";
+import { commandFor, showWaiting } from "./waiting.ts";
 
 /** Says nothing of a session that went well, but for warnings; of any other, why it ended and what to do, as a message. */
 export function silentReporter({ err }: Pick<Terminal, "err">, bosun: string): Reporter {
@@ -17,7 +17,8 @@ export function silentReporter({ err }: Pick<Terminal, "err">, bosun: string): R
       if (failure) err.line(`${session_id}: ${safeText(failure.message)}`);
       if (message !== undefined) err.line(`${session_id}: ${safeText(message)}`);
       for (const one of waiting) showWaiting(err, bosun, session_id, one);
-      for (const command of next) err.line(`  ${command}`);
+      const shown = new Set(waiting.map((one) => commandFor(bosun, session_id, one)));
+      for (const command of next) if (!shown.has(command)) err.line(`  ${command}`);
     },
   };
 }

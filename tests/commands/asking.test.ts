@@ -5,7 +5,7 @@ import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { open } from "./terminal.ts";
-import { statusOf } from "./waiting-task.ts";
+import { freeze, statusOf } from "./waiting-task.ts";
 
 const REVIEWED = tinyPlan(["one", "two"].map((task_id) => ({ task_id, shell: "true", more: { review: "user" } })));
 
@@ -70,7 +70,7 @@ describe("an answer that its owner takes late", () => {
     const session_id = await onlySession(here);
     await until("the questions", async () => (await pending(here, session_id)) === 2);
     const { owner } = await statusOf(here, session_id);
-    process.kill(owner?.pid ?? 0, "SIGSTOP");
+    await freeze(here, owner?.pid ?? 0);
     const pane = open(here, ["attach", session_id]);
     await pane.asks("Question 1 of 2");
     pane.type("2", "Enter");

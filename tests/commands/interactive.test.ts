@@ -5,6 +5,7 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { ASKING, rig, tinyPlan, until } from "./rig.ts";
 import { open } from "./terminal.ts";
+import { freeze } from "./waiting-task.ts";
 
 const GATED = JSON.stringify({ plan_approval: "ask" });
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
@@ -73,8 +74,8 @@ describe("a person at the terminal", () => {
     pane.type("2", "Enter");
     await pane.shows("What should be different?");
     pane.type("Shorter.", "Enter");
-    await until("the second plan", () => pane.screen().split("A plan of 1 task").length === 3);
-    await until("the second choice", () => pane.screen().split("1  Approve").length === 3);
+    await pane.asks("1  Approve", 2);
+    expect(pane.screen().split("A plan of 1 task")).toHaveLength(3);
     pane.type("4", "Enter");
     expect(await pane.exit()).toBe(1);
     const session_id = await onlySession(here);
@@ -105,7 +106,7 @@ describe("a person at the terminal", () => {
     await pane.asks("1  Approve");
     pane.type("3", "Enter");
     await pane.shows("plan-to-edit.yaml:");
-    await until("the choice again", () => pane.screen().split("1  Approve").length === 3);
+    await pane.asks("1  Approve", 2);
     pane.type("1", "Enter");
     expect(await pane.exit()).toBe(0);
   });
@@ -133,9 +134,7 @@ echo >> ${seen}.times
     await pane.asks("Question 1 of 1");
     pane.type("Enter");
     const edit = async (time: number) => {
-      const isAsked = () =>
-        pane.screen().split("1  Approve").length === time + 1 && pane.screen().trimEnd().endsWith(">");
-      await until(`the choice for the ${time}. time`, isAsked);
+      await pane.asks("1  Approve", time);
       pane.type("3", "Enter");
     };
     await edit(1);
@@ -169,7 +168,7 @@ echo >> ${seen}.times
     await pane.asks("1  Approve");
     const session_id = await onlySession(here);
     const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
-    process.kill(owner.pid, "SIGSTOP");
+    await freeze(here, owner.pid);
     pane.type("3", "Enter");
     await pane.shows(`Kept for ${session_id}; its owner has not taken it yet.`);
     process.kill(owner.pid, "SIGCONT");
@@ -191,7 +190,7 @@ echo >> ${seen}.times
     await pane.asks("1  Approve");
     const session_id = await onlySession(here);
     const { owner } = await typedJson<{ owner: { pid: number } }>(here, ["status", session_id, "--json"]);
-    process.kill(owner.pid, "SIGSTOP");
+    await freeze(here, owner.pid);
     pane.type("3", "Enter");
     const store = openStore(here.home);
     if (!store.ok) throw new Error(store.error.message);
@@ -210,20 +209,20 @@ echo >> ${seen}.times
     const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
     const gated = here.write("config.json", GATED);
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, "--confirm"]);
-    for (const [first, number, asked] of [
-      ["1  Approve", "2", "What should be different? "],
-      ["Review of write", "2", "What should be different? "],
-      ["Everything is done", "2", "What is missing? "],
+    for (const [choice, before, label] of [
+      ["1  Approve", 0, "What should be different?"],
+      ["1  Approve", 2, "What should be different?"],
+      ["1  Yes, accept it", 0, "What is missing?"],
     ] as const) {
-      await pane.asks(first);
-      const prompts = () => pane.screen().split("\n> ").length;
-      const [before, isAsked] = [prompts(), () => pane.screen().trimEnd().endsWith(asked.trimEnd())];
-      pane.type(number, "Enter");
-      await until(asked, isAsked);
+      await pane.asks(choice, before + 1);
+      pane.type("2", "Enter");
+      await until(label, () => pane.screen().trimEnd().endsWith(label));
       pane.type("Enter");
-      await until("the choices again", () => prompts() === before + 1);
+      await pane.asks(choice, before + 2);
       pane.type("1", "Enter");
     }
+    for (const asked of ["A plan of 1 task", "Review of write", "Everything is done"])
+      expect(pane.screen()).toContain(asked);
     expect(await pane.exit()).toBe(0);
     expect(pane.screen()).not.toContain("This cannot be said");
   });

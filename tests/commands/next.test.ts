@@ -112,6 +112,8 @@ describe("a home that was named with --home", () => {
     expect(paused.stderr).toContain(`No turn begins before somebody takes it up: ${resume}.`);
     expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
     expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
+    expect((await copied(`${named} roles`)).stdout).toContain(`next    ${named} doctor\n`);
+    expect((await copied(`${named} doctor`)).stdout).toContain(`next    ${named} `);
     const found = await at(home, ["status", "asks", "--home", home]);
     expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
   });

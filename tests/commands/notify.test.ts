@@ -6,7 +6,8 @@ import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, ROOT, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
 import { open } from "./terminal.ts";
-import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
+import { ASK, freeze, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
+import { frozen } from "../crash/freeze.ts";
 
 const QUICK = tinyPlan([{ task_id: "write", shell: "true" }]);
 
@@ -235,7 +236,7 @@ describe("bosun stop", () => {
   it("waits for a minute, and says who has not left: 7; its word is heard when they can hear again", async () => {
     const here = endAfterwards(rig());
     const { session_id, owner } = await detach(here);
-    process.kill(owner, "SIGSTOP");
+    await freeze(here, owner);
     // The scheduler is frozen indeed; only the clock by which the command waits is faster.
     const now = performance.now.bind(performance);
     const start = now();
@@ -248,6 +249,20 @@ describe("bosun stop", () => {
     process.kill(owner, "SIGCONT");
     await until("every process to be gone", () => strays(here).length === 0);
     expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
+  });
+
+  it("names the scheduler that has the database in its hands, where it cannot even be told, and how to go on", async () => {
+    const here = endAfterwards(rig());
+    const env = { BOSUN_CRASH_AT: "before_commit:4:SIGSTOP" };
+    const session = ["run", "--plan", here.write("plan.json", WAIT), "--session", "mine", "--detach"];
+    expect((await here.run(session, { env })).code).toBe(0);
+    const { owner } = await statusOf(here, "mine");
+    await until("it to stand still", () => frozen(owner?.pid));
+    const stopped = await here.run(["stop", "mine"]);
+    expect([stopped.code, stopped.stdout]).toEqual([3, ""]);
+    expect(stopped.stderr).toContain("The database stayed locked");
+    expect(stopped.stderr).toContain(`process ${owner?.pid} on `);
+    expect(stopped.stderr).toContain("bosun resume mine --take-over");
   });
 
   it("has nothing to do where nobody runs the session, and does not wait for whoever resumes it", async () => {

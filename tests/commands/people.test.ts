@@ -43,6 +43,15 @@ describe("a session that needs a person where none is", () => {
     expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
   });
 
+  it("says what it needs with --reporter silent, too, and each command once", async () => {
+    const here = rig();
+    const stopped = await typed(here, ["run", "--plan", here.write("plan.json", ASK), "--reporter", "silent"]);
+    const session_id = await onlySession(here);
+    expect([stopped.code, stopped.stdout]).toEqual([4, ""]);
+    for (const told of ["c1.name: Whose name?", `bosun answer ${session_id} c1.name Ada`, `bosun resume ${session_id}`])
+      expect(stopped.stderr.split(told)).toHaveLength(2);
+  });
+
   it("takes the defaults, or leaves the decision to the manager, if told so", async () => {
     for (const policy of ["default", "manager"]) {
       const here = rig();

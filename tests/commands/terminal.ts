@@ -18,8 +18,8 @@ export interface Pane {
   /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
   type(...keys: string[]): void;
   shows(text: string): Promise<void>;
-  /** The same for what is asked, and the prompt below it: only then does the program read keys, and not the terminal. */
-  asks(text: string): Promise<void>;
+  /** The same for what is asked for so many times, and the prompt below it: only then does the program read keys, and not the terminal. */
+  asks(text: string, times?: number): Promise<void>;
   /** The exit code, once the command has ended. */
   exit(): Promise<number>;
   /** The process that was typed. */
@@ -52,10 +52,13 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
         () => `"${text}" on the screen, which is\n${screen()}`,
         () => screen().includes(text),
       ),
-    asks: (text) =>
+    asks: (text, times = 1) =>
       until(
-        () => `"${text}" and a prompt on the screen, which is\n${screen()}`,
-        () => screen().includes(text) && screen().trimEnd().endsWith("\n>"),
+        () => `"${text}" and a prompt for the ${times}. time on the screen, which is\n${screen()}`,
+        () => {
+          const now = screen().trimEnd();
+          return now.split(text).length > times && now.endsWith("\n>");
+        },
       ),
     async exit() {
       await until("the command to end", () => existsSync(left) && readFileSync(left, "utf8").endsWith("\n"));

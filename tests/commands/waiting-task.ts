@@ -1,5 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+import { frozen } from "../crash/freeze.ts";
 import { onlySession, typedJson } from "./in-process.ts";
 import { ASKING, type Rig, tinyPlan, until } from "./rig.ts";
 
@@ -43,4 +45,22 @@ export async function taskRuns(here: Rig): Promise<{ session_id: string; owner: 
 /** Tells the task to go on. */
 export function letGo(here: Rig): void {
   writeFileSync(join(here.workspace, "go"), "");
+}
+
+/** Freezes a scheduler between two transactions: inside of one it would have the database in its hands. */
+export async function freeze(here: Rig, pid: number): Promise<void> {
+  await until("the scheduler to stand still between two transactions", async () => {
+    process.kill(pid, "SIGSTOP");
+    await until("it to stand still", () => frozen(pid));
+    const database = new SqliteDatabase(join(here.home, "bosun.db"), { timeout: 0 });
+    try {
+      database.exec("BEGIN IMMEDIATE; ROLLBACK");
+      return true;
+    } catch {
+      process.kill(pid, "SIGCONT");
+      return false;
+    } finally {
+      database.close();
+    }
+  });
 }

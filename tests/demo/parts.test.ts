@@ -7,12 +7,13 @@ import { identify } from "../../src/agents/processes.ts";
 import { shipped } from "../../src/config/installation.ts";
 import { askPerson, type Question } from "../../src/commands/demo/ask.ts";
 import { nothingLostOrDoubled } from "../../src/commands/demo/crash.ts";
-import type { FoundItem } from "../../src/commands/demo/events.ts";
+import type { DemoEvent, FoundItem } from "../../src/commands/demo/events.ts";
 import { topFindings } from "../../src/commands/demo/findings.ts";
 import { carefulGit } from "../../src/commands/demo/git.ts";
 import { watchForKillPoint } from "../../src/commands/demo/kill-point.ts";
 import { fillScratch, makeScratch, removeScratch } from "../../src/commands/demo/scratch.ts";
 import { schedulerEnvironment } from "../../src/commands/demo/scheduler.ts";
+import { showFor } from "../../src/commands/demo/show.ts";
 import { findSource, type Source } from "../../src/commands/demo/source.ts";
 import type { Stage } from "../../src/commands/demo/stage.ts";
 import { workLines } from "../../src/commands/demo/work-line.ts";
@@ -333,6 +334,16 @@ describe("lines for people", () => {
     expect(topFindings(items, 4, 2).map(({ kind, file }) => kind + file)).toEqual(["a1", "a2", "b4", "c5"]);
     expect(topFindings(items, 2, 2)).toHaveLength(2);
   });
+});
+
+it("lines for programs hold nothing that could act on a terminal", () => {
+  const lines: string[] = [];
+  const out = { line: (text: string) => void lines.push(text) };
+  const show = showFor("json", { terminal: { out }, directory: "/" } as unknown as Stage["context"]);
+  const hostile = { type: "question", text: "\u009b2J\u202eno\u0007" };
+  show(hostile as unknown as DemoEvent);
+  expect(lines.join("")).toMatch(/^[ -~]*$/);
+  expect(JSON.parse(lines.join(""))).toEqual(hostile);
 });
 
 it("the plan of the demo asks two questions and has a join, as is promised", () => {

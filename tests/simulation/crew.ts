@@ -1,4 +1,5 @@
 import type { Answer, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
+import type { LedgerTurn } from "../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { later } from "../../src/protocol/timestamp.ts";
@@ -39,7 +40,6 @@ export class Crew {
   readonly plan: Plan;
   readonly #world: World;
   readonly #turns = new Map<string, string[]>();
-  readonly #held = new Set<string>();
 
   constructor(world: World) {
     this.#world = world;
@@ -69,7 +69,7 @@ export class Crew {
       lingers_ms: random.chance(0.2) ? random.between(1, 2000) : 0,
       stubborn: random.chance(0.3),
     };
-    return isGood ? usual : this.#misconduct(request, random, usual, `${asked}/${time}`);
+    return isGood ? usual : this.#misconduct(request, random, usual);
   }
 
   #notice({ stamp }: TurnRequest, random: Random): TurnEvent {
@@ -84,8 +84,17 @@ export class Crew {
     return { kind: "envelope", payload_type: "report", payload: { status: "progress", summary: "On it." } };
   }
 
+  /**
+   * Whether the turn's role was held for it, as the session has it. What an agent said is kept, and how its run ended counts, once it is on
+   * record: of a run that a crash cut short before that, a role says and meets all of it once more.
+   */
+  #wasHeld({ session_id, stamp }: TurnRequest): boolean {
+    const text = this.#world.database.texts(session_id, "turn").get(stamp.turn_id);
+    return text !== undefined && (JSON.parse(text) as LedgerTurn).held !== undefined;
+  }
+
   /** What goes wrong with a turn, whatever it would have said. */
-  #misconduct(request: TurnRequest, random: Random, usual: Conduct, key: string): Conduct {
+  #misconduct(request: TurnRequest, random: Random, usual: Conduct): Conduct {
     const { comparable } = this.#world.scenario;
     const failed = (wrong: Failure, more: Partial<TurnResult> = {}): Conduct => ({
       ...usual,
@@ -98,7 +107,7 @@ export class Crew {
       message: "It is no such.",
     } as const;
     const refused: TurnEvent = { kind: "refused", refusal, excerpt: "{}" };
-    const holding = this.#held.has(key) ? 0 : 1;
+    const holding = this.#wasHeld(request) ? 0 : 1;
     const kind = random.weighted({
       nothing: 4,
       fails: 2,
@@ -144,13 +153,11 @@ export class Crew {
           },
         };
       case "limited": {
-        this.#held.add(key);
         const retry_at = later(this.#world.time.now(), random.between(100, 8000));
         const details = random.chance(0.7) ? { details: { retry_at } } : {};
         return failed(failure("rate_limited", "Too much.", details));
       }
       case "locked":
-        this.#held.add(key);
         return failed(failure("authentication", "Who are you?"));
       case "talkative": {
         const { answer } = usual.result;

@@ -14,7 +14,7 @@ export interface SeedResult {
   readonly compared: boolean;
 }
 
-/** Lives through a seed, and where its scenario allows once more without misfortunes: both must come to the same report. */
+/** Lives through a seed, and where its scenario allows once more without misfortunes: both must come to the same report, unless all became calm. */
 export async function simulateSeed(seed: number, trace?: string[]): Promise<SeedResult> {
   const disturbed = await simulate(seed, false, trace);
   const { comparable, roles } = scenarioOf(seed);
@@ -22,14 +22,15 @@ export async function simulateSeed(seed: number, trace?: string[]): Promise<Seed
   if (violation || !comparable) return { violation, events, records, crashes, children, compared: false };
   trace?.push("and once more without misfortunes");
   const undisturbed = await simulate(seed, true, trace);
+  const compared = !disturbed.isCalmed && !undisturbed.isCalmed;
   const workers = roles.filter((role) => role.type === "worker").length;
   return {
-    violation: undisturbed.violation ?? difference(disturbed, undisturbed, workers === 1),
+    violation: undisturbed.violation ?? (compared ? difference(disturbed, undisturbed, workers === 1) : undefined),
     events: events + undisturbed.events,
     records: records + undisturbed.records,
     crashes,
     children,
-    compared: true,
+    compared,
   };
 }
 

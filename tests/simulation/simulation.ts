@@ -26,6 +26,8 @@ export interface Execution {
   readonly crashes: number;
   /** How many child sessions have ended. */
   readonly children: number;
+  /** It went on for so long that all became calm in the midst of it: from then on agents do otherwise than their seed has it. */
+  readonly isCalmed: boolean;
   /** The final report of each close. */
   readonly reports: readonly JsonObject[];
 }
@@ -85,6 +87,7 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
     records: rules.records,
     crashes: driver.crashes,
     children: rules.children,
+    isCalmed: world.isCalm,
     reports: driver.reports,
   };
 }

@@ -36,6 +36,12 @@ describe("a record, told to a person", () => {
       ['t: in_progress -> awaiting_review attempt=2 by=w "All done."'],
     ],
     [
+      "a session that is taken up with a turn open",
+      record("session_recovered", { turns: [{ turn_id: "t1" }] }, {}, "scheduler"),
+      ["-: RESUMED 1 turn to repeat"],
+    ],
+    ["a session that is taken up", record("session_recovered", { turns: [] }, {}, "scheduler"), ["-: RESUMED"]],
+    [
       "a review's wishes",
       record(
         "review",

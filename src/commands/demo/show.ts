@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import { formatDuration } from "../../lib/durations.ts";
-import { clipped, safeLine, wrapped } from "../../ui/display.ts";
+import { clipped, safeJson, safeLine, wrapped } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
 import type { CommandContext } from "../command.ts";
@@ -33,7 +33,7 @@ const FINDINGS_OF_A_KIND = 3;
 export function showFor(reporter: ReporterName, { terminal: { out }, directory }: CommandContext): Show {
   switch (reporter) {
     case "json":
-      return (event) => out.line(JSON.stringify(event));
+      return (event) => out.line(safeJson(event));
     case "silent":
       return () => {};
     case "plain":

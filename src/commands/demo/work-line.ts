@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../../protocol/record.ts";
+import { resultsOf } from "../../ui/failure-lines.ts";
 import { recordLines } from "../../ui/record-lines.ts";
 import type { Style } from "../../ui/terminal.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
@@ -58,8 +59,4 @@ function whyNot(payload: JsonObject): { criterion: string; evidence: string } {
   const failed = resultsOf(payload).find(({ passed }) => passed !== true);
   const [evidence = ""] = wordsOf(failed?.output).split("\n");
   return { criterion: wordsOf(failed?.criterion ?? payload.notes), evidence };
-}
-
-function resultsOf(payload: JsonObject): JsonObject[] {
-  return Array.isArray(payload.results) ? (payload.results as JsonObject[]) : [];
 }
