@@ -33,10 +33,16 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
 /** By id or unique prefix. One that nobody will ever begin is told as that, whatever is wanted of it. */
 export function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
   const row = reader.session(named);
-  if (!row.ok || isBegun(row.value) || reader.holder(row.value.session_id) !== undefined) return row;
-  const parent = row.value.parent === null ? undefined : reader.session(row.value.parent);
+  return row.ok ? begunOrToBegin(reader, row.value) : row;
+}
+
+function begunOrToBegin(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
+  if (isBegun(row) || reader.holder(row.session_id) !== undefined) return ok(row);
+  if (row.parent === null) return err(neverBegun(row));
+  const parent = reader.session(row.parent);
+  if (!parent.ok) return parent;
   // It is begun with its parent, while that is open.
-  return parent?.ok === true && parent.value.state !== CLOSED ? row : err(neverBegun(row.value));
+  return parent.value.state === CLOSED ? err(neverBegun(row)) : ok(row);
 }
 
 /** The one that somebody runs; undefined if that is none or several. */
@@ -101,10 +107,11 @@ export function chooseTarget(
   const usual = choose(reader, undefined);
   if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
-  if (named.ok || named.error.code !== "not_found") {
-    const row = namedSession(reader, first);
+  if (named.ok) {
+    const row = begunOrToBegin(reader, named.value);
     return row.ok ? ok({ row: row.value }) : row;
   }
+  if (named.error.code !== "not_found") return named;
   const newest = chooseAnySession(reader, undefined);
   if (newest.ok && hasTicket(reader, newest.value, first)) return ok({ row: newest.value, ticket_id: first });
   const meant = usual.ok ? usual : newest;
