@@ -1,15 +1,17 @@
 import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
+import { StorageError } from "../store/storage-error.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import type { ChildWaiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
 
-/** What the open child sessions of a session wait for a person for, from their stored state. One that cannot be read is its parent's trouble. */
+/** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
 export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
   const all: ChildWaiting[] = [];
   for (const { session_id, state } of reader.sessions({ parent })) {
-    const stored = state === "closed" ? undefined : await reader.load(session_id);
-    if (!stored?.ok) continue;
+    if (state === "closed") continue;
+    const stored = await reader.load(session_id);
+    if (!stored.ok) throw new StorageError(stored.error);
     const asks = [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk);
     const holds = [...stored.value.rows("hold")].map(({ value }) => value as unknown as LedgerHold);
     const waiting = asks.flatMap((ask) => waitingFor(reader, session_id, ask));

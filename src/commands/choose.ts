@@ -33,14 +33,16 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
 /** By id or unique prefix. One that nobody will ever begin is told as that, whatever is wanted of it. */
 export function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
   const row = reader.session(named);
-  return row.ok ? unlessNeverBegun(reader, row.value) : row;
+  return row.ok ? begunOrToBegin(reader, row.value) : row;
 }
 
-function unlessNeverBegun(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
+function begunOrToBegin(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
   if (isBegun(row) || reader.holder(row.session_id) !== undefined) return ok(row);
-  const parent = row.parent === null ? undefined : reader.session(row.parent);
+  if (row.parent === null) return err(neverBegun(row));
+  const parent = reader.session(row.parent);
+  if (!parent.ok) return parent;
   // It is begun with its parent, while that is open.
-  return parent?.ok === true && parent.value.state !== CLOSED ? ok(row) : err(neverBegun(row));
+  return parent.value.state === CLOSED ? err(neverBegun(row)) : ok(row);
 }
 
 /** The one that somebody runs; undefined if that is none or several. */
@@ -106,7 +108,7 @@ export function chooseTarget(
   if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
   if (named.ok) {
-    const row = unlessNeverBegun(reader, named.value);
+    const row = begunOrToBegin(reader, named.value);
     return row.ok ? ok({ row: row.value }) : row;
   }
   if (named.error.code !== "not_found") return named;

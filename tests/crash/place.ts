@@ -69,11 +69,12 @@ export function start(
   args: readonly string[],
   { crash_at, hear }: { readonly crash_at?: string | undefined; readonly hear?: (line: string) => void } = {},
 ): Started {
-  const child = spawn(process.execPath, [CLI, "--home", place.home, ...args], {
+  const child = spawn(process.execPath, [CLI, ...args], {
     cwd: place.workspace,
     env: {
       PATH: process.env["PATH"],
       HOME: place.directory,
+      BOSUN_HOME: place.home,
       TMPDIR: place.directory,
       ...(crash_at === undefined ? {} : { BOSUN_CRASH_AT: crash_at }),
     },
