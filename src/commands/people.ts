@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { Session } from "../runtime/session.ts";
 import type { Store } from "../store/store.ts";
@@ -33,6 +32,10 @@ export class People<S> {
   readonly #asking: Asking | undefined;
   #begun = false;
   #over = false;
+  /** The last record that was told: what the store knows. */
+  #told = 0;
+  /** Those who wait for a record to be told, or for nothing more to come. */
+  readonly #waiting = new Set<{ readonly sequence: number; readonly settle: () => void }>();
 
   constructor(parts: PeopleParts<S>) {
     this.#parts = parts;
@@ -52,6 +55,8 @@ export class People<S> {
 
   event(event: SessionEvent): void {
     if (event.kind === "record") {
+      this.#told = event.sequence;
+      this.#settle();
       this.#begin();
       this.#asking?.look();
     } else if (event.kind === "stopping") void this.end();
@@ -62,6 +67,7 @@ export class People<S> {
   /** Nobody is asked any more; settles when the terminal is free again. */
   async end(): Promise<void> {
     this.#over = true;
+    this.#settle();
     await this.#asking?.end();
   }
 
@@ -116,11 +122,22 @@ export class People<S> {
     return this.#parts.session.submit({ ...word, source: "user", actor: actorHere() })?.step.refused;
   }
 
-  /** What was just said is committed in the next turns of the event loop; only then does the store know it. */
+  /** Comes back when what was said is committed: only then does the store know it. */
   async #sayAndCommit(word: Word): Promise<Refusal | undefined> {
     const refused = this.#say(word);
-    for (let turn = 0; turn < 3; turn += 1) await nextTurn();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#waiting.add({ sequence: this.#parts.session.sequence, settle: resolve });
+    this.#settle();
+    await promise;
     return refused;
+  }
+
+  #settle(): void {
+    for (const one of this.#waiting) {
+      if (!this.#over && one.sequence > this.#told) continue;
+      this.#waiting.delete(one);
+      one.settle();
+    }
   }
 
   #waitingFor(ask_id: string): Waiting[] {

@@ -38,7 +38,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
   };
 }
 
-function outputOn(stream: NodeJS.WriteStream): Output {
+export function outputOn(stream: NodeJS.WriteStream): Output {
   let broken = false;
   let held: string[] | undefined;
   // A reader that has gone (`| head`) takes the output with it, and nothing else.

@@ -1,11 +1,18 @@
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
+import type { CommandContext } from "../../src/commands/command.ts";
 import { driveSession } from "../../src/commands/drive.ts";
 import { withHome } from "../../src/commands/home.ts";
 import type { Manner } from "../../src/commands/manner.ts";
 import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { isLocked, lockPath } from "../../src/store/lock.ts";
-import type { Terminal } from "../../src/ui/terminal.ts";
+import type { Store } from "../../src/store/store.ts";
+import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
+import { crew, task } from "../runtime/crew.ts";
 import { begin, cleanUp, newRig, surroundings } from "../runtime/rig.ts";
 
 afterEach(cleanUp);
@@ -26,4 +33,42 @@ it("lets go of a session whose row cannot be read any more", async () => {
   const home = ok({ home: rig.home, store });
   expect(await withHome(home, () => driveSession(context, place, session, manner, false))).toEqual(lost);
   expect(isLocked(lock)).toBe(false);
+});
+
+it("knows of a word that was said here only when it is committed, however long that takes", async () => {
+  const rig = newRig();
+  let isSlow = false;
+  const store: Store = {
+    ...rig.store,
+    async commit(...given) {
+      // Longer than many turns of the event loop.
+      const turns = isSlow ? 50 : 0;
+      for (let turn = 0; turn < turns; turn += 1) await nextTurn();
+      return rig.store.commit(...given);
+    },
+  };
+  const session = await begin(rig, { store, agentFor: crew([task("a")]), config: { plan_approval: "ask" } });
+  const input = new PassThrough();
+  const out = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
+  const err = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
+  const written = () => String(err.stream.read() ?? "");
+  const editor = join(rig.workspace, "editor.sh");
+  writeFileSync(editor, "sed -i 's/task_id: a/task_id: b/' \"$1\"\n");
+  const context: CommandContext = {
+    terminal: { out, err, input: input as unknown as NodeJS.ReadStream, hasPerson: true },
+    home: rig.home,
+    directory: rig.workspace,
+    environment: { EDITOR: `sh ${editor}` },
+    bosun: "bosun",
+    leave: () => {},
+  };
+  const place = { ...surroundings(rig, {}), store, killAll: () => {} };
+  const said = { answers: [], unanswered: "stop", approve_plans: false, plan_only: false } as const;
+  const manner: Manner = { ...said, reporter: "silent", ask: true, scheduler: "here", kill_grace_s: 1 };
+  const driven = driveSession(context, place, session, manner, false);
+  await expect.poll(written).toContain("Edit in $EDITOR");
+  isSlow = true;
+  input.write("3\n");
+  expect(await driven).toEqual(ok(0));
+  expect(readdirSync(join(rig.home, "sessions", session.session_id)).join()).not.toContain("to-edit");
 });
