@@ -8,15 +8,13 @@ import type { StoreReader } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 import { questionSet, sessionValue } from "./schedule-state.ts";
+import { valuesOf } from "./session-state.ts";
 
 /** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
 export async function waitingOf(reader: StoreReader, session_id: string): Promise<Result<Waiting[], Failure>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
-  const waiting: Waiting[] = [];
-  for (const row of stored.value.rows("ask"))
-    waiting.push(...waitingFor(reader, session_id, row.value as unknown as LedgerAsk));
-  return ok(waiting);
+  return ok(valuesOf(stored.value, "ask").flatMap((ask) => waitingFor(reader, session_id, ask)));
 }
 
 /** What one ask still waits for: each of its questions that has no answer yet, or one decision. */

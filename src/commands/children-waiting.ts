@@ -1,9 +1,9 @@
-import type { LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import type { ChildWaiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
+import { valuesOf } from "./session-state.ts";
 
 /** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
 export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
@@ -12,8 +12,8 @@ export async function childrenWaiting(reader: StoreReader, parent: string): Prom
     if (state === "closed") continue;
     const stored = await reader.load(session_id);
     if (!stored.ok) throw new StorageError(stored.error);
-    const asks = [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk);
-    const holds = [...stored.value.rows("hold")].map(({ value }) => value as unknown as LedgerHold);
+    const asks = valuesOf(stored.value, "ask");
+    const holds = valuesOf(stored.value, "hold");
     const waiting = asks.flatMap((ask) => waitingFor(reader, session_id, ask));
     const unending = holds.filter(({ until }) => until === undefined);
     if (waiting.length + unending.length > 0) all.push({ session_id, waiting, holds: unending });

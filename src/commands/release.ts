@@ -1,9 +1,8 @@
-import type { LedgerHold } from "../kernel/ledger.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { openedWith } from "./session-state.ts";
+import { openedWith, valuesOf } from "./session-state.ts";
 
 /** Whether there is something to release of a role. Failure `usage` for one that the session does not have or that is not held. */
 export async function checkRelease(
@@ -13,7 +12,7 @@ export async function checkRelease(
 ): Promise<Result<void, Failure>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
-  const holds = [...stored.value.rows("hold")].map(({ value }) => value as unknown as LedgerHold);
+  const holds = valuesOf(stored.value, "hold");
   // A rate spaces a role's turns by itself; there is nothing of it to let go.
   const held = new Set(holds.filter(({ limit }) => limit?.limit !== "turns_per_minute").map((hold) => hold.role_id));
   if (held.has(role_id)) return ok(undefined);

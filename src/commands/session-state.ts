@@ -1,10 +1,31 @@
-import type { LedgerFigures } from "../kernel/ledger.ts";
+import type { LedgerFigures, LedgerValues } from "../kernel/ledger.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
+import type { TOLD, Told } from "../runtime/notifications.ts";
 import { keptRecord } from "../store/kept-record.ts";
-import type { StoreReader } from "../store/store.ts";
+import type { StoredSession, StoreReader } from "../store/store.ts";
 
-// Single records and values of a session of whatever mode, for commands that need one and not the whole.
+// Records and values of a session of whatever mode, for commands that need some and not the whole.
+
+/** What is stored of every session that commands look at, by collection. */
+interface StoredValues extends LedgerValues {
+  readonly [TOLD]: Told;
+}
+
+/** All values of a collection. */
+export function valuesOf<C extends keyof StoredValues>(stored: StoredSession, collection: C): StoredValues[C][] {
+  return Array.from(stored.rows(collection), ({ value }) => value as unknown as StoredValues[C]);
+}
+
+/** One value of a collection. */
+export function valueOf<C extends keyof StoredValues>(
+  reader: StoreReader,
+  session_id: string,
+  collection: C,
+  id: string,
+): StoredValues[C] | undefined {
+  return reader.value(session_id, collection, id) as unknown as StoredValues[C] | undefined;
+}
 
 /** A stored record; undefined if the session has none with this sequence. Throws a `StorageError` for what is no record. */
 export function recordAt(reader: StoreReader, session_id: string, sequence: number): UnsealedRecord | undefined {
@@ -18,5 +39,5 @@ export function openedWith(reader: StoreReader, session_id: string): PayloadByTy
 
 /** What the engine has counted, and how the session was last left. */
 export function figuresOf(reader: StoreReader, session_id: string): LedgerFigures | undefined {
-  return reader.value(session_id, "figures", "figures") as unknown as LedgerFigures | undefined;
+  return valueOf(reader, session_id, "figures", "figures");
 }

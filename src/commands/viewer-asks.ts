@@ -6,6 +6,7 @@ import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
 import { putWord, untaken, whyRefused } from "./put.ts";
+import { valueOf } from "./session-state.ts";
 import type { Refusal, Word } from "./word.ts";
 
 export interface ViewerAsksParts {
@@ -106,7 +107,7 @@ export class ViewerAsks {
   #openAsk(ask_id: string): LedgerAsk | undefined {
     const { store, session_id } = this.#parts;
     if (this.#said.has(ask_id)) return undefined;
-    return store.value(session_id, "ask", ask_id) as unknown as LedgerAsk | undefined;
+    return valueOf(store, session_id, "ask", ask_id);
   }
 
   async #say(inbox: Store, word: Word, ask_id: string): Promise<Failure | undefined> {

@@ -1,5 +1,4 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { LedgerAsk, LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
@@ -12,7 +11,7 @@ import { ChildrenWatch } from "./children-waiting.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { lastWords } from "./scheduler-log.ts";
-import { figuresOf } from "./session-state.ts";
+import { figuresOf, valuesOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
@@ -104,7 +103,7 @@ export class Viewer {
     const { reporter, store, session_id } = this.#parts;
     void this.#asks.end();
     const stored = await store.load(session_id);
-    const turns = stored.ok ? [...stored.value.rows("turn")].map(({ value }) => value as unknown as LedgerTurn) : [];
+    const turns = stored.ok ? valuesOf(stored.value, "turn") : [];
     const running = turns.filter(({ status }) => status === "open").length;
     reporter.event({ kind: "stopping", reason: "signal", running });
   }
@@ -134,10 +133,9 @@ export class Viewer {
       reporter.event({ kind: "record", sequence: this.#last, record: told });
     }
     const stored = await store.load(session_id);
-    for (const { value } of stored.ok ? stored.value.rows(TOLD) : []) this.#warn(value as unknown as Told);
+    for (const told of stored.ok ? valuesOf(stored.value, TOLD) : []) this.#warn(told);
     if (stored.ok) this.#underWay = underWayIn(stored.value);
-    const asks = stored.ok ? [...stored.value.rows("ask")].map(({ value }) => value as unknown as LedgerAsk) : [];
-    this.#asks.look(asks);
+    this.#asks.look(stored.ok ? valuesOf(stored.value, "ask") : []);
     return true;
   }
 
@@ -170,8 +168,7 @@ export class Viewer {
 }
 
 function underWayIn(stored: StoredSession): Pick<Standing, "running" | "checking" | "held"> {
-  const rows = <T>(collection: string) => [...stored.rows(collection)].map(({ value }) => value as unknown as T);
-  return underWay(rows<LedgerTurn>("turn"), rows<LedgerChecks>("check"), rows<LedgerHold>("hold"));
+  return underWay(valuesOf(stored, "turn"), valuesOf(stored, "check"), valuesOf(stored, "hold"));
 }
 
 function count({ record }: LogRecord, statuses: Map<string, string>): void {

@@ -161,8 +161,22 @@ export interface Ledger {
   figures: LedgerFigures;
 }
 
+/** What is stored of it: the value of each of its collections. */
+export interface LedgerValues {
+  readonly turn: LedgerTurn;
+  readonly timer: LedgerTimer;
+  readonly ask: LedgerAsk;
+  readonly check: LedgerChecks;
+  readonly child: LedgerChild;
+  readonly hold: LedgerHold;
+  readonly role_use: RoleUse;
+  readonly admissions: readonly Instant[];
+  readonly terms: LedgerTerms;
+  readonly figures: LedgerFigures;
+}
+
 /** The collections that belong to the engine; a mode's may not have these names. */
-export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([
+export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set<keyof LedgerValues>([
   "turn",
   "timer",
   "ask",
@@ -241,6 +255,6 @@ function set<V>(map: Map<string, V>, id: string, value: V | undefined): void {
 }
 
 /** A write to the ledger; what it is given must be plain data. */
-export function put(collection: string, id: string, value: unknown): Change {
-  return { put: collection, id, value: value as JsonObject };
+export function put<C extends keyof LedgerValues>(collection: C, id: string, value: LedgerValues[C]): Change {
+  return { put: collection, id, value: value as unknown as JsonObject };
 }

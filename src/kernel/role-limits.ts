@@ -72,8 +72,8 @@ function spend(
     // A session that had been closed holds nobody any more, but what was spent is spent.
     if (closed || ledger.holds.has(id) || !(isUsed || fact.payload_type === "session_reopened")) continue;
     const limit = limitReached(budget, after);
-    const hold = { role_id, reason: "budget_exhausted", since: fact.received_at, limit };
-    if (limit) changes.push(put("hold", id, hold));
+    if (!limit) continue;
+    changes.push(put("hold", id, { role_id, reason: "budget_exhausted", since: fact.received_at, limit }));
   }
 }
 

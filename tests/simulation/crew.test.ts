@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
-import { put } from "../../src/kernel/ledger.ts";
 import { Crew } from "./crew.ts";
 import { SESSION_ID, World } from "./world.ts";
 
@@ -27,7 +26,7 @@ it("a role that is held says and meets the same once more, until that is on reco
   await store.create({ session_id: SESSION_ID, mode: "schedule", workspace: "/", created_at: world.time.now() });
   const lease = await store.acquire(SESSION_ID, { pid: 1, host: "here", started_at: world.time.now() });
   if (!lease.ok) throw new Error(lease.error.message);
-  const changes = held.map(({ asked }) => put("turn", asked.stamp.turn_id, { held: 1 }));
+  const changes = held.map(({ asked }) => ({ put: "turn", id: asked.stamp.turn_id, value: { held: 1 } }));
   await store.commit(lease.value, { expected: 0, records: [], changes });
   for (const { asked } of held) expect(HELD.has(crew.conduct(asked).result.failure?.code ?? "")).toBe(false);
 });
