@@ -11,7 +11,8 @@ export default defineConfig({
     // Whatever a test waits for comes from other processes, on a machine that is busy with more tests.
     expect: { poll: { timeout: 20_000, interval: 15 } },
     pool: "forks",
-    maxWorkers: 2,
+    // One more than CI has processors: a third of what tests take is waiting for other processes.
+    maxWorkers: 3,
     projects: [
       { extends: true, test: { name: "main", include: ["tests/**/*.test.ts"], exclude: SURVIVAL } },
       { extends: true, test: { name: "survival", include: SURVIVAL } },
