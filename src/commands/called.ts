@@ -1,7 +1,6 @@
 import type { Environment } from "../config/found.ts";
 import { resolveHome } from "../config/home.ts";
 import { shellWord } from "../ui/words.ts";
-import { CATALOGUE } from "./catalogue.ts";
 
 /** Where a person types. */
 interface Here {
@@ -22,7 +21,8 @@ export function homeFlag({ directory, environment }: Here, home: string, shown: 
   return found.ok && found.value.directory === home ? "" : ` --home ${shellWord(shown)}`;
 }
 
-const COMMAND = new RegExp(`(?<![\\w./-])bosun (?=(?:${CATALOGUE.map(({ name }) => name).join("|")})\\b)`, "g");
+// The program itself is always "Bosun" in a sentence.
+const COMMAND = /(?<![\w./-])bosun (?=[a-z])/g;
 
 /** A hint, whoever gave it, with its commands as they are typed here: those who know what went wrong do not know of homes. */
 export function hintHere(bosun: string, hint: string): string {
