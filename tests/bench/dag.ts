@@ -38,13 +38,13 @@ export async function measure(extent: Extent): Promise<void> {
   writeFileSync(join(scratch, "Makefile"), makefile(tasks));
 
   const make = async () => {
-    const here = newDirectory(extent);
+    const here = newDirectory({ scratch });
     mkdirSync(join(here, "out"));
     return wallTime("make", ["-s", `-j${PARALLEL}`, "-f", join(scratch, "Makefile"), "all"], here);
   };
   const bosun = () => {
     const order: SessionOrder = {
-      home: newDirectory(extent),
+      home: newDirectory({ scratch }),
       shape: { tasks, layers: LAYERS },
       max_workers: PARALLEL,
       files: true,

@@ -93,7 +93,7 @@ export async function wallTime(command: string, args: readonly string[], directo
 }
 
 /** A new directory, to be measured in. */
-export function newDirectory({ scratch }: Extent): string {
+export function newDirectory({ scratch }: Pick<Extent, "scratch">): string {
   return mkdtempSync(join(scratch, "measured-"));
 }
 
