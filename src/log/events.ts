@@ -1,5 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
-import type { LogRecord, RecordedEffect } from "../protocol/record.ts";
+import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 
 const LONGEST_SUMMARY = 160;
 
@@ -11,17 +11,19 @@ const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
  * each transition it caused, or one of its own when it caused none. They follow from the record alone, so they can be written
  * again; they are for people, and no evidence.
  */
-export function eventLines(record: LogRecord): string {
-  const { effects, ticket_id, disposition } = record.record;
+export function eventLines(sequence: number, record: UnsealedRecord): string {
+  const { effects, ticket_id, disposition, received_at } = record.record;
   const said = `${record.payload_type} ${record.source} -> ${record.target}`;
   const text = summary(record.payload);
   const about = text === "" ? "" : `: ${text}`;
+  const line = (ticket: string | undefined, event: string, message: string) =>
+    `[${field(received_at)}][${field(ticket ?? "-")}][${field(event)}] #${sequence} ${oneLine(message)}\n`;
   if (effects === undefined || effects.length === 0) {
     const fate = disposition === "applied" ? "" : ` (${disposition})`;
-    return eventLine(record, ticket_id, record.payload_type, `${record.source} -> ${record.target}${fate}${about}`);
+    return line(ticket_id, record.payload_type, `${record.source} -> ${record.target}${fate}${about}`);
   }
   return effects
-    .map((effect) => eventLine(record, effect.ticket_id, effect.event, `${transition(effect)} by ${said}${about}`))
+    .map((effect) => line(effect.ticket_id, effect.event, `${transition(effect)} by ${said}${about}`))
     .join("");
 }
 
@@ -36,10 +38,8 @@ function transition(effect: RecordedEffect): string {
   return `${effect.from ?? "new"} -> ${effect.to}${reason}`;
 }
 
-function eventLine(record: LogRecord, ticket: string | undefined, event: string, message: string): string {
-  const { received_at } = record.record;
-  const field = (text: string) => oneLine(text).replaceAll("]", ")");
-  return `[${field(received_at)}][${field(ticket ?? "-")}][${field(event)}] #${record.integrity.sequence} ${oneLine(message)}\n`;
+function field(text: string): string {
+  return oneLine(text).replaceAll("]", ")");
 }
 
 function oneLine(text: string): string {

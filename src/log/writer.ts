@@ -17,7 +17,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
-import type { LogRecord, SealedRecord } from "../protocol/record.ts";
+import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
 import { EVENTS_FILE, PUBLISHING_FILE, recordName } from "./reader.ts";
@@ -32,6 +32,11 @@ const TAIL_BYTES = 64 * 1024;
 export interface CaughtUp {
   readonly missing: number;
   readonly torn: number;
+}
+
+/** A committed record; with what its line says where that is at hand, so that it is not parsed again. */
+export interface CommittedRecord extends SealedRecord {
+  readonly record?: UnsealedRecord;
 }
 
 type Placed = "written" | "there" | "mended";
@@ -68,7 +73,7 @@ export class LogFolder {
   }
 
   /** Writes committed records, in order, each under its name at once or not at all, then their lines. Blocks meanwhile. */
-  publish(records: Iterable<SealedRecord>): Result<void, Failure> {
+  publish(records: Iterable<CommittedRecord>): Result<void, Failure> {
     return attempt(this.directory, () => {
       // Whatever is written into a folder that was deleted or moved is written for nobody, and made anew it would lack what came before.
       const path = join(this.directory, EVENTS_FILE);
@@ -102,7 +107,7 @@ export class LogFolder {
     closeSync(this.#events);
   }
 
-  #publish(records: Iterable<SealedRecord>, filesFrom: number): Result<CaughtUp, Failure> {
+  #publish(records: Iterable<CommittedRecord>, filesFrom: number): Result<CaughtUp, Failure> {
     return attempt(this.directory, () => {
       let missing = 0;
       let torn = 0;
@@ -116,7 +121,7 @@ export class LogFolder {
           if (placed.value === "mended") torn += 1;
         }
         if (record.sequence <= told) continue;
-        lines += eventLines(JSON.parse(record.line) as LogRecord);
+        lines += eventLines(record.sequence, record.record ?? (JSON.parse(record.line) as UnsealedRecord));
         told = record.sequence;
         if (lines.length < PIECE) continue;
         const saidSoFar = this.#tell(lines, told);

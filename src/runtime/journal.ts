@@ -11,8 +11,7 @@ import type { SessionRecords } from "./records.ts";
 
 interface Group {
   readonly expected: number;
-  readonly records: SealedRecord[];
-  readonly told: { readonly sequence: number; readonly record: UnsealedRecord }[];
+  readonly records: (SealedRecord & { readonly record: UnsealedRecord })[];
   readonly changes: Change[];
   readonly artifacts: ArtifactRow[];
   readonly taken: number[];
@@ -66,8 +65,7 @@ export class Journal {
     const sealed = seal(record, { sequence, previous: this.#head.hash });
     this.#head = { sequence, hash: sealed.hash };
     this.#parts.records.add(sequence, record, sealed.line);
-    this.#group.records.push(sealed);
-    this.#group.told.push({ sequence, record });
+    this.#group.records.push({ ...sealed, record });
     return sequence;
   }
 
@@ -140,11 +138,11 @@ export class Journal {
     if (!beforeEffects.ok) return beforeEffects;
     for (const effect of group.afterwards) effect();
     crashPoint("after_effects");
-    for (const told of group.told) bus.emit({ kind: "record", ...told });
+    for (const { sequence, record } of group.records) bus.emit({ kind: "record", sequence, record });
     return committed;
   }
 }
 
 function newGroup(expected: number): Group {
-  return { expected, records: [], told: [], changes: [], artifacts: [], taken: [], afterwards: [] };
+  return { expected, records: [], changes: [], artifacts: [], taken: [], afterwards: [] };
 }

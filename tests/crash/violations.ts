@@ -151,7 +151,8 @@ function folderViolations({ home, session_id }: Place, log: readonly LogRecord[]
   const names = readdirSync(folder).filter((name) => name !== "events.log" && name !== "output");
   if (names.length !== log.length) violations.push(`the log has ${names.length} files for ${log.length} records`);
   const events = readFileSync(join(folder, "events.log"), "utf8");
-  if (events !== log.map((record) => eventLines(record)).join("")) violations.push("events.log is not the log's");
+  const lines = log.map((record) => eventLines(record.integrity.sequence, record));
+  if (events !== lines.join("")) violations.push("events.log is not the log's");
   for (const name of readdirSync(home, { recursive: true, encoding: "utf8" }))
     if (/\.tmp$|\.partial$|\.publishing$/.test(name)) violations.push(`${name} is left`);
   const report = readFileSync(join(home, "sessions", session_id, "final_report.md"), "utf8");

@@ -5,8 +5,7 @@ import { unsealed } from "../store/rig.ts";
 
 function lines(more: Partial<UnsealedRecord>, meta: Partial<LogRecord["record"]> = {}): string {
   const record = unsealed(12, more);
-  const integrity = { sequence: 12, previous: "", hash: "" };
-  return eventLines({ ...record, record: { ...record.record, ...meta }, integrity });
+  return eventLines(12, { ...record, record: { ...record.record, ...meta } });
 }
 
 describe("events.log", () => {
