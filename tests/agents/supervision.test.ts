@@ -73,11 +73,16 @@ describe("supervision", () => {
 
   test("hears what stands in the pipe of a process that has exited, though its listener waits", async () => {
     let last = "";
-    const { run } = await supervise("yes | head -c 50000; echo; echo last", {}, (_, bytes) => {
+    const first = Promise.withResolvers<void>();
+    const script = "echo first; read -r _; yes | head -c 50000; echo; echo last";
+    const { run, launched } = await supervise(script, {}, (_, bytes) => {
       last = bytes.toString();
+      first.resolve();
       return new Promise(() => {});
     });
-    run.give("");
+    await first.promise;
+    expect(launched.stdout.isPaused()).toBe(true);
+    run.give("go on\n");
     expect((await run.ended).cause).toBe("exited");
     expect(last).toBe("last");
   });
