@@ -270,6 +270,14 @@ describe("an agent that says too much", () => {
     expect(answer?.payload).toMatchObject({ status: "completed" });
   });
 
+  test("has not answered with what came after the limit, though in the same piece", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 10_000 } });
+    turn.puppet.tell({ do: "print", text: `${"x".repeat(20_000)}\n${REPORT}` });
+    const { failure, answer } = await settled(turn);
+    expect(failure?.code).toBe("output_limit");
+    expect(answer).toBeUndefined();
+  });
+
   test("through a child, after it has answered and exited with a code, is agent_failed for that code", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 1_000_000 } });
     // Nobody is there to be asked after once the exit has been seen.

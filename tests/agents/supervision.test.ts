@@ -74,7 +74,8 @@ describe("supervision", () => {
   test("hears what stands in the pipe of a process that has exited, though its listener waits", async () => {
     let last = "";
     const first = Promise.withResolvers<void>();
-    const script = "echo first; read -r _; yes | head -c 50000; echo; echo last";
+    // More than comes in one piece: half of it waits in this process, half in the pipe.
+    const script = "echo first; read -r _; yes | head -c 110000; echo; echo last";
     const { run, launched } = await supervise(script, {}, (_, bytes) => {
       last = bytes.toString();
       first.resolve();
