@@ -127,25 +127,25 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(stray)).toBe(true);
   });
 
-  test.runIf(onLinux)(
-    "outside its group has them found among however many others, if there is reason to look",
-    async () => {
-      const held = await rig.turn();
-      const long = await rig.turn();
-      crowd();
-      const inPipes = await spawnBelow(cleanup, held.puppet, { command: ["sleep", "600"], detached: true, hold: true });
-      const daemon = await spawnBelow(cleanup, long.puppet, { command: ["sleep", "600"], detached: true, hold: false });
-      await held.puppet.print(REPORT);
-      held.puppet.tell({ do: "exit", code: 0 });
-      await settled(held);
-      expect(isLiving(inPipes)).toBe(false);
-      await long.puppet.print(REPORT);
-      // A run of a second is long.
-      long.puppet.tell({ do: "exitAfter", ms: 1_100, code: 0 });
-      await settled(long);
-      expect(isLiving(daemon)).toBe(false);
-    },
-  );
+  test.runIf(onLinux)("outside its group, holding its pipes, has them found among however many others", async () => {
+    const turn = await rig.turn();
+    crowd();
+    const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    await settled(turn);
+    expect(isLiving(stray)).toBe(false);
+  });
+
+  test.runIf(onLinux)("as a daemon without its pipes has it found among them after a run of a second", async () => {
+    const turn = await rig.turn();
+    crowd();
+    const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exitAfter", ms: 1_100, code: 0 });
+    await settled(turn);
+    expect(isLiving(daemon)).toBe(false);
+  });
 
   test("outside its group, holding its pipes, does not defeat the time limit", async () => {
     const prepare = async (puppet: Puppet) => {
