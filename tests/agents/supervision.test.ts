@@ -7,7 +7,7 @@ import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agent
 import { embeddedLauncher } from "../../src/agents/launcher.ts";
 import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
-import { killStray, livingInGroup } from "../processes.ts";
+import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 let cleanup: Cleanup;
 let rig: AgentRig;
@@ -122,6 +122,25 @@ describe("supervision", () => {
     run.give("");
     expect((await run.ended).cause).toBe("output_limit");
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
+  });
+
+  test.runIf(process.platform === "linux")("kills also what has left the group after it was told to end", async () => {
+    const stray = Promise.withResolvers<number>();
+    const leave = "trap 'setsid sh -c \"echo \\$\\$; exec sleep 600\" & ' TERM";
+    const { run, abort } = await supervise(
+      `${leave}; echo ready; while :; do sleep 600 & wait; done`,
+      { kill_grace_ms: 2_000 },
+      (_, bytes) => {
+        const line = bytes.toString();
+        if (line === "ready") abort.abort();
+        else stray.resolve(Number(line));
+        return undefined;
+      },
+    );
+    const pid = await stray.promise;
+    cleanup.add(() => killStray(pid));
+    expect(await run.ended).toMatchObject({ cause: "cancelled", exit: { signal: "SIGKILL" } });
+    expect(isLiving(pid)).toBe(false);
   });
 
   test("does not blame an agent for a stall of the scheduler itself", async () => {

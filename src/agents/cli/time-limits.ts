@@ -36,7 +36,6 @@ export class TimeLimits {
 
   /** The work is handed over: the limits count from here. */
   given(): void {
-    if (this.isAnswered) return;
     this.#given = performance.now();
     this.#look();
   }
