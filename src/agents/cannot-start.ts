@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
+import { programFile } from "./program-file.ts";
 
 /** Why this cannot be started whatever the machine is like; `configuration`. */
 export function unfit(spec: LaunchSpec): Failure | undefined {
@@ -13,7 +14,9 @@ export function unfit(spec: LaunchSpec): Failure | undefined {
 }
 
 /** What the system's refusal means for the person: `environment`, naming the program or the directory, and the remedy. */
-export function couldNotStart(program: string, directory: string, error: NodeJS.ErrnoException): Failure {
+export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): Failure {
+  const { directory } = spec;
+  const [program = ""] = spec.command;
   const code = error.code ?? "";
   const details = { program, directory, errno: code };
   if (!isDirectory(directory)) {
@@ -22,7 +25,7 @@ export function couldNotStart(program: string, directory: string, error: NodeJS.
       details,
     });
   }
-  const [why, hint] = explain(program, code, error.message);
+  const [why, hint] = explain(spec, code, error.message);
   return failure("environment", `Cannot start ${quoted(program)}: ${why}.`, { hint, details });
 }
 
@@ -41,18 +44,28 @@ function nulByte({ command, directory, environment }: LaunchSpec): string | unde
   return variable && `the environment variable ${quoted(variable[0].replaceAll("\0", ""))} holds a NUL byte`;
 }
 
-function explain(program: string, code: string, reason: string): [why: string, hint: string] {
+function explain(
+  { command, directory, environment }: LaunchSpec,
+  code: string,
+  reason: string,
+): [why: string, hint: string] {
+  const [program = ""] = command;
   switch (code) {
-    case "ENOENT":
+    case "ENOENT": {
+      const file = programFile(program, directory, environment["PATH"]);
+      // Of a script that is there the system says the same, and means the program that is to read it.
+      if (file !== undefined)
+        return [
+          `the interpreter that the first line of ${quoted(file)} names, or the loader that it was built for, is not installed`,
+          "Install it, correct that line, or install the right build.",
+        ];
       return program.includes("/")
-        ? [
-            "there is no such file, or the interpreter its first line names is not installed",
-            "Correct the role's cli_command.",
-          ]
+        ? ["there is no such file", "Correct the role's cli_command."]
         : [
             "there is no such program on the PATH",
             "Install it, correct the role's cli_command, or put it on the PATH.",
           ];
+    }
     case "EACCES":
     case "EPERM":
       return ["it may not be executed", `Make it executable: chmod +x ${quoted(program)}.`];

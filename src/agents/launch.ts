@@ -19,12 +19,11 @@ import { Strays } from "./strays.ts";
  * with it, and 105 MiB through execa, which keeps promises, iterators and listeners for each that nothing here uses.
  */
 export async function start(spec: LaunchSpec, way?: Way): Promise<Result<Launched, Failure>> {
-  const [program = ""] = spec.command;
   const refused = unfit(spec) ?? (way && unstartable(spec));
   if (refused) return err(refused);
   const environment = withStart(spec.environment);
   const started = await spawned(way === undefined ? spec.command : wrapped(way, spec), { ...spec, environment });
-  if (!started.ok) return err(couldNotStart(program, spec.directory, started.error));
+  if (!started.ok) return err(couldNotStart(spec, started.error));
   return ok(new StartedProcess(started.value, markOf(environment), way));
 }
 

@@ -1,3 +1,4 @@
+import { realpathSync } from "node:fs";
 import { environmentOf } from "./process-table.ts";
 
 /**
@@ -56,7 +57,16 @@ export function bears(pid: number, mark: Mark): boolean {
 export function belongsTo(pid: number, { session_id, folder }: SessionMark): boolean {
   const theirs = variablesOf(pid);
   if (theirs.get("BOSUN_SESSION_ID") !== session_id) return false;
-  return theirs.get("BOSUN_ARTIFACTS_DIR")?.startsWith(`${folder}/`) === true;
+  return placeOf(theirs.get("BOSUN_ARTIFACTS_DIR") ?? "").startsWith(`${placeOf(folder)}/`);
+}
+
+/** Where a path really leads, since a home can be named through a symbolic link at one time and not at another. */
+function placeOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
 }
 
 function variablesOf(pid: number): ReadonlyMap<string, string> {

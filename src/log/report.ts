@@ -8,6 +8,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { debateParts } from "./debate-result.ts";
 import { attempt } from "./attempt.ts";
+import { oneLine } from "./one-line.ts";
 
 type Report = PayloadByType["final_report"];
 
@@ -54,7 +55,7 @@ function replace(path: string, lines: Iterable<string>): void {
 function* reportMarkdown(report: Report): IterableIterator<string> {
   const { tickets, next_steps } = report;
   yield* [
-    `# ${oneLine(report.requirement) || report.session_id}`,
+    `# ${phrase(report.requirement) || report.session_id}`,
     "",
     `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
     "",
@@ -66,7 +67,7 @@ function* reportMarkdown(report: Report): IterableIterator<string> {
   for (const ticket of tickets) yield ticketRow(ticket);
   for (const ticket of tickets) yield* ticketSection(ticket);
   if (report.result !== undefined) yield* resultSections(report.mode, report.result as JsonObject);
-  if (next_steps.length > 0) yield* ["", "## Next", "", ...next_steps.map((step) => `- ${oneLine(step)}`)];
+  if (next_steps.length > 0) yield* ["", "## Next", "", ...next_steps.map((step) => `- ${phrase(step)}`)];
 }
 
 /** Only what somebody told: agents that tell neither tokens nor money are most likely no models. */
@@ -85,10 +86,10 @@ function resultSections(mode: string, result: JsonObject): string[] {
   // What an agent said is quoted, so that no line of it can pass for one of the report's own.
   return debateParts(result).flatMap(({ title, text, points }) => [
     "",
-    `## ${oneLine(title)}`,
+    `## ${phrase(title)}`,
     "",
-    ...text.split("\n").map((line) => `> ${line}`.trimEnd()),
-    ...(points.length > 0 ? ["", ...points.map((point) => `- ${oneLine(point)}`)] : []),
+    ...text.split("\n").map((line) => `> ${oneLine(line)}`.trimEnd()),
+    ...(points.length > 0 ? ["", ...points.map((point) => `- ${phrase(point)}`)] : []),
   ]);
 }
 
@@ -96,7 +97,7 @@ type ReportedTicket = NonNullable<Report["tickets"]>[number];
 
 function ticketRow(ticket: ReportedTicket): string {
   const why = ticket.blocked_by?.length ? `waits for ${ticket.blocked_by.join(", ")}` : (ticket.reason ?? "");
-  return `| ${ticket.ticket_id} | ${ticket.status} | ${ticket.owner ?? "-"} | ${ticket.attempts ?? 0} | ${oneLine(why).replaceAll("|", "\\|")} |`;
+  return `| ${ticket.ticket_id} | ${ticket.status} | ${ticket.owner ?? "-"} | ${ticket.attempts ?? 0} | ${phrase(why).replaceAll("|", "\\|")} |`;
 }
 
 function ticketSection(ticket: ReportedTicket): string[] {
@@ -104,18 +105,19 @@ function ticketSection(ticket: ReportedTicket): string[] {
     typeof output === "string" ? output : (output.label ?? output.uri ?? output),
   );
   const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
-  const issues = (ticket.issues ?? []).map((issue) => `issue: ${oneLine(issue)}`);
-  const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${oneLine(entry)}`);
+  const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
+  const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${phrase(entry)}`);
   if (entries.length === 0) return [];
-  return ["", `## ${ticket.ticket_id}: ${oneLine(ticket.description ?? "")}`, "", ...entries];
+  return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description ?? "")}`, "", ...entries];
 }
 
-function oneLine(value: unknown): string {
+/** What an agent or a person said, as one line of a text for people. */
+function phrase(value: unknown): string {
   const text =
     typeof value === "string"
       ? value
       : typeof value === "object" && value !== null && "text" in value
         ? String(value.text)
         : "";
-  return text.replaceAll(/\s+/g, " ").trim();
+  return oneLine(text).replaceAll(/\s+/g, " ").trim();
 }

@@ -20,8 +20,11 @@ test("asks to wait while the disk is behind, every writer for the same relief", 
   expect(first).toBeInstanceOf(Promise);
   expect(log.write(line)).toBe(first);
   await first;
+  const second = log.write(line);
+  expect(second).toBeInstanceOf(Promise);
+  expect(second).not.toBe(first);
   await log.close();
-  expect(await readFile(join(directory, "log"), "utf8")).toBe(`${line}\n${line}\n`);
+  expect(await readFile(join(directory, "log"), "utf8")).toBe(`${line}\n`.repeat(3));
 });
 
 test("appends to what is there, and lets nobody else read it", async () => {

@@ -132,6 +132,17 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect((await failureOf([script])).message).toContain("interpreter");
     });
 
+    test("gives a script on the PATH whose interpreter is missing as what it is", async () => {
+      const script = join(directory, "tool");
+      await writeFile(script, "#!/no/such/interpreter\n");
+      await chmod(script, 0o755);
+      const refused = await failureOf(["tool"], directory, { PATH: `${directory}:${PATH}` });
+      expect(refused).toMatchObject({ code: "environment", details: { program: "tool", errno: "ENOENT" } });
+      expect(refused.message).toBe(
+        `Cannot start "tool": the interpreter that the first line of "${script}" names, or the loader that it was built for, is not installed.`,
+      );
+    });
+
     test("gives a file without execute permission as a failure that says how to repair it", async () => {
       const script = join(directory, "script");
       await writeFile(script, "#!/bin/sh\n");

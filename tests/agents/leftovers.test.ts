@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { environmentOf } from "../../src/agents/process-table.ts";
 import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
 import { settled, spawnBelow } from "./settled.ts";
@@ -17,6 +18,14 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
+/** More processes than are looked at without a reason. */
+function crowd(): void {
+  for (let count = 0; count < 60; count += 1) {
+    const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
+    cleanup.add(() => killStray(pid));
+  }
+}
+
 describe("an agent that leaves processes behind", () => {
   test("in its group, holding its pipes, has them ended and its answer counts", async () => {
     const turn = await rig.turn();
@@ -29,8 +38,8 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(child)).toBe(false);
   });
 
-  test("in its group, deaf to SIGTERM and holding no pipe, has them killed after a normal exit", async () => {
-    const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
+  test("in its group, deaf to SIGTERM and holding no pipe, has them killed after a normal exit, whatever the kill grace", async () => {
+    const turn = await rig.turn({ settings: { kill_grace_ms: 60_000 } });
     const deaf = ["sh", "-c", "trap '' TERM; sleep 600; sleep 600"];
     const child = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: false, hold: false });
     await turn.puppet.print(REPORT);
@@ -107,12 +116,35 @@ describe("an agent that leaves processes behind", () => {
     expect([isLiving(other.puppet.pid), isLiving(check.pid ?? 0)]).toEqual([true, true]);
   });
 
-  test("outside its group, holding its pipes, has answered even without a line feed", async () => {
+  test("that nobody can find, holding its pipes, has answered even without a line feed", async () => {
     const turn = await rig.turn();
-    await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    const hidden = ["env", "-i", "/bin/sh", "-c", "exec /bin/sleep 600"];
+    const stray = await spawnBelow(cleanup, turn.puppet, { command: hidden, detached: true, hold: true });
+    await expect.poll(() => environmentOf(stray)).not.toContain("BOSUN_SESSION_ID=s-1");
     await turn.puppet.print(REPORT.trimEnd());
     turn.puppet.tell({ do: "exit", code: 0 });
     expect((await settled(turn)).answer).toBeDefined();
+    expect(isLiving(stray)).toBe(true);
+  });
+
+  test.runIf(onLinux)("outside its group, holding its pipes, has them found among however many others", async () => {
+    const turn = await rig.turn();
+    crowd();
+    const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    await settled(turn);
+    expect(isLiving(stray)).toBe(false);
+  });
+
+  test.runIf(onLinux)("as a daemon without its pipes has it found among them after a run of a second", async () => {
+    const turn = await rig.turn();
+    crowd();
+    const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exitAfter", ms: 1_100, code: 0 });
+    await settled(turn);
+    expect(isLiving(daemon)).toBe(false);
   });
 
   test("outside its group, holding its pipes, does not defeat the time limit", async () => {

@@ -261,6 +261,35 @@ describe("an agent that says too much", () => {
     expect(answer).toBeDefined();
   });
 
+  test("has answered with what came before the limit, though more came in the same piece", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 10_000, answer_grace_ms: 10_000 } });
+    // It does not come to say that it has printed: nobody reads the rest.
+    turn.puppet.tell({ do: "print", text: `${REPORT}${"x".repeat(20_000)}\n` });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(answer?.payload).toMatchObject({ status: "completed" });
+  });
+
+  test("has not answered with what came after the limit, though in the same piece", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 10_000 } });
+    turn.puppet.tell({ do: "print", text: `${"x".repeat(20_000)}\n${REPORT}` });
+    const { failure, answer } = await settled(turn);
+    expect(failure?.code).toBe("output_limit");
+    expect(answer).toBeUndefined();
+  });
+
+  test("through a child, after it has answered and exited with a code, is agent_failed for that code", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 1_000_000 } });
+    // Nobody is there to be asked after once the exit has been seen.
+    const floodAfterExit = ["sh", "-c", 'while kill -0 "$PPID" 2>/dev/null; do :; done; exec yes'];
+    await spawnBelow(cleanup, turn.puppet, { command: floodAfterExit, detached: false, hold: true });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "exit", code: 3 });
+    const { failure, answer } = await settled(turn);
+    expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 3 } });
+    expect(answer?.payload).toMatchObject({ status: "completed" });
+  });
+
   test("in one message over the limit is refused for its size, and may answer shorter", async () => {
     const turn = await rig.turn({ settings: { max_line_bytes: 20_000 } });
     await turn.puppet.print(envelope("report", { status: "completed", summary: "x".repeat(30_000) }));

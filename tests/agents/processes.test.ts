@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -7,7 +8,7 @@ import { belongsTo } from "../../src/agents/mark.ts";
 import { endLeftovers, findProcess, identify } from "../../src/agents/processes.ts";
 import { allPids, descendantsOf, entryOf, processTable, readPs } from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
-import { Cleanup } from "./cleanup.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
 import { killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
@@ -112,6 +113,26 @@ describe("what a dead scheduler left", () => {
     await expect.poll(() => stateOf(stray)).toMatch(/^T/);
     expect(await endLeftovers([identityOf(left)], 20_000, session)).toEqual([]);
     expect(stateOf(stray)).toMatch(/^(?:Z|$)/);
+  });
+
+  test.runIf(onLinux)("is ended although the home was named through a symbolic link then, or is now", async () => {
+    const directory = await scratchDirectory(cleanup);
+    const [real, link] = [join(directory, "home"), join(directory, "link")];
+    await mkdir(join(real, "sessions/s-1/work/T-1"), { recursive: true });
+    await symlink(real, link);
+    for (const [then, now] of [
+      [link, real],
+      [real, link],
+    ] as const) {
+      const left = await start("sleep 600 & echo ready", {
+        ...mark,
+        BOSUN_ARTIFACTS_DIR: join(then, "sessions/s-1/work/T-1"),
+      });
+      if (left.child.exitCode === null) await once(left.child, "exit");
+      const folder = join(now, "sessions/s-1");
+      expect(await endLeftovers([], 5_000, { session_id: "s-1", folder })).toEqual([]);
+      expect(livingInGroup(left.pid)).toEqual([]);
+    }
   });
 
   test("that starts another while it is told to end has that one killed, too", async () => {

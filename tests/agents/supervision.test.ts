@@ -7,7 +7,7 @@ import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agent
 import { embeddedLauncher } from "../../src/agents/launcher.ts";
 import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
-import { killStray, livingInGroup } from "../processes.ts";
+import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 let cleanup: Cleanup;
 let rig: AgentRig;
@@ -73,11 +73,17 @@ describe("supervision", () => {
 
   test("hears what stands in the pipe of a process that has exited, though its listener waits", async () => {
     let last = "";
-    const { run } = await supervise("yes | head -c 50000; echo; echo last", {}, (_, bytes) => {
+    const first = Promise.withResolvers<void>();
+    // More than comes in one piece: half of it waits in this process, half in the pipe.
+    const script = "echo first; read -r _; yes | head -c 110000; echo; echo last";
+    const { run, launched } = await supervise(script, {}, (_, bytes) => {
       last = bytes.toString();
+      first.resolve();
       return new Promise(() => {});
     });
-    run.give("");
+    await first.promise;
+    expect(launched.stdout.isPaused()).toBe(true);
+    run.give("go on\n");
     expect((await run.ended).cause).toBe("exited");
     expect(last).toBe("last");
   });
@@ -116,6 +122,25 @@ describe("supervision", () => {
     run.give("");
     expect((await run.ended).cause).toBe("output_limit");
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
+  });
+
+  test.runIf(process.platform === "linux")("kills also what has left the group after it was told to end", async () => {
+    const stray = Promise.withResolvers<number>();
+    const leave = "trap 'setsid sh -c \"echo \\$\\$; exec sleep 600\" & ' TERM";
+    const { run, abort } = await supervise(
+      `${leave}; echo ready; while :; do sleep 600 & wait; done`,
+      { kill_grace_ms: 2_000 },
+      (_, bytes) => {
+        const line = bytes.toString();
+        if (line === "ready") abort.abort();
+        else stray.resolve(Number(line));
+        return undefined;
+      },
+    );
+    const pid = await stray.promise;
+    cleanup.add(() => killStray(pid));
+    expect(await run.ended).toMatchObject({ cause: "cancelled", exit: { signal: "SIGKILL" } });
+    expect(isLiving(pid)).toBe(false);
   });
 
   test("does not blame an agent for a stall of the scheduler itself", async () => {

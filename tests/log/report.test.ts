@@ -39,3 +39,24 @@ it("tells of more tickets than a call takes arguments", () => {
   expect(writeReport(folder, report(tickets)).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t199999 | done |");
 });
+
+it("has for people no byte of an agent's that a terminal would obey, and no line that it began itself", () => {
+  const hostile = "one\u001b]0;mine\u0007\n# two\r\u009b2J\u2028three\u202e four";
+  const ticket = {
+    ticket_id: "t",
+    status: "done",
+    description: hostile,
+    outputs: [hostile],
+    issues: [{ text: hostile }],
+  };
+  const result = { verdict: { conclusion: hostile, reasons: [hostile] }, judge: "j", rounds: { held: 1, of: 1 } };
+  expect(writeReport(folder, { ...report([ticket]), requirement: hostile, mode: "debate", result }).ok).toBe(true);
+  const text = readFileSync(join(folder, "final_report.md"), "utf8");
+  expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+  expect(text.match(/^#.*$/gm)).toEqual([
+    "# one ]0;mine # two 2J three four",
+    "## t: one ]0;mine # two 2J three four",
+    "## Verdict of j",
+  ]);
+  expect(text).toContain("> one ]0;mine\n> # two 2J three  four\n");
+});

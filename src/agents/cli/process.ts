@@ -103,6 +103,10 @@ export class SupervisedRun {
     this.#decide(cause);
   }
 
+  get #flooded(): boolean {
+    return this.#bytes > this.#limits.max_output_bytes;
+  }
+
   #finish(): void {
     this.#over = true;
     this.#time.end();
@@ -134,9 +138,10 @@ export class SupervisedRun {
     this.#launched.destroyPipes();
     for (const splitter of this.#splitters) splitter.end();
     const exit = await Promise.race([exited, nextPoll(undefined)]);
-    const flooded = this.#bytes > this.#limits.max_output_bytes;
+    // After its answer what floods on takes nothing back, and how the process has exited by itself counts.
+    const isFlood = cause === "exited" && this.#flooded && !this.#time.isAnswered;
     return {
-      cause: flooded && cause === "exited" ? "output_limit" : cause,
+      cause: isFlood ? "output_limit" : cause,
       ...(exit === undefined ? {} : { exit }),
       spoke: this.#bytes > 0,
     };
@@ -178,15 +183,17 @@ export class SupervisedRun {
   }
 
   #take(stream: Readable, splitter: Splitter, chunk: Buffer): void {
-    if (this.#bytes > this.#limits.max_output_bytes) return;
+    if (this.#flooded) return;
+    const room = this.#limits.max_output_bytes - this.#bytes;
     this.#bytes += chunk.length;
     this.#time.heard();
-    if (this.#bytes > this.#limits.max_output_bytes) {
+    // An answer may stand before the limit, in one piece with what is beyond it.
+    splitter.push(chunk.subarray(0, room));
+    if (this.#flooded) {
       this.stop("output_limit");
       this.#launched.destroyPipes();
       return;
     }
-    splitter.push(chunk);
     const relief = this.#waitFor;
     if (relief === undefined) return;
     this.#waitFor = undefined;

@@ -36,7 +36,6 @@ export class TimeLimits {
 
   /** The work is handed over: the limits count from here. */
   given(): void {
-    if (this.#answered !== undefined) return;
     this.#given = performance.now();
     this.#look();
   }
@@ -45,6 +44,10 @@ export class TimeLimits {
   answered(): void {
     this.#answered = performance.now();
     this.#look();
+  }
+
+  get isAnswered(): boolean {
+    return this.#answered !== undefined;
   }
 
   /** It is not silent: it prints, or what it printed is read on. */

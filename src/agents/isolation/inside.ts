@@ -59,9 +59,10 @@ export function exitInside(way: Way, { code, signal }: Exit): Exit {
  * Why the program would not start inside. A wrapper could only say so in words on its stderr, so it is looked at before;
  * `environment`.
  */
-export function unstartable({ command, directory, environment }: LaunchSpec): Failure | undefined {
+export function unstartable(spec: LaunchSpec): Failure | undefined {
+  const { command, directory, environment } = spec;
   const [program = ""] = command;
   if (programFile(program, directory, environment["PATH"]) !== undefined) return undefined;
   const code = program.includes("/") && existsSync(resolve(directory, program)) ? "EACCES" : "ENOENT";
-  return couldNotStart(program, directory, Object.assign(new Error("it cannot be started"), { code }));
+  return couldNotStart(spec, Object.assign(new Error("it cannot be started"), { code }));
 }
