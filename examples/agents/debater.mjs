@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // A debater without a mind of its own: its positions are its arguments, one for each round, and the last one stays.
 // One turn_request in, one opinion out.
-import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 
-const { value: line } = await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
-if (line === undefined) process.exit(0); // end of file without a line: exit without working
+const line = await text(process.stdin); // one line and the end of file; node:readline would end it at a U+2028, too
+if (line === "") process.exit(0); // end of file without a line: exit without working
 const { session_id, payload } = JSON.parse(line);
 const { transcript, metadata } = payload.context;
 const positions = process.argv.slice(2);

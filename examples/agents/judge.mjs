@@ -1,10 +1,10 @@
 #!/usr/bin/env node
 // A judge without a mind of its own: it says the conclusion it was given, and counts who stood by what it had said.
 // One turn_request in, one verdict out.
-import { createInterface } from "node:readline";
+import { text } from "node:stream/consumers";
 
-const { value: line } = await createInterface({ input: process.stdin })[Symbol.asyncIterator]().next();
-if (line === undefined) process.exit(0); // end of file without a line: exit without working
+const line = await text(process.stdin); // one line and the end of file; node:readline would end it at a U+2028, too
+if (line === "") process.exit(0); // end of file without a line: exit without working
 const { session_id, payload } = JSON.parse(line);
 const opinions = Map.groupBy(payload.context.transcript, (entry) => entry.source);
 const moves = (id) => opinions.get(id).filter((entry) => entry.payload.round > 1 && entry.payload.changed).length;

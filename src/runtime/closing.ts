@@ -74,6 +74,7 @@ export function usageOf(figures: LedgerFigures): JsonObject {
     turns: figures.turns,
     input_tokens: figures.input_tokens,
     output_tokens: figures.output_tokens,
+    ...(figures.cached_tokens > 0 ? { cached_tokens: figures.cached_tokens } : {}),
     cost_usd: figures.unpriced_turns > 0 ? null : figures.cost_usd,
   };
 }

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -85,6 +85,30 @@ describe("hot-spots", () => {
     expect(ran.stderr).toContain(message);
   });
 
+  it("says what it could not read of the files that were touched, which may be the hottest", async () => {
+    bench.repository.write({ "src/data.ts": "\0", "src/gone.ts": lines(9) });
+    bench.repository.commit("unread");
+    rmSync(join(bench.repository.root, "src/gone.ts"));
+    await bench.items("hot-spots");
+    const { looked_at, notes } = bench.kept("hot-spots");
+    expect(looked_at).toContain("6 source files of the repository's own");
+    expect(looked_at).toMatch(/; 4 of them were touched\.$/);
+    expect(notes).toEqual([
+      "2 of these could not be read: missing, binary, above 1 MiB, or with a name that is not UTF-8.",
+    ]);
+  });
+
+  it("says so where there is no commit yet", async () => {
+    const empty = directory();
+    bench.repository.git("init", "--quiet", empty);
+    const env = { BOSUN_ARTIFACTS_DIR: bench.artifacts };
+    const ran = await crewRun("survey", ["hot-spots"], { cwd: empty, env });
+    expect(ran.stdout).toContain("> There is no commit yet, so nothing has changed.");
+    expect(ran.stdout).not.toContain("window");
+    const from = join(bench.artifacts, "hot-spots.json");
+    expect((await crewRun("survey", ["untested", "--from", from], { cwd: empty, env })).stdout).not.toContain("every");
+  });
+
   it("says so when the clone is shallow: its counts are lower bounds", async () => {
     const clone = directory();
     bench.repository.git("clone", "--quiet", "--depth=2", pathToFileURL(bench.repository.root).href, clone);
@@ -155,6 +179,26 @@ describe("untested", () => {
     expect(bench.kept("untested").notes).toEqual([
       "The first try went by names alone and the check disproved it; by imports 4 files came out otherwise.",
     ]);
+  });
+
+  it("takes a test's name for no proof where several sources have it, as in a repository of many packages", async () => {
+    bench.repository.write({
+      "packages/a/index.ts": lines(90),
+      "packages/b/index.ts": lines(80),
+      "packages/b/test/index.test.ts": 'import { b } from "../index.ts";\n',
+    });
+    bench.repository.commit("packages");
+    await bench.survey(["hot-spots"]);
+    await bench.survey(["untested"], request([]));
+    const named = bench.kept("untested").items.map(({ file }) => file);
+    expect(named).toEqual(expect.arrayContaining(["packages/a/index.ts", "packages/b/index.ts"]));
+    expect(named).not.toContain("src/named.ts");
+    const { code, stdout } = await bench.survey(["verify", "untested"]);
+    expect([code, stdout]).toEqual([1, expect.stringContaining("packages/b/index.ts is imported")]);
+    const failed = { criterion: "c", exit_code: 1, passed: false, output: stdout };
+    const found = await bench.items("untested", [], request([{ results: [failed] }]));
+    expect(found.map(({ file }) => file)).toContain("packages/a/index.ts");
+    expect(found.map(({ file }) => file)).not.toContain("packages/b/index.ts");
   });
 
   it("is not sent back without a reason: a check that failed on something else changes nothing", async () => {

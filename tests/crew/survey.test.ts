@@ -113,3 +113,17 @@ describe("any survey", () => {
     });
   });
 });
+
+describe("outcome", () => {
+  it.each([
+    ["exit 0", [], []],
+    ["exit 3", [], ["`sh -c exit 3` ended with exit code 3; all of it is in x.log"]],
+    // As a shell has it: whoever was killed gave no exit code of its own.
+    ["kill -9 $$", [], ["`sh -c kill -9 $$` ended with exit code 137; all of it is in x.log"]],
+    ["echo hm", ["--expect-empty"], ["`sh -c echo hm` prints what should be empty: hm; all of it is in x.log"]],
+  ])("tells how `%s` ended", async (script, options, texts) => {
+    await bench.survey(["outcome", "--name", "x", ...options, "--", "sh", "-c", script]);
+    expect(bench.kept("x").items.map(({ text }) => text)).toEqual(texts);
+    expect((await bench.survey(["verify", "outcome", "x"])).code).toBe(0);
+  });
+});

@@ -86,6 +86,31 @@ function answer(program: readonly [string, string], role: string, name: Request,
   return { type: said[0]?.["payload_type"], ...(said[0]?.["payload"] as Json) };
 }
 
+describe.each(["debater", "judge"])("node %s.mjs", (name) => {
+  const said = (input: string) => {
+    const argv = [join(agents, `${name}.mjs`), "Go."];
+    return spawnSync(process.execPath, argv, { input, env: environment(), encoding: "utf8" });
+  };
+
+  test("exits without working at an end of file without a line", () => {
+    expect(said("")).toMatchObject({ status: 0, stdout: "", stderr: "" });
+  });
+
+  test("reads its line to the line feed, whatever other ends of lines stand in what somebody said", () => {
+    const opinion = { round: 1, position: "One.\u2028Two.\u0085Three.", changed: false };
+    const entry = { sequence: 4, source: "python", payload_type: "opinion", payload: opinion };
+    const context = { requirement: opinion.position, transcript: [entry], metadata: { round: 2, rounds: 2 } };
+    const request = {
+      session_id: "s1",
+      payload_type: "turn_request",
+      payload: { role_id: name, turn_id: "t7", context },
+    };
+    const { status, stdout, stderr } = said(`${JSON.stringify(request)}\n`);
+    expect([status, stderr]).toEqual([0, ""]);
+    expect(envelopes(stdout)).toMatchObject([{ session_id: "s1", source: name, target: "scheduler" }]);
+  });
+});
+
 describe.each([...seats.manager, ...seats.worker, ...seats.minimal])("%s %s", (...program) => {
   test("exits without working at an end of file without a line", () => {
     expect(run(program, "")).toMatchObject({ status: 0, stdout: "", stderr: "" });

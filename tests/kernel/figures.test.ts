@@ -147,6 +147,17 @@ describe("a session that is to stop", () => {
   });
 });
 
+describe("a session that a person pauses", () => {
+  it("is paused by that word and no other, until they say resume", () => {
+    const at = engine();
+    const paused = (command: string) => {
+      advance(at, fact("user_command", { command }));
+      return at.ledger.figures.paused;
+    };
+    expect(["tell", "pause", "tell", "resume"].map(paused)).toEqual([undefined, true, true, undefined]);
+  });
+});
+
 describe("a turn that was open while the machine slept", () => {
   it("is not repeated for that sleep any more when it has been held since", () => {
     const at = engine({ slept: true });

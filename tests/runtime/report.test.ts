@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { begin, cleanUp, newRig, reportOf, resume, run } from "./rig.ts";
 
@@ -19,6 +20,23 @@ describe("a final report", () => {
     const text = readFileSync(join(rig.home, "sessions", session.session_id, "final_report.md"), "utf8");
     const entries = ["one", "two lines", "three", "4.txt", "issue: five", "issue: six"];
     expect(text).toContain(`\n## a: Work on a\n\n${entries.map((entry) => `- ${entry}\n`).join("")}`);
+  });
+
+  it("sums up what was told of tokens, the cached ones where anybody told of some", async () => {
+    const used = async (usage: JsonObject) => {
+      const rig = newRig();
+      const agentFor = crew([instructed("a"), instructed("b")], { instruction: () => report({ usage }) });
+      const session = await begin(rig, { agentFor });
+      await run(session);
+      return reportOf(rig, session.session_id)["usage"];
+    };
+    const most = { input_tokens: 20, output_tokens: 10, cost_usd: null };
+    expect(await used({ input_tokens: 10, output_tokens: 5, cached_tokens: 4 })).toEqual({
+      turns: 5,
+      ...most,
+      cached_tokens: 8,
+    });
+    expect(await used({ input_tokens: 10, output_tokens: 5 })).toEqual({ turns: 5, ...most });
   });
 });
 

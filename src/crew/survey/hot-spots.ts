@@ -1,7 +1,7 @@
 import type { Ask, Finding, Survey } from "./finding.ts";
 import { counted, shown } from "./finding.ts";
 import type { Repository } from "./repository.ts";
-import { gitRecords, inParallel } from "./repository.ts";
+import { gitRecords, inParallel, UNREAD } from "./repository.ts";
 import { ownSourceFiles, saysGenerated } from "./source-files.ts";
 
 const DEFAULT_SINCE = "1 year";
@@ -46,12 +46,13 @@ async function findHotSpots(repository: Repository, { options }: Ask): Promise<F
     )
     .map((file) => ({ ...file, score: file.commits * file.lines }))
     .toSorted((one, other) => other.score - one.score || (one.path < other.path ? -1 : 1));
+  const unread = measured.filter(({ text }) => text === undefined).length;
   const shortened = history.cut || repository.shallow;
   return {
     kind: "hot-spots",
     title: "Hot spots: where change and size meet",
     revision: repository.head ?? null,
-    looked_at: `${counted(files.length, "source file")} of the repository's own (no tests, nothing generated or vendored) in ${counted(history.commits, "commit")}, ${since === undefined ? "all of the history" : `within ${words}`}; ${ranked.length} of them were touched.`,
+    looked_at: `${counted(files.length, "source file")} of the repository's own (no tests, nothing generated or vendored) in ${counted(history.commits, "commit")}, ${since === undefined ? "all of the history" : `within ${words}`}; ${ranked.length + unread} of them were touched.`,
     notes: [
       ...(repository.shallow ? ["This is a shallow clone: the counts are lower bounds."] : []),
       ...(history.cut
@@ -59,7 +60,11 @@ async function findHotSpots(repository: Repository, { options }: Ask): Promise<F
             `Reading stopped after ${LOG_TIME_LIMIT_MS / 1000} s: only the newest ${history.commits} commits are counted.`,
           ]
         : []),
-      ...(history.commits === 0 ? ["No commit lies in this window; try a longer one."] : []),
+      ...(unread > 0 ? [`${unread} of these could not be read: ${UNREAD}.`] : []),
+      ...(repository.head === undefined ? ["There is no commit yet, so nothing has changed."] : []),
+      ...(repository.head !== undefined && history.commits === 0
+        ? ["No commit lies in this window; try a longer one."]
+        : []),
     ],
     items: ranked.slice(0, top).map((file) => ({
       severity: "low",

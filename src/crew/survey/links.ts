@@ -5,7 +5,7 @@ import { counted, shown } from "./finding.ts";
 import type { MarkdownFile } from "./markdown.ts";
 import { readMarkdown } from "./markdown.ts";
 import type { Repository } from "./repository.ts";
-import { inParallel } from "./repository.ts";
+import { inParallel, UNREAD } from "./repository.ts";
 
 const MARKDOWN = /\.(?:md|markdown|mdown)$/i;
 const FOREIGN = /(?:^|\/)(?:node_modules|vendor|third[_-]party)\//;
@@ -38,7 +38,7 @@ async function findLinks(repository: Repository): Promise<Finding> {
     looked_at: `${counted(checked, "relative link")} in ${counted(documents.size, "Markdown file")}; links to other sites and into other repositories were left alone.`,
     notes:
       read.length > documents.size
-        ? [`${read.length - documents.size} Markdown files are missing, binary or above 1 MiB and were not read.`]
+        ? [`${counted(read.length - documents.size, "Markdown file")} could not be read: ${UNREAD}.`]
         : [],
     items,
     details: { files: documents.size, links: checked },

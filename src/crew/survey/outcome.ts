@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { finished } from "node:stream/promises";
 import { textOf } from "../turn.ts";
@@ -85,7 +86,7 @@ async function record(argv: readonly string[], place: string, log: string): Prom
     child.once("error", (error) =>
       reject(new Error(`${argv[0] ?? ""} cannot be started: ${error.message}`, { cause: error })),
     );
-    child.once("close", (code) => resolve(code ?? 1));
+    child.once("close", (code, signal) => resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal])));
   }).finally(() => file.end());
   await finished(file);
   return { exit_code, bytes, digest: `sha256:${hash.digest("hex")}`, tail: tail.toString("utf8") };

@@ -6,6 +6,8 @@ import { err, ok } from "../../lib/result.ts";
 
 /** Files above this are taken for data and not read. */
 const MAX_READ_BYTES = 1024 * 1024;
+/** What keeps a tracked file from being read, for the notes of a finding. Of other names git's output keeps too little to find them by. */
+export const UNREAD = "missing, binary, above 1 MiB, or with a name that is not UTF-8";
 const MAX_GIT_OUTPUT_BYTES = 256 * 1024 * 1024;
 const GIT_TIMEOUT_MS = 60_000;
 const READS_AT_ONCE = 32;
@@ -33,7 +35,7 @@ export interface Repository {
   /** Tracked regular files that are there, by path from the root. */
   readonly files: readonly string[];
   readonly isTracked: (path: string) => boolean;
-  /** The text of a tracked file; undefined when it is not there, above 1 MiB, or binary. */
+  /** The text of a tracked file; undefined for one of the `UNREAD`. */
   readonly read: (path: string) => Promise<string | undefined>;
   /** Whether anything is there in the work tree, tracked or not. */
   readonly exists: (path: string) => Promise<boolean>;

@@ -30,7 +30,7 @@ async function findUntested(repository: Repository, { options }: Ask): Promise<F
   const request = await readRequest();
   const disproved = request?.failed_checks.some(({ output }) => output.includes(DISPROVED)) === true;
   const tests = testFiles(repository);
-  const named = byNames(tests);
+  const named = byNames(tests, repository.files);
   const imported = disproved
     ? await usesOf(
         repository,
@@ -46,7 +46,7 @@ async function findUntested(repository: Repository, { options }: Ask): Promise<F
     revision: repository.head ?? null,
     looked_at: `${counted(hot.length, "hot file")} against ${counted(tests.length, "test file")}, ${disproved ? "by what the tests import or name by path" : "by name"}.`,
     notes: [
-      ...(tests.length === 0 ? ["There is no test file at all: every hot file is without one."] : []),
+      ...(tests.length === 0 && hot.length > 0 ? ["There is no test file at all: every hot file is without one."] : []),
       ...(disproved
         ? [
             `The first try went by names alone and the check disproved it; by imports ${counted(judgedOtherwise, "file")} came out otherwise.`,
@@ -73,14 +73,16 @@ function withoutTest(item: Item, rank: number, through: string | undefined): Ite
   };
 }
 
-/** A file counts as tested when a test is called after it. */
-function byNames(tests: readonly string[]): (path: string) => boolean {
+/** A file counts as tested when a test is called after it, and after no other source: whose `index.test.ts` is it in a repository of many packages? */
+function byNames(tests: readonly string[], files: readonly string[]): (path: string) => boolean {
+  const sharing = new Map<string, number>();
+  for (const path of files) if (!isTest(path)) sharing.set(basename(path), (sharing.get(basename(path)) ?? 0) + 1);
   const names = new Set(
     tests.map((path) =>
       bareName(path).replace(/^test_|[._-](?:test|spec|e2e|bench)s?$|(?<=.)(?:Test|Tests|Spec)$/g, ""),
     ),
   );
-  return (path) => names.has(bareName(path));
+  return (path) => names.has(bareName(path)) && (sharing.get(basename(path)) ?? 0) < 2;
 }
 
 function bareName(path: string): string {

@@ -49,10 +49,10 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
   });
 }
 
-/** Takes a debater out of the debate for good; what it said stands. Without any debater left the debate has failed. */
+/** Takes a debater out of the debate for good; what it said stands. Without any left to argue the debate has failed. */
 export function drop(draft: Draft, id: string, reason: string): void {
   draft.withdraw(id, reason);
   draft.move(id, "dropped", reason);
-  if (draft.seated().length === 0) finish(draft, "failed", "no_debaters_left");
+  if (draft.debate.argued_by === undefined && draft.seated().length === 0) finish(draft, "failed", "no_debaters_left");
   else endRound(draft);
 }

@@ -15,7 +15,7 @@ import {
 } from "./state.ts";
 import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
 
-/** How many of a ticket's latest records go into `context.history[]`. */
+/** How many records of a ticket go into `context.history[]`: the latest, and the manager's instruction that counts. */
 const HISTORY_LENGTH = 20;
 
 /** One step being written: reads see what the step has put so far, and of several writes to one value only the last is its change. */
@@ -140,9 +140,13 @@ export class Draft {
   remember(id: string): void {
     const ticket = this.ticket(id);
     if (!ticket) return;
-    const history = ticket.history ?? [];
+    const { history = [], instruction } = ticket;
     if (history.at(-1) === this.fact.sequence) return;
-    this.patchTicket(id, { history: [...history.slice(1 - HISTORY_LENGTH), this.fact.sequence] });
+    const latest = history.slice(1 - HISTORY_LENGTH);
+    // Whoever has no memory could not tell what the work was told, once that is long ago.
+    const kept = history.find((sequence) => sequence === instruction?.[0]);
+    const before = kept === undefined || latest.includes(kept) ? latest : [kept, ...latest.slice(1)];
+    this.patchTicket(id, { history: [...before, this.fact.sequence] });
   }
 
   envelope(draft: EnvelopeDraft): void {

@@ -153,6 +153,8 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
       restart(draft, ticket, task, placeOf(index), gated);
     } else if (ticket.status !== "done" && (ticket.digest !== digestOf(task) || ticket.id === draft.fact.subject)) {
       restart(draft, ticket, task, placeOf(index), gated && ticket.gated === true);
+    } else if (ticket.order !== index) {
+      draft.patchTicket(ticket.id, { order: index });
     }
   }
 }

@@ -86,6 +86,7 @@ export interface Ticket {
   readonly report?: number;
   /** The end of the session in which its proposal was discussed, until its worker reports. */
   readonly discussed?: number;
+  /** How its worker's latest turn failed, until one reports. */
   readonly failure?: number;
   readonly check?: number;
   readonly checks_passed?: boolean;

@@ -9,6 +9,7 @@ import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
+import { isForWorker } from "./messages.ts";
 import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
@@ -36,7 +37,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure)
 export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
-  if (id !== undefined) draft.patchTicket(id, { failure: fact.sequence });
+  if (id !== undefined && isForWorker(turn.message)) draft.patchTicket(id, { failure: fact.sequence });
   if (id !== undefined && turn.message === "instruction") {
     stopWork(draft, id, code, refused);
     return;
@@ -171,7 +172,7 @@ export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | un
     finish(draft, "failed", fact.payload.code);
     return;
   }
-  draft.patchTicket(ticket.id, { failure: fact.sequence });
+  if (isForWorker(turn.message)) draft.patchTicket(ticket.id, { failure: fact.sequence });
   if (turn.message === "instruction") {
     stopWork(draft, ticket.id, fact.payload.code);
   } else if (turn.message === "instruction_proposal") {
@@ -220,7 +221,8 @@ function notice(draft: Draft): void {
   const now = milliseconds(draft.fact.received_at);
   for (const ticket of draft.inOrder(draft.before.underway)) {
     const { id } = ticket;
-    const waiting = draft.inOrder(draft.before.dependents.get(id) ?? []).map((dependent) => dependent.id);
+    const dependents = draft.inOrder(draft.before.dependents.get(id) ?? []);
+    const waiting = dependents.filter(({ status }) => status === "pending").map((dependent) => dependent.id);
     if (waiting.length === 0 || now - milliseconds(ticket.since) < after) continue;
     draft.envelope({
       target: draft.session.roles.find((role) => role.type === "manager")?.role_id ?? "user",

@@ -91,6 +91,14 @@ describe("cancel", () => {
     expect(rig.command({ command: "cancel", ticket_id: "architect" }).disposition).toBe("refused");
   });
 
+  it("of all debaters leaves the judge, who was put what they said, to conclude", () => {
+    const rig = opened({ rounds: 1 });
+    rig.round();
+    for (const ticket_id of ["python", "go", "architect"]) rig.command({ command: "cancel", ticket_id });
+    expect(rig.phase).toBe("judging");
+    expect(endOf(rig, rig.answer("judge", "verdict", { conclusion: "Go." }))).toMatchObject({ outcome: "done" });
+  });
+
   it("of a debater that waits for its next try takes its timer back", () => {
     const rig = opened();
     rig.fail("go");

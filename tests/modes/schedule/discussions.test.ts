@@ -2,10 +2,10 @@ import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { LedgerChild } from "../../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { begun as begins, DEBATE, finished as ends } from "./children.ts";
 import { Scene, type SceneOptions } from "./rig.ts";
 import { INSTRUCTION, type Task, task } from "./words.ts";
 
-const DEBATE = { mode: "debate", input: { debaters: ["one", "two"], judge: "boss" } };
 const PROPOSAL = {
   summary: "In two steps",
   draft_steps: ["copy", { text: "drop" }],
@@ -27,21 +27,12 @@ function childOf(scene: Scene): LedgerChild {
   return child;
 }
 
-function begun(scene: Scene, budget: JsonObject = { turns: 40 }): Scene {
-  const { child } = childOf(scene);
-  return scene.fact(
-    "scheduler",
-    "session_begun",
-    { session_id: `s.${child}`, ticket_id: "a", mode: "debate", budget },
-    { subject: "a" },
-  );
+function begun(scene: Scene, budget?: JsonObject): Scene {
+  return begins(scene, childOf(scene), budget);
 }
 
-function finished(scene: Scene, more: JsonObject = {}, child = childOf(scene).child): Scene {
-  const usage = { turns: 3, input_tokens: 10, output_tokens: 20, cost_usd: null };
-  const log = { records: 9, head: `sha256:${"0".repeat(64)}` };
-  const payload = { session_id: `s.${child}`, ticket_id: "a", outcome: "done", usage, log, ...more };
-  return scene.fact("scheduler", "session_finished", payload, { subject: "a" });
+function finished(scene: Scene, more: JsonObject = {}, child = childOf(scene)): Scene {
+  return ends(scene, child, more);
 }
 
 function asked(scene: Scene): JsonObject {
@@ -174,7 +165,7 @@ describe("a ticket that is taken out of its discussion", () => {
 
   it("with the whole session leaves nothing of it", () => {
     const scene = begun(proposed());
-    const { child } = childOf(scene);
+    const child = childOf(scene);
     scene.command("cancel");
     expect([scene.report.ended, scene.engine.ledger.children.size]).toEqual(["cancelled cancelled", 0]);
     expect(finished(scene, {}, child).last.disposition).toBe("late");
@@ -184,7 +175,7 @@ describe("a ticket that is taken out of its discussion", () => {
 describe("what is said of a discussion that there is not", () => {
   it("is late: that it was begun twice, or ended before, or again", () => {
     const scene = proposed();
-    const { child } = childOf(scene);
+    const child = childOf(scene);
     expect(finished(scene).last.disposition).toBe("late");
     begun(scene);
     expect(begun(scene).last.disposition).toBe("late");

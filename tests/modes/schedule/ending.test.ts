@@ -204,6 +204,15 @@ describe("a dependency that takes long", () => {
     expect(scene.last.envelopes).toEqual([]);
   });
 
+  it("is not told for what was cancelled, which waits for nothing", () => {
+    const scene = waiting()
+      .command("cancel", "b")
+      .says("a", "instruction", INSTRUCTION)
+      .fires("notice")
+      .fires("notice");
+    expect(scene.last.envelopes).toEqual([]);
+  });
+
   it("names ten of those that wait, and how many more", () => {
     const many = Array.from({ length: 12 }, (_, index) => task(`w${index}`, { dependencies: ["a"] }));
     const scene = new Scene({ config: { dependency_notice_s: 1 } })

@@ -291,7 +291,8 @@ function plainState(state: ScheduleState): Json {
   ) as Json;
 }
 
-function plainLedger({ turns, timers, asks, checks, children, holds, terms, figures }: Ledger): Json {
+function plainLedger(ledger: Ledger): Json {
+  const { turns, timers, asks, checks, children, holds, uses, admissions, terms, figures } = ledger;
   const plain = {
     turns: sorted(turns),
     timers: sorted(timers),
@@ -299,6 +300,8 @@ function plainLedger({ turns, timers, asks, checks, children, holds, terms, figu
     checks: sorted(checks),
     children: sorted(children),
     holds: sorted(holds),
+    uses: sorted(uses),
+    admissions: sorted(admissions),
     terms,
     figures,
   };

@@ -74,6 +74,18 @@ describe("checks", () => {
     expect(scene.draft("a").message.payload).toMatchObject({ checks: { $from: [scene.sequence, "/results"] } });
   });
 
+  it("that never pass cost 36 attempts by the defaults, and then the ticket is given up", () => {
+    const scene = delivered(CRITERIA);
+    while (scene.ticket("a").status !== "error") {
+      if (scene.open.includes("checks a")) scene.checked("a", false);
+      else if (scene.open.includes("manager review_request a")) scene.says("a", "review", CHANGES);
+      else if (scene.open.includes("manager error a")) scene.says("a", "instruction", INSTRUCTION);
+      else again(scene);
+    }
+    const { attempt, reviews, reason } = scene.ticket("a");
+    expect([attempt, reviews, reason]).toEqual([36, 12, "checks_failed"]);
+  });
+
   it("that failed are in the history that the worker gets", () => {
     const scene = delivered(CRITERIA).checked("a", false);
     const report = scene.sequence - 1;

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
+import { begun, DEBATE, finished } from "./children.ts";
 import { Scene } from "./rig.ts";
 import { CREW, runs, task } from "./words.ts";
 
@@ -49,6 +50,7 @@ const settings = fc.record({
   max_clarification_rounds: fc.nat(2),
   retry_backoff_ms: fc.constantFrom(0, 1000),
   budget: fc.constantFrom({}, {}, { ticket: { turns: 5 } }, { ticket: { wall_s: 30 } }),
+  discussed: fc.boolean(),
 });
 
 /** A plan whose tasks mostly depend on earlier ones, now and then on anything: an invalid one is a case too. */
@@ -133,8 +135,14 @@ function personSays(scene: Scene, { which, how, tasks }: Happening): void {
 
 /** Whatever waits for a person, a clock or a check gets it. */
 function waitEnds(scene: Scene, { which, how, tasks }: Happening): void {
-  const { timers, asks, checks } = scene.engine.ledger;
+  const { timers, asks, checks, children } = scene.engine.ledger;
   const waits = [
+    ...[...children.values()].map((child) => () => {
+      const budget = how % 2 ? { turns: 1 } : {};
+      return child.status === "offered"
+        ? begun(scene, child, budget)
+        : finished(scene, child, { outcome: how % 3 ? "done" : "failed" });
+    }),
     ...[...timers.keys()].map((id) => () => scene.fires(id)),
     ...[...checks.values()].map((check) => () => scene.checked(check.subject ?? "", true, how % 4 > 0)),
     ...[...asks.values()].map((ask) => () => {
@@ -198,8 +206,9 @@ describe("any facts in any order", () => {
         randomPlan,
         fc.boolean(),
         fc.array(happening, { minLength: 20, maxLength: 80 }),
-        (config, plan, confirm, happenings) => {
-          const scene = new Scene({ config, roles: ROLES, input: { confirm } });
+        ({ discussed, ...config }, plan, confirm, happenings) => {
+          const discussion = discussed ? { discussion: DEBATE } : {};
+          const scene = new Scene({ config: { ...config, ...discussion }, roles: ROLES, input: { confirm } });
           scene.planned(...tasksOf(plan));
           for (const one of happenings) happen(scene, one);
           if (scene.ended) ended += 1;

@@ -308,6 +308,13 @@ describe("accepting the result", () => {
     expect(done(scene, "c").open).toEqual(["ask approval a2"]);
   });
 
+  it("sent back waits for that plan, also when a ticket is tried again meanwhile", () => {
+    const scene = finished().person("approval", CHANGES).command("retry", "b");
+    expect([scene.phase, scene.open]).toEqual(["planning", ["manager requirement", "manager ticket b"]]);
+    done(scene, "b").says(undefined, "plan", { tasks: [task("a"), task("b")] });
+    expect([scene.phase, scene.open]).toEqual(["approving", ["ask approval a2"]]);
+  });
+
   it("is asked for again even if the manager has nothing to add", () => {
     const scene = finished()
       .person("approval", CHANGES)

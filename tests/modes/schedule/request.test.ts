@@ -171,6 +171,21 @@ describe("a request", () => {
     expect(history.$history).toEqual(history.$history.toSorted((a, b) => a - b));
   });
 
+  it("tells the instruction that counts however much has happened since, and no older one for that", () => {
+    const made = new Scene({ config: { max_retries: 99 } }).planned(task("a"));
+    const history = () => (made.draft("a").context["history"] as { readonly $history: readonly number[] }).$history;
+    const fail = () => {
+      for (let attempt = 0; attempt < 25; attempt++) made.fails("a").fires("retry:a");
+    };
+    const { sequence: first } = made.says("a", "instruction", INSTRUCTION);
+    fail();
+    expect([history().length, history()[0], history().at(-1)]).toEqual([20, first, made.sequence - 1]);
+    made.says("a", "report", { status: "blocked" });
+    const { sequence: second } = made.says("a", "instruction", INSTRUCTION);
+    fail();
+    expect([history().length, history()[0]]).toEqual([20, second]);
+  });
+
   it("does not grow with the plan, and holds no text of it", () => {
     const size = (tasks: number, words: number) => {
       const plan = Array.from({ length: tasks }, (_, index) =>

@@ -31,6 +31,13 @@ describe("a revised plan", () => {
     expect(scene.ticket("changed").attempt).toBe(1);
   });
 
+  it("puts its tickets in its own order, the done ones and those at work, too", () => {
+    const scene = done(troubled({}, task("a"), task("b"), task("c")), "c").says("b", "instruction", INSTRUCTION);
+    scene.says("a", "plan", { tasks: [task("new"), task("c"), task("b"), task("a")] });
+    expect(scene.engine.mode.view(scene.state).subjects.map(({ id }) => id)).toEqual(["new", "c", "b", "a"]);
+    expect(Object.keys(done(scene.command("cancel", "b"), "new", "a").report.tickets)).toEqual(["new", "c", "b", "a"]);
+  });
+
   it("leaves a ticket in trouble of its own to its own retries", () => {
     const scene = troubled({ config: { max_retries: 1 } }, task("a"), task("b"));
     scene.says("b", "instruction", INSTRUCTION).fails("b").fires("retry:a").fails("a");

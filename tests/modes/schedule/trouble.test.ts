@@ -114,6 +114,21 @@ describe("work that fails", () => {
     expect(scene.draft("a").message.payload).not.toHaveProperty("details");
   });
 
+  it("is told to the manager with its own details, and not with those of a manager's turn that failed", () => {
+    const details = { exit_code: 7 };
+    const asked = instructed({ config: { max_retries: 0 } }).fails("a", "timeout", { details: { exit_code: 9 } });
+    const { payload } = asked.draft("a").message;
+    const again = instructed({ config: { max_retries: 1 } }).says("a", "report", { status: "blocked" });
+    again.fails("a", "timeout", { details }).fires("retry:a");
+    const reviewed = instructed({ config: { max_review_rounds: 0 } }).says("a", "report", COMPLETED);
+    reviewed.fails("a", "timeout", { details }).fires("retry:a").says("a", "review", { decision: "changes_requested" });
+    expect(payload).toHaveProperty("details");
+    for (const scene of [again, reviewed]) {
+      expect(scene.open).toContain("manager error a");
+      expect(scene.draft("a").message.payload).not.toHaveProperty("details");
+    }
+  });
+
   it("is tried again at once when the person says so", () => {
     const scene = instructed().fails("a").command("retry", "a");
     expect(scene.moved).toEqual(["a: blocked -retry-> in_progress"]);
