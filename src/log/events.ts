@@ -1,10 +1,8 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
+import { oneLine } from "./one-line.ts";
 
 const LONGEST_SUMMARY = 160;
-
-// Everything that could move a cursor, break the line, or turn the reading direction around.
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu;
 
 /**
  * The lines of `events.log` for one record, each with its line feed: `[timestamp][ticket_id][event] #sequence message`. One for
@@ -40,10 +38,6 @@ function transition(effect: RecordedEffect): string {
 
 function field(text: string): string {
   return oneLine(text).replaceAll("]", ")");
-}
-
-function oneLine(text: string): string {
-  return text.replace(UNPRINTABLE, " ");
 }
 
 /** The sentence of a payload that says what it is about; most have one, under one of these names. */
