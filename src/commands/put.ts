@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { canonicalJson } from "../lib/canonical.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { validateWord } from "../protocol/envelope.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
@@ -12,7 +11,7 @@ import { recordLines } from "../ui/record-lines.ts";
 import { recordAt } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
 import { actorHere } from "./program.ts";
-import type { Word } from "./word.ts";
+import { unsayable, type Word } from "./word.ts";
 
 /** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
@@ -34,9 +33,8 @@ export type Put =
  */
 export async function putWord(store: Store, row: SessionRow, word: Word): Promise<Result<Put, Failure>> {
   const { session_id } = row;
-  const checked = validateWord(word.payload_type, word.payload);
-  if (!checked.ok)
-    return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
+  const wrong = unsayable(word);
+  if (wrong) return err(wrong);
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
   const inbox_id = id.value;
