@@ -8,13 +8,16 @@ import { jsonReporter } from "../ui/json.ts";
 import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
+import { keptRecord } from "../store/kept-record.ts";
 import { catchStorage } from "../store/storage-error.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import { ChildrenWatch, childrenWaiting } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
 import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
+import { firstOfLatest } from "./session-state.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
@@ -51,6 +54,7 @@ export async function driveSession<S>(
     attended: () => manner.ask || watchers?.attended() === true,
     tell: (waiting) => reporter.asked(waiting),
   });
+  if (resumed) tellEarlier(reporter, store, row.value);
   reporter.begin({
     session_id,
     version: place.version,
@@ -102,6 +106,14 @@ export async function driveSession<S>(
   if (stand.ok) return ok(exit_code);
   // What failed first is the reason; that it cannot be read any more what came of it only follows.
   return end.ok ? stand : end;
+}
+
+/** What the opening and the latest records say about those to come: who shares an account, and who is held. */
+function tellEarlier(reporter: Reporter, store: Store, { session_id, last_sequence }: SessionRow): void {
+  if (!reporter.earlier) return;
+  reporter.earlier(keptRecord(store, session_id, 1));
+  for (let sequence = firstOfLatest(last_sequence); sequence <= last_sequence; sequence += 1)
+    reporter.earlier(keptRecord(store, session_id, sequence));
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */

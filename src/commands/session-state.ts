@@ -32,6 +32,14 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
   return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
 
+/** How many of the latest records are looked through for what they say about later ones. */
+const LOOKED_THROUGH = 2_000;
+
+/** The first of them. */
+export function firstOfLatest(last_sequence: number): number {
+  return Math.max(1, last_sequence - LOOKED_THROUGH + 1);
+}
+
 /** What a session was opened with, by its first record; undefined if it was never begun. */
 export function openedWith(reader: StoreReader, session_id: string): PayloadByType["session_opened"] | undefined {
   return recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;

@@ -3,6 +3,7 @@ import type { UnsealedRecord } from "../protocol/record.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Standing } from "../ui/reporter.ts";
 import type { RunningTurn } from "../ui/under-way.ts";
+import { firstOfLatest } from "./session-state.ts";
 
 /** Who works on what, as the ledger's turns, checks and holds say. */
 export function underWay(
@@ -28,9 +29,6 @@ export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
   );
 }
 
-/** How many of the latest records are looked through for when a turn was given. */
-const LOOKED_THROUGH = 2_000;
-
 /** The same turns with when they were given, from the latest records; those from long ago go without it. */
 export function withSince(
   store: StoreReader,
@@ -39,7 +37,7 @@ export function withSince(
   running: readonly RunningTurn[],
 ): RunningTurn[] {
   const given = new Map<string, number>();
-  const first = Math.max(1, last_sequence - LOOKED_THROUGH + 1);
+  const first = firstOfLatest(last_sequence);
   for (const line of running.length === 0 ? [] : store.records(session_id, first)) {
     if (!line.includes('"payload_type":"turn_request"')) continue;
     const { turn_id, received_at } = (JSON.parse(line) as UnsealedRecord).record;

@@ -11,11 +11,23 @@ import { err, ok } from "../../src/lib/result.ts";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import type { Session } from "../../src/runtime/session.ts";
+import { instant } from "../../src/protocol/timestamp.ts";
 import { isLocked, lockPath } from "../../src/store/lock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
-import { crew, task } from "../runtime/crew.ts";
-import { begin, cleanUp, logOf, newRig, type Rig, surroundings } from "../runtime/rig.ts";
+import { crew, instructed, report, task } from "../runtime/crew.ts";
+import {
+  begin,
+  cleanUp,
+  logOf,
+  newRig,
+  recordOf,
+  resume,
+  type Rig,
+  surroundings,
+  told,
+  withRole,
+} from "../runtime/rig.ts";
 
 afterEach(cleanUp);
 
@@ -32,8 +44,12 @@ const SILENTLY: Manner = {
 
 const QUESTION = { question_id: "who", text: "Who reads it?" };
 
-/** Runs a session with a person at its terminal: `written` gives what was written there and not given yet. */
-function drivenHere(rig: Rig, session: Session<ScheduleState>, more: Partial<Manner>, EDITOR = "false") {
+/** Runs a session with a person at its terminal: `shown` gives what was written to stdout there, `written` to stderr, and not given yet. */
+function drivenHere(
+  rig: Rig,
+  session: Session<ScheduleState>,
+  { EDITOR = "false", resumed = false, ...more }: Partial<Manner> & { EDITOR?: string; resumed?: boolean },
+) {
   const input = new PassThrough();
   const out = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
   const err = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
@@ -46,8 +62,13 @@ function drivenHere(rig: Rig, session: Session<ScheduleState>, more: Partial<Man
     leave: () => {},
   };
   const place = { ...surroundings(rig, {}), store: rig.store, killAll: () => {} };
-  const driven = driveSession(context, place, session, { ...SILENTLY, ...more }, false);
-  return { driven, input, written: () => String(err.stream.read() ?? "") };
+  const driven = driveSession(context, place, session, { ...SILENTLY, ...more }, resumed);
+  return {
+    driven,
+    input,
+    written: () => String(err.stream.read() ?? ""),
+    shown: () => String(out.stream.read() ?? ""),
+  };
 }
 
 it("lets go of a session whose row cannot be read any more", async () => {
@@ -82,7 +103,7 @@ it("knows of a word that was said here only when it is committed, however long t
   const session = await begin(rig, { store, agentFor: crew([task("a")]), config: { plan_approval: "ask" } });
   const editor = join(rig.workspace, "editor.sh");
   writeFileSync(editor, "sed -i 's/task_id: a/task_id: b/' \"$1\"\n");
-  const { driven, written, input } = drivenHere({ ...rig, store }, session, {}, `sh ${editor}`);
+  const { driven, written, input } = drivenHere({ ...rig, store }, session, { EDITOR: `sh ${editor}` });
   await expect.poll(written).toContain("Edit in $EDITOR");
   isSlow = true;
   input.write("3\n");
@@ -103,4 +124,24 @@ it("takes no word that no inbox would take, and asks the person who is there", a
   expect(await driven).toEqual(ok(0));
   const said = logOf(rig, session.session_id).filter(({ payload_type }) => payload_type === "clarification_response");
   expect(said).toMatchObject([{ payload: { answers: [{ question_id: "c1.who", text: "Ada" }] } }]);
+});
+
+it("knows who is held, and with whom, from before a session was taken up", async () => {
+  const rig = newRig();
+  let isLimited = true;
+  const limited = () => ({
+    failure: failure("rate_limited", "Slow down.", { details: { retry_at: instant(Date.now() + 100) } }),
+    refused: [],
+  });
+  const agentFor = crew([instructed("a")], { instruction: () => (isLimited ? limited() : report()) });
+  const begun = await begin(rig, { agentFor, roles: withRole("hand", { account: "acme" }) });
+  const ended = begun.run({ waitForPeople: false });
+  await told(begun, recordOf("turn_failed"));
+  begun.stop("signal", "for now");
+  expect(await ended).toMatchObject({ ok: true, value: { kind: "stopped" } });
+  isLimited = false;
+  const session = await resume(rig, begun.session_id, { agentFor });
+  const { driven, shown } = drivenHere(rig, session, { resumed: true, reporter: "plain", ask: false });
+  expect(await driven).toEqual(ok(0));
+  expect(shown()).toContain("NOT HELD any more: hand and all of account acme");
 });
