@@ -17,7 +17,7 @@ import { EXIT_CODE_OF } from "./exit-code.ts";
 import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
-import { firstOfLatest } from "./session-state.ts";
+import { firstOfLatest, stateOf } from "./session-state.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
@@ -64,7 +64,7 @@ export async function driveSession<S>(
     resumed,
     kill_grace_s: manner.kill_grace_s,
     now: () => ({
-      state: session.view().state,
+      state: stateOf(store, session_id),
       counts: session.view().counts,
       turns: session.ledger.figures.turns,
       waiting: session.ledger.asks.size,

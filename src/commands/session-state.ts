@@ -45,6 +45,12 @@ export function openedWith(reader: StoreReader, session_id: string): PayloadByTy
   return recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
 }
 
+/** How far a session is for whoever looks: what its mode says, or that it is paused. */
+export function stateOf(reader: StoreReader, session_id: string): string {
+  const row = reader.session(session_id);
+  return row.ok ? row.value.state : "";
+}
+
 /** What the engine has counted, and how the session was last left. */
 export function figuresOf(reader: StoreReader, session_id: string): LedgerFigures | undefined {
   return valueOf(reader, session_id, "figures", "figures");

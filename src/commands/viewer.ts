@@ -11,7 +11,7 @@ import { ChildrenWatch } from "./children-waiting.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { lastWords } from "./scheduler-log.ts";
-import { figuresOf, valuesOf } from "./session-state.ts";
+import { figuresOf, stateOf, valuesOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
@@ -155,14 +155,13 @@ export class Viewer {
 
   #standing(): Standing {
     const { store, session_id } = this.#parts;
-    const row = store.session(session_id);
+    const state = stateOf(store, session_id);
     const figures = figuresOf(store, session_id);
     const counts: Record<string, number> = {};
     const statuses = new Map(this.#statuses);
     // What is not shown yet has happened all the same.
     for (const line of store.records(session_id, this.#last + 1)) count(JSON.parse(line) as LogRecord, statuses);
     for (const status of statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
-    const state = row.ok ? row.value.state : "";
     return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.count, ...this.#underWay };
   }
 }

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, expect, it } from "vitest";
+import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import type { CommandContext } from "../../src/commands/command.ts";
 import { driveSession } from "../../src/commands/drive.ts";
 import { withHome } from "../../src/commands/home.ts";
@@ -144,4 +144,21 @@ it("knows who is held, and with whom, from before a session was taken up", async
   const { driven, shown } = drivenHere(rig, session, { resumed: true, reporter: "plain", ask: false });
   expect(await driven).toEqual(ok(0));
   expect(shown()).toContain("NOT HELD any more: hand and all of account acme");
+});
+
+it("shows a paused session that says nothing as paused", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const rig = newRig();
+  const session = await begin(rig, { agentFor: crew([task("a")]) });
+  const say = (command: string) =>
+    session.submitFromPerson({ source: "user", payload_type: "user_command", payload: { command } });
+  const paused = told(session, recordOf("user_command"));
+  say("pause");
+  const { driven, shown } = drivenHere(rig, session, { reporter: "plain", ask: false });
+  await paused;
+  vi.advanceTimersByTime(30_000);
+  expect(shown()).toContain(" paused: no agent; ");
+  say("resume");
+  expect(await driven).toEqual(ok(0));
 });
