@@ -1,6 +1,5 @@
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { exitCodeOf } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { Session } from "../runtime/session.ts";
 import { formatDuration } from "../lib/durations.ts";
@@ -11,10 +10,9 @@ import { silentReporter } from "../ui/silent.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import { ChildrenWatch, childrenWaiting } from "./children-waiting.ts";
+import { ChildrenWatch } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
-import { EXIT_CODE_OF } from "./exit-code.ts";
-import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
+import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
 import { firstOfLatest, stateOf } from "./session-state.ts";
@@ -85,27 +83,19 @@ export async function driveSession<S>(
   forget?.();
   clearInterval(looking);
   await people.end();
-  const exit_code = end.ok
-    ? exitCodeOf(end.value, session.ledger.figures.stopped?.signal)
-    : EXIT_CODE_OF[end.error.code];
   const elapsed_ms = performance.now() - began;
   const stand = await catchStorage(async () => {
     // After a commit that failed, memory is ahead of what there is.
     if (!end.ok) return storedStand(store, place.home, session_id);
-    const isClosed = end.value.kind === "closed";
-    const waiting = isClosed ? [] : people.waiting();
-    const children = isClosed ? [] : await childrenWaiting(store, session_id);
-    return ok({ ...lastStandOf(store, session), waiting, children });
+    return ok(await withChildren(store, lastStandOf(store, session)));
   });
-  if (stand.ok) {
-    const told = { ...stand.value, end, exit_code, elapsed_ms };
-    reporter.end(endingOf(context.bosun, place.home, stand.value, told));
-  }
+  const left = stand.ok ? ok(endingOf(context.bosun, place.home, stand.value, { end, elapsed_ms })) : stand;
+  if (left.ok) reporter.end(left.value);
   // Only now: a signal that comes while the end is being told finds nothing to stop.
   signals.restore();
-  if (stand.ok) return ok(exit_code);
+  if (left.ok) return ok(left.value.exit_code);
   // What failed first is the reason; that it cannot be read any more what came of it only follows.
-  return end.ok ? stand : end;
+  return end.ok ? left : end;
 }
 
 /** What the opening and the latest records say about those to come: who shares an account, and who is held. */

@@ -71,12 +71,6 @@ export class People<S> {
     await this.#asking?.end();
   }
 
-  /** Everything that still waits for a person. */
-  waiting(): Waiting[] {
-    const { session, store } = this.#parts;
-    return [...session.ledger.asks.values()].flatMap((ask) => waitingFor(store, session.session_id, ask));
-  }
-
   /** Says what was settled beforehand for the case that nobody comes; false if that settles nothing of what is open. */
   answerAlone(): boolean {
     const { session, manner } = this.#parts;

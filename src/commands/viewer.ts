@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
-import { EXIT_INTERNAL, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
+import { recordedEnd } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
 import type { StoredSession } from "../store/store.ts";
@@ -113,13 +113,12 @@ export class Viewer {
     const { context, store, home, session_id, reporter } = this.#parts;
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
-    const { ledger } = stand.value;
-    const recorded = recordedEnd(ledger.figures);
+    const recorded = recordedEnd(stand.value.ledger.figures);
     const end = recorded ? ok(recorded) : err(vanished(home, session_id));
-    const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
-    reporter.end(endingOf(context.bosun, home, stand.value, { ...stand.value, end, exit_code, elapsed_ms }));
-    return ok(exit_code);
+    const ending = endingOf(context.bosun, home, stand.value, { end, exited, elapsed_ms });
+    reporter.end(ending);
+    return ok(ending.exit_code);
   }
 
   async #look(): Promise<boolean> {
