@@ -21,7 +21,7 @@ import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
-/** How often it is looked at a person's terminal whether a child session waits for them, in ms. */
+/** How often it is looked whether a child session waits for a person, in ms. */
 const LOOK_EVERY_MS = 500;
 
 /**
@@ -78,7 +78,7 @@ export async function driveSession<S>(
   const forget = watchers && heed(watchers, place, session, people);
   const children = new ChildrenWatch(store, session_id, reporter);
   const look = () => void children.look().catch((error: unknown) => session.broken(error));
-  const looking = manner.ask ? setInterval(look, LOOK_EVERY_MS) : undefined;
+  const looking = manner.reporter === "silent" ? undefined : setInterval(look, LOOK_EVERY_MS);
   const end = await session.run({ waitForPeople: manner.ask || watchers !== undefined });
   forget?.();
   clearInterval(looking);
@@ -90,7 +90,10 @@ export async function driveSession<S>(
     return ok(await withChildren(store, lastStandOf(store, session)));
   });
   const left = stand.ok ? ok(endingOf(context.bosun, place.home, stand.value, { end, elapsed_ms })) : stand;
-  if (left.ok) reporter.end(left.value);
+  if (left.ok) {
+    children.tell(left.value.children);
+    reporter.end(left.value);
+  }
   // Only now: a signal that comes while the end is being told finds nothing to stop.
   signals.restore();
   if (left.ok) return ok(left.value.exit_code);
