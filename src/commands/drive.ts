@@ -15,7 +15,7 @@ import type { CommandContext } from "./command.ts";
 import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
-import { firstOfLatest, stateOf } from "./session-state.ts";
+import { firstOfLatest, recordsOf, stateOf } from "./session-state.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
@@ -105,8 +105,7 @@ export async function driveSession<S>(
 function tellEarlier(reporter: Reporter, store: Store, { session_id, last_sequence }: SessionRow): void {
   if (!reporter.earlier) return;
   reporter.earlier(keptRecord(store, session_id, 1));
-  for (let sequence = firstOfLatest(last_sequence); sequence <= last_sequence; sequence += 1)
-    reporter.earlier(keptRecord(store, session_id, sequence));
+  for (const record of recordsOf(store, session_id, firstOfLatest(last_sequence))) reporter.earlier(record);
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */

@@ -1,8 +1,10 @@
 import type { LedgerFigures, LedgerValues } from "../kernel/ledger.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
+import { isOfStorage } from "../protocol/failure.ts";
+import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import type { TOLD, Told } from "../runtime/notifications.ts";
 import { keptRecord } from "../store/kept-record.ts";
+import { StorageError } from "../store/storage-error.ts";
 import type { StoredSession, StoreReader } from "../store/store.ts";
 
 // Records and values of a session of whatever mode, for commands that need some and not the whole.
@@ -30,6 +32,19 @@ export function valueOf<C extends keyof StoredValues>(
 /** A stored record; undefined if the session has none with this sequence. Throws a `StorageError` for what is no record. */
 export function recordAt(reader: StoreReader, session_id: string, sequence: number): UnsealedRecord | undefined {
   return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
+}
+
+/**
+ * The stored records of a session from one on, up to the last that there is now, or another. Throws a `StorageError` for one that is
+ * lost or is none. Which is the last is read first: what its owner commits meanwhile is not lost, but later.
+ */
+export function* recordsOf(reader: StoreReader, session_id: string, from: number, to?: number): Generator<LogRecord> {
+  const row = reader.session(session_id);
+  if (!row.ok && isOfStorage(row.error)) throw new StorageError(row.error);
+  // A session that is not there yet may be the beginning of another's name.
+  const last = row.ok && row.value.session_id === session_id ? row.value.last_sequence : 0;
+  for (let sequence = from; sequence <= Math.min(last, to ?? last); sequence += 1)
+    yield keptRecord(reader, session_id, sequence);
 }
 
 /** How many of the latest records are looked through for what they say about later ones. */

@@ -1,9 +1,8 @@
 import type { LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Standing } from "../ui/reporter.ts";
 import type { RunningTurn } from "../ui/under-way.ts";
-import { firstOfLatest } from "./session-state.ts";
+import { firstOfLatest, recordsOf } from "./session-state.ts";
 
 /** Who works on what, as the ledger's turns, checks and holds say. */
 export function underWay(
@@ -38,10 +37,9 @@ export function withSince(
 ): RunningTurn[] {
   const given = new Map<string, number>();
   const first = firstOfLatest(last_sequence);
-  for (const line of running.length === 0 ? [] : store.records(session_id, first)) {
-    if (!line.includes('"payload_type":"turn_request"')) continue;
-    const { turn_id, received_at } = (JSON.parse(line) as UnsealedRecord).record;
-    if (turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
+  for (const { payload_type, record } of running.length === 0 ? [] : recordsOf(store, session_id, first)) {
+    const { turn_id, received_at } = record;
+    if (payload_type === "turn_request" && turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
   }
   return running.map((turn) => ({ ...turn, since: given.get(turn.turn_id) }));
 }

@@ -11,7 +11,7 @@ import { ChildrenWatch } from "./children-waiting.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { lastWords } from "./scheduler-log.ts";
-import { figuresOf, stateOf, valuesOf } from "./session-state.ts";
+import { figuresOf, recordsOf, stateOf, valuesOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
@@ -69,7 +69,6 @@ export class Viewer {
   begin(opening: Omit<Opening, "session_id" | "version" | "output" | "now">, ctrl_c?: "stops" | "detaches"): void {
     const { home, session_id, first, reporter } = this.#parts;
     for (const record of this.#records(first - 1)) {
-      count(record, this.#statuses);
       reporter.earlier?.(record);
       this.#since = record.record.received_at;
     }
@@ -127,7 +126,6 @@ export class Viewer {
     if (version === this.#version) return false;
     this.#version = version;
     for (const record of this.#records()) {
-      count(record, this.#statuses);
       const { integrity: _, ...told } = record;
       reporter.event({ kind: "record", sequence: this.#last, record: told });
     }
@@ -146,9 +144,10 @@ export class Viewer {
 
   *#records(to?: number): Generator<LogRecord> {
     const { store, session_id } = this.#parts;
-    for (const line of store.records(session_id, this.#last + 1, to)) {
+    for (const record of recordsOf(store, session_id, this.#last + 1, to)) {
       this.#last += 1;
-      yield JSON.parse(line) as LogRecord;
+      count(record, this.#statuses);
+      yield record;
     }
   }
 
@@ -159,7 +158,7 @@ export class Viewer {
     const counts: Record<string, number> = {};
     const statuses = new Map(this.#statuses);
     // What is not shown yet has happened all the same.
-    for (const line of store.records(session_id, this.#last + 1)) count(JSON.parse(line) as LogRecord, statuses);
+    for (const record of recordsOf(store, session_id, this.#last + 1)) count(record, statuses);
     for (const status of statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
     return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.count, ...this.#underWay };
   }
