@@ -1,4 +1,4 @@
-import type { LedgerAsk } from "../kernel/ledger.ts";
+import type { Ledger, LedgerAsk } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -15,6 +15,11 @@ export async function waitingOf(reader: StoreReader, session_id: string): Promis
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   return ok(valuesOf(stored.value, "ask").flatMap((ask) => waitingFor(reader, session_id, ask)));
+}
+
+/** The same from its account, in the process that runs it or as it was read. */
+export function openAsks(reader: StoreReader, session_id: string, { asks }: Ledger): Waiting[] {
+  return [...asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
 }
 
 /** What one ask still waits for: each of its questions that has no answer yet, or one decision. */

@@ -35,7 +35,11 @@ export class ChildrenWatch {
   }
 
   async look(): Promise<void> {
-    for (const { session_id, waiting, holds } of await childrenWaiting(this.#reader, this.#session_id)) {
+    this.tell(await childrenWaiting(this.#reader, this.#session_id));
+  }
+
+  tell(children: readonly ChildWaiting[]): void {
+    for (const { session_id, waiting, holds } of children) {
       const news = waiting.filter((one) => this.#isNew(session_id, JSON.stringify(one)));
       const held = holds.filter(({ role_id, since }) => this.#isNew(session_id, role_id, since));
       if (news.length + held.length > 0) this.#reporter.childWaits({ session_id, waiting: news, holds: held });

@@ -4,6 +4,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { neverBegun } from "../store/failures.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { ticketValue } from "./schedule-state.ts";
+import { recordsOf } from "./session-state.ts";
 
 /** What a session is not when it can still be worked on. */
 const CLOSED = "closed";
@@ -158,8 +159,7 @@ function hasTicket(reader: StoreReader, row: SessionRow, ticket_id: string): boo
 
 function ticketIds(reader: StoreReader, session_id: string): string[] {
   const ids = new Set<string>();
-  for (const line of reader.records(session_id, 1)) {
-    const { record } = JSON.parse(line) as { record: { ticket_id?: string } };
+  for (const { record } of recordsOf(reader, session_id, 1)) {
     if (record.ticket_id !== undefined) ids.add(record.ticket_id);
   }
   return [...ids];

@@ -1,6 +1,5 @@
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { exitCodeOf } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { Session } from "../runtime/session.ts";
 import { formatDuration } from "../lib/durations.ts";
@@ -8,19 +7,21 @@ import { jsonReporter } from "../ui/json.ts";
 import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
+import { keptRecord } from "../store/kept-record.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import { ChildrenWatch, childrenWaiting } from "./children-waiting.ts";
+import type { SessionRow, Store } from "../store/store.ts";
+import { ChildrenWatch } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
-import { EXIT_CODE_OF } from "./exit-code.ts";
-import { endingOf, lastStandOf, storedStand } from "./leaving.ts";
+import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
+import { firstOfLatest, recordsOf, stateOf } from "./session-state.ts";
 import { watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
-/** How often it is looked at a person's terminal whether a child session waits for them, in ms. */
+/** How often it is looked whether a child session waits for a person, in ms. */
 const LOOK_EVERY_MS = 500;
 
 /**
@@ -51,6 +52,7 @@ export async function driveSession<S>(
     attended: () => manner.ask || watchers?.attended() === true,
     tell: (waiting) => reporter.asked(waiting),
   });
+  if (resumed) tellEarlier(reporter, store, row.value);
   reporter.begin({
     session_id,
     version: place.version,
@@ -60,7 +62,7 @@ export async function driveSession<S>(
     resumed,
     kill_grace_s: manner.kill_grace_s,
     now: () => ({
-      state: session.view().state,
+      state: stateOf(store, session_id),
       counts: session.view().counts,
       turns: session.ledger.figures.turns,
       waiting: session.ledger.asks.size,
@@ -76,32 +78,34 @@ export async function driveSession<S>(
   const forget = watchers && heed(watchers, place, session, people);
   const children = new ChildrenWatch(store, session_id, reporter);
   const look = () => void children.look().catch((error: unknown) => session.broken(error));
-  const looking = manner.ask ? setInterval(look, LOOK_EVERY_MS) : undefined;
+  const looking = manner.reporter === "silent" ? undefined : setInterval(look, LOOK_EVERY_MS);
   const end = await session.run({ waitForPeople: manner.ask || watchers !== undefined });
   forget?.();
   clearInterval(looking);
   await people.end();
-  const exit_code = end.ok
-    ? exitCodeOf(end.value, session.ledger.figures.stopped?.signal)
-    : EXIT_CODE_OF[end.error.code];
   const elapsed_ms = performance.now() - began;
   const stand = await catchStorage(async () => {
     // After a commit that failed, memory is ahead of what there is.
     if (!end.ok) return storedStand(store, place.home, session_id);
-    const isClosed = end.value.kind === "closed";
-    const waiting = isClosed ? [] : people.waiting();
-    const children = isClosed ? [] : await childrenWaiting(store, session_id);
-    return ok({ ...lastStandOf(store, session), waiting, children });
+    return ok(await withChildren(store, lastStandOf(store, session)));
   });
-  if (stand.ok) {
-    const told = { ...stand.value, end, exit_code, elapsed_ms };
-    reporter.end(endingOf(context.bosun, place.home, stand.value, told));
+  const left = stand.ok ? ok(endingOf(context.bosun, place.home, stand.value, { end, elapsed_ms })) : stand;
+  if (left.ok) {
+    children.tell(left.value.children);
+    reporter.end(left.value);
   }
   // Only now: a signal that comes while the end is being told finds nothing to stop.
   signals.restore();
-  if (stand.ok) return ok(exit_code);
+  if (left.ok) return ok(left.value.exit_code);
   // What failed first is the reason; that it cannot be read any more what came of it only follows.
-  return end.ok ? stand : end;
+  return end.ok ? left : end;
+}
+
+/** What the opening and the latest records say about those to come: who shares an account, and who is held. */
+function tellEarlier(reporter: Reporter, store: Store, { session_id, last_sequence }: SessionRow): void {
+  if (!reporter.earlier) return;
+  reporter.earlier(keptRecord(store, session_id, 1));
+  for (const record of recordsOf(store, session_id, firstOfLatest(last_sequence))) reporter.earlier(record);
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */

@@ -1,4 +1,7 @@
-import type { FailureCode } from "../protocol/failure.ts";
+import type { LedgerFigures } from "../kernel/ledger.ts";
+import type { Result } from "../lib/result.ts";
+import type { Failure, FailureCode } from "../protocol/failure.ts";
+import type { SessionEnd } from "../runtime/bus.ts";
 import {
   EXIT_BUSY,
   EXIT_ENVIRONMENT,
@@ -8,6 +11,7 @@ import {
   EXIT_PERSON_NEEDED,
   EXIT_USAGE,
   EXIT_VERIFICATION,
+  exitCodeOf,
 } from "../runtime/exit.ts";
 
 /** What a command that failed exits with. What agents tell each other never ends a command, so it would be a bug here. */
@@ -44,3 +48,8 @@ export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   checks_failed: EXIT_INTERNAL,
   internal: EXIT_INTERNAL,
 };
+
+/** What a command exits with that ran a session, by how it was left. */
+export function exitCodeAfter(end: Result<SessionEnd, Failure>, { stopped }: LedgerFigures): number {
+  return end.ok ? exitCodeOf(end.value, stopped?.signal) : EXIT_CODE_OF[end.error.code];
+}

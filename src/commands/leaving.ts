@@ -12,7 +12,9 @@ import type { SessionInSight } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Ending, TicketLine } from "../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../ui/waiting.ts";
+import { openAsks } from "./asks.ts";
 import { childrenWaiting } from "./children-waiting.ts";
+import { exitCodeAfter } from "./exit-code.ts";
 import { openedWith } from "./session-state.ts";
 import { hintHere } from "./called.ts";
 import { nextSteps } from "./next.ts";
@@ -27,27 +29,37 @@ export interface LastStand {
   readonly state: string;
   readonly tickets: readonly TicketLine[];
   readonly ledger: Ledger;
+  readonly waiting: readonly Waiting[];
+  /** What its child sessions wait for, where they do not speak for themselves. */
+  readonly children: readonly ChildWaiting[];
   /** The final report, if there is one. */
   readonly report: JsonObject | undefined;
 }
 
-/** How `run` left the session, and with what this process exits. */
+/** How `run` left the session. */
 export interface End {
   readonly end: Result<SessionEnd, Failure>;
-  readonly exit_code: number;
-  readonly waiting: readonly Waiting[];
-  readonly children: readonly ChildWaiting[];
-  readonly elapsed_ms: number | undefined;
+  /** What the process exited with that ran it, if that is another and it is known. */
+  readonly exited?: number | undefined;
+  /** How long this process ran it, or had it run. */
+  readonly elapsed_ms?: number | undefined;
 }
 
-/** A session of this process, as it stands now. */
+/** A session of this process, as it stands now, without its children. */
 export function lastStandOf(store: StoreReader, session: SessionInSight): LastStand {
   const { session_id, ledger } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
   const textOf = (title: Json) => session.resolve({ title }).title ?? "";
   const tickets = ticketLines(view, textOf, report);
-  return { session_id, ...openedAs(store, session_id), state: view.state, tickets, ledger, report };
+  const waiting = openAsks(store, session_id, ledger);
+  const opened = openedAs(store, session_id);
+  return { session_id, ...opened, state: view.state, tickets, ledger, waiting, children: [], report };
+}
+
+/** The same with what its children wait for. Throws a `StorageError`. */
+export async function withChildren(store: StoreReader, stand: LastStand): Promise<LastStand> {
+  return stand.ledger.figures.closed ? stand : { ...stand, children: await childrenWaiting(store, stand.session_id) };
 }
 
 /** The same for whoever has only the store: any other process, and this one when memory holds what was never committed. Failures as `readSession`. */
@@ -55,25 +67,26 @@ export async function storedStand(
   store: StoreReader,
   home: string,
   session_id: string,
-): Promise<Result<LastStand & Pick<End, "waiting" | "children">, Failure>> {
+): Promise<Result<LastStand, Failure>> {
   const row = store.session(session_id);
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
   const { view, ledger, tickets, waiting } = stored.value;
   const report = finalReport(store, session_id, row.value.last_sequence);
-  const left = { session_id, ...openedAs(store, session_id), state: view.state, tickets, ledger, report };
-  if (ledger.figures.closed) return ok({ ...left, waiting: [], children: [] });
-  return ok({ ...left, waiting, children: await childrenWaiting(store, session_id) });
+  const opened = openedAs(store, session_id);
+  const stand = { session_id, ...opened, state: view.state, tickets, ledger, waiting, children: [], report };
+  return ok(await withChildren(store, stand));
 }
 
 /** What the last lines tell, from how the session was left; its commands are for where this program is called as `bosun`. */
 export function endingOf(
   bosun: string,
   home: string,
-  { session_id, mode, free, state, tickets, ledger, report }: LastStand,
-  { end, exit_code, waiting, children, elapsed_ms }: End,
+  { session_id, mode, free, state, tickets, ledger, waiting, children, report }: LastStand,
+  { end, exited, elapsed_ms }: End,
 ): Ending {
+  const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {

@@ -2,7 +2,6 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
@@ -16,6 +15,7 @@ import type { CommandContext, Run } from "./command.ts";
 import { readHome, withHome } from "./home.ts";
 import { type PrintingTurn, showPrinted } from "./printed.ts";
 import { ticketValue } from "./schedule-state.ts";
+import { recordsOf } from "./session-state.ts";
 
 interface LogOptions {
   readonly follow?: boolean;
@@ -88,9 +88,8 @@ interface Story {
 /** Shows the records after `from`; gives the last one's sequence. */
 function show({ out, store, target: { row, ticket_id }, output, teller, turns, tickets }: Story, from: number): number {
   let last = from;
-  for (const line of store.records(row.session_id, from + 1)) {
+  for (const record of recordsOf(store, row.session_id, from + 1)) {
     last += 1;
-    const record = JSON.parse(line) as LogRecord;
     const { ticket_id: about, turn_id, attempt, received_at } = record.record;
     if (about !== undefined) tickets.add(about);
     if (record.payload_type === "turn_request" && about === ticket_id && turn_id !== undefined)

@@ -1,4 +1,5 @@
-import { exitCodeOf, recordedEnd } from "../runtime/exit.ts";
+import { ok } from "../lib/result.ts";
+import { recordedEnd } from "../runtime/exit.ts";
 import type { SessionInSight, Telling } from "../runtime/notifications.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeJson, safeText } from "../ui/display.ts";
@@ -73,27 +74,17 @@ function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: T
 }
 
 function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
-  const { ledger, session_id } = session;
-  const { closed, stopped } = ledger.figures;
-  const value = recordedEnd(ledger.figures);
+  const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
-  const waiting = closed ? [] : [...ledger.asks.values()].flatMap((ask) => waitingFor(store, session_id, ask));
-  const end = {
-    end: { ok: true, value },
-    exit_code: exitCodeOf(value, stopped?.signal),
-    waiting,
-    // Each of them notifies by itself.
-    children: [],
-    elapsed_ms: undefined,
-  } as const;
-  const ending = endingOf(bosun, home, lastStandOf(store, session), end);
-  const { state, outcome, report, log, next } = ending;
+  // Children notify by themselves.
+  const ending = endingOf(bosun, home, lastStandOf(store, session), { end: ok(value) });
+  const { state, outcome, waiting, report, log, next } = ending;
   const message = [
     headline(ending),
     ...(ending.message === undefined ? [] : [safeText(ending.message)]),
     ...waiting.map(sentenceFor),
   ];
   const { reason } = value;
-  const more = { state, outcome, reason, ...(closed ? {} : { questions: waiting }), report, log };
+  const more = { state, outcome, reason, ...(value.kind === "closed" ? {} : { questions: waiting }), report, log };
   return { message: message.join("\n"), ...more, next };
 }

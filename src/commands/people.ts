@@ -8,7 +8,7 @@ import type { CommandContext } from "./command.ts";
 import type { Manner } from "./manner.ts";
 import { actorHere } from "./program.ts";
 import { wordFor } from "./unattended.ts";
-import type { Refusal, Word } from "./word.ts";
+import { type Refusal, unsayable, type Word } from "./word.ts";
 
 /** The people's side of a running session, as far as this process carries it. */
 export interface PeopleParts<S> {
@@ -71,12 +71,6 @@ export class People<S> {
     await this.#asking?.end();
   }
 
-  /** Everything that still waits for a person. */
-  waiting(): Waiting[] {
-    const { session, store } = this.#parts;
-    return [...session.ledger.asks.values()].flatMap((ask) => waitingFor(store, session.session_id, ask));
-  }
-
   /** Says what was settled beforehand for the case that nobody comes; false if that settles nothing of what is open. */
   answerAlone(): boolean {
     const { session, manner } = this.#parts;
@@ -119,7 +113,8 @@ export class People<S> {
 
   /** Puts a person's word to the session; gives back why it does not stand, if it does not. */
   #say(word: Word): Refusal | undefined {
-    return this.#parts.session.submit({ ...word, source: "user", actor: actorHere() })?.step.refused;
+    const { session } = this.#parts;
+    return unsayable(word) ?? session.submitFromPerson({ ...word, source: "user", actor: actorHere() })?.step.refused;
   }
 
   /** Comes back when what was said is committed: only then does the store know it. */

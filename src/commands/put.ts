@@ -1,18 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { canonicalJson } from "../lib/canonical.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { validateWord } from "../protocol/envelope.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
+import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
-import { recordAt } from "./session-state.ts";
+import { recordAt, recordsOf } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
 import { actorHere } from "./program.ts";
-import type { Word } from "./word.ts";
+import { unsayable, type Word } from "./word.ts";
 
 /** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
@@ -22,7 +21,7 @@ const LOOK_EVERY_MS = 20;
 
 /** What became of a word: its owner took it, nobody runs the session, its owner takes long, or nobody can tell. */
 export type Put =
-  | { readonly took: "taken"; readonly record: Found | undefined }
+  | { readonly took: "taken"; readonly record: LogRecord | undefined }
   | { readonly took: "waits"; readonly inbox_id: number }
   | { readonly took: "late"; readonly inbox_id: number }
   /** It is kept, and then the store could not be read any more. */
@@ -34,9 +33,8 @@ export type Put =
  */
 export async function putWord(store: Store, row: SessionRow, word: Word): Promise<Result<Put, Failure>> {
   const { session_id } = row;
-  const checked = validateWord(word.payload_type, word.payload);
-  if (!checked.ok)
-    return err(failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." }));
+  const wrong = unsayable(word);
+  if (wrong) return err(wrong);
   const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
   if (!id.ok) return id;
   const inbox_id = id.value;
@@ -92,7 +90,9 @@ export function untaken(session_id: string, { took }: Extract<Put, { took: "late
 /** Why the owner refused a word that they took since the session was at this row; undefined if they did not. */
 export function whyRefused(reader: StoreReader, row: SessionRow, word: Word): Failure | undefined {
   const record = recordOfWord(reader, row, word);
-  return record?.record.disposition === "refused" ? refusalAfter(reader, row.session_id, record.sequence) : undefined;
+  return record?.record.disposition === "refused"
+    ? refusalAfter(reader, row.session_id, record.integrity.sequence)
+    : undefined;
 }
 
 /** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
@@ -109,20 +109,13 @@ async function taken(store: Store, session_id: string, id: number): Promise<"tak
   }
 }
 
-interface Found extends UnsealedRecord {
-  readonly sequence: number;
-}
-
 /** The record that the word became: the newest of its type from a person, after those that were there. */
-function recordOfWord(reader: StoreReader, row: SessionRow, word: Word): Found | undefined {
-  let found: Found | undefined;
-  let sequence = row.last_sequence;
+function recordOfWord(reader: StoreReader, row: SessionRow, word: Word): LogRecord | undefined {
+  let found: LogRecord | undefined;
   const said = canonicalJson(word.payload);
-  for (const line of reader.records(row.session_id, sequence + 1)) {
-    sequence += 1;
-    const record = JSON.parse(line) as UnsealedRecord;
+  for (const record of recordsOf(reader, row.session_id, row.last_sequence + 1)) {
     const mine = record.source === "user" && record.payload_type === word.payload_type;
-    if (mine && canonicalJson(record.payload) === said) found = { ...record, sequence };
+    if (mine && canonicalJson(record.payload) === said) found = record;
   }
   return found;
 }

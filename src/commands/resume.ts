@@ -144,7 +144,7 @@ export async function takeUp(
   return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true, watchers);
 
   function say(fact: Word): void {
-    if (session.ok) session.value.submit({ ...fact, source: "user", actor: actorHere() });
+    if (session.ok) session.value.submitFromPerson({ ...fact, source: "user", actor: actorHere() });
   }
 }
 

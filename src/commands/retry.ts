@@ -35,7 +35,7 @@ async function retry(
     if (!target.ok) return target;
     const { row, ticket_id = "" } = target.value;
     const payload = { command: "retry", ticket_id };
-    const word = { payload_type: "user_command", payload, subject: ticket_id } as const;
+    const word = { payload_type: "user_command", payload } as const;
     if (row.state !== "closed") return putToOwner(context, store, row, word);
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
     const full = { ...manner.value, kill_grace_s: 0 };

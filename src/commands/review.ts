@@ -96,11 +96,7 @@ function wordOn(
     }
     const changes: JsonObject = options.changes === undefined ? {} : { requested_changes: [options.changes] };
     const decision = options.changes === undefined ? "approved" : "changes_requested";
-    return ok({
-      payload_type: "review",
-      payload: { decision, ticket_id: only.ticket_id, ...changes },
-      subject: only.ticket_id,
-    });
+    return ok({ payload_type: "review", payload: { decision, ticket_id: only.ticket_id, ...changes } });
   }
   const decision = options.approve === true ? "approved" : options.reject === true ? "rejected" : "changes_requested";
   const notes: JsonObject = options.changes === undefined ? {} : { notes: options.changes };

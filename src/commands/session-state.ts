@@ -1,8 +1,10 @@
 import type { LedgerFigures, LedgerValues } from "../kernel/ledger.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
+import { isOfStorage } from "../protocol/failure.ts";
+import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import type { TOLD, Told } from "../runtime/notifications.ts";
 import { keptRecord } from "../store/kept-record.ts";
+import { StorageError } from "../store/storage-error.ts";
 import type { StoredSession, StoreReader } from "../store/store.ts";
 
 // Records and values of a session of whatever mode, for commands that need some and not the whole.
@@ -32,9 +34,36 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
   return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
 
+/**
+ * The stored records of a session from one on, up to the last that there is now, or another. Throws a `StorageError` for one that is
+ * lost or is none. Which is the last is read first: what its owner commits meanwhile is not lost, but later.
+ */
+export function* recordsOf(reader: StoreReader, session_id: string, from: number, to?: number): Generator<LogRecord> {
+  const row = reader.session(session_id);
+  if (!row.ok && isOfStorage(row.error)) throw new StorageError(row.error);
+  // A session that is not there yet may be the beginning of another's name.
+  const last = row.ok && row.value.session_id === session_id ? row.value.last_sequence : 0;
+  for (let sequence = from; sequence <= Math.min(last, to ?? last); sequence += 1)
+    yield keptRecord(reader, session_id, sequence);
+}
+
+/** How many of the latest records are looked through for what they say about later ones. */
+const LOOKED_THROUGH = 2_000;
+
+/** The first of them. */
+export function firstOfLatest(last_sequence: number): number {
+  return Math.max(1, last_sequence - LOOKED_THROUGH + 1);
+}
+
 /** What a session was opened with, by its first record; undefined if it was never begun. */
 export function openedWith(reader: StoreReader, session_id: string): PayloadByType["session_opened"] | undefined {
   return recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+}
+
+/** How far a session is for whoever looks: what its mode says, or that it is paused. */
+export function stateOf(reader: StoreReader, session_id: string): string {
+  const row = reader.session(session_id);
+  return row.ok ? row.value.state : "";
 }
 
 /** What the engine has counted, and how the session was last left. */

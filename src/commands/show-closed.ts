@@ -1,7 +1,6 @@
 import type { Session } from "../runtime/session.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { exitCodeOf } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./command.ts";
 import { reporterFor } from "./drive.ts";
@@ -34,10 +33,7 @@ export async function showClosed<S>(
   session.bus.subscribe((event) => reporter.event(event));
   const end = await session.run({ waitForPeople: false });
   if (!end.ok) return end;
-  const exit_code = exitCodeOf(end.value, undefined);
-  const stand = lastStandOf(place.store, session);
-  reporter.end(
-    endingOf(context.bosun, place.home, stand, { end, exit_code, waiting: [], children: [], elapsed_ms: undefined }),
-  );
-  return ok(exit_code);
+  const ending = endingOf(context.bosun, place.home, lastStandOf(place.store, session), { end });
+  reporter.end(ending);
+  return ok(ending.exit_code);
 }

@@ -10,7 +10,7 @@ import { measuredRecord } from "../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { TicketLine } from "../ui/reporter.ts";
 import type { Waiting } from "../ui/waiting.ts";
-import { waitingFor } from "./asks.ts";
+import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
 
@@ -49,6 +49,6 @@ export async function readSession(
     view,
     ledger,
     tickets: ticketLines(view, textOf, finalReport(reader, session_id, row.last_sequence)),
-    waiting: [...ledger.asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask)),
+    waiting: openAsks(reader, session_id, ledger),
   });
 }

@@ -1,8 +1,8 @@
 import type { LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
-import type { UnsealedRecord } from "../protocol/record.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Standing } from "../ui/reporter.ts";
 import type { RunningTurn } from "../ui/under-way.ts";
+import { firstOfLatest, recordsOf } from "./session-state.ts";
 
 /** Who works on what, as the ledger's turns, checks and holds say. */
 export function underWay(
@@ -28,9 +28,6 @@ export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
   );
 }
 
-/** How many of the latest records are looked through for when a turn was given. */
-const LOOKED_THROUGH = 2_000;
-
 /** The same turns with when they were given, from the latest records; those from long ago go without it. */
 export function withSince(
   store: StoreReader,
@@ -39,11 +36,10 @@ export function withSince(
   running: readonly RunningTurn[],
 ): RunningTurn[] {
   const given = new Map<string, number>();
-  const first = Math.max(1, last_sequence - LOOKED_THROUGH + 1);
-  for (const line of running.length === 0 ? [] : store.records(session_id, first)) {
-    if (!line.includes('"payload_type":"turn_request"')) continue;
-    const { turn_id, received_at } = (JSON.parse(line) as UnsealedRecord).record;
-    if (turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
+  const first = firstOfLatest(last_sequence);
+  for (const { payload_type, record } of running.length === 0 ? [] : recordsOf(store, session_id, first)) {
+    const { turn_id, received_at } = record;
+    if (payload_type === "turn_request" && turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
   }
   return running.map((turn) => ({ ...turn, since: given.get(turn.turn_id) }));
 }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
-import { EXIT_INTERNAL, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
+import { recordedEnd } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { TOLD, type Told } from "../runtime/notifications.ts";
 import type { StoredSession } from "../store/store.ts";
@@ -11,7 +11,7 @@ import { ChildrenWatch } from "./children-waiting.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./program.ts";
 import { lastWords } from "./scheduler-log.ts";
-import { figuresOf, valuesOf } from "./session-state.ts";
+import { figuresOf, recordsOf, stateOf, valuesOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
@@ -69,7 +69,6 @@ export class Viewer {
   begin(opening: Omit<Opening, "session_id" | "version" | "output" | "now">, ctrl_c?: "stops" | "detaches"): void {
     const { home, session_id, first, reporter } = this.#parts;
     for (const record of this.#records(first - 1)) {
-      count(record, this.#statuses);
       reporter.earlier?.(record);
       this.#since = record.record.received_at;
     }
@@ -113,13 +112,12 @@ export class Viewer {
     const { context, store, home, session_id, reporter } = this.#parts;
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
-    const { ledger } = stand.value;
-    const recorded = recordedEnd(ledger.figures);
+    const recorded = recordedEnd(stand.value.ledger.figures);
     const end = recorded ? ok(recorded) : err(vanished(home, session_id));
-    const exit_code = exited ?? (end.ok ? exitCodeOf(end.value, ledger.figures.stopped?.signal) : EXIT_INTERNAL);
     const elapsed_ms = own ? performance.now() - this.#began : undefined;
-    reporter.end(endingOf(context.bosun, home, stand.value, { ...stand.value, end, exit_code, elapsed_ms }));
-    return ok(exit_code);
+    const ending = endingOf(context.bosun, home, stand.value, { end, exited, elapsed_ms });
+    reporter.end(ending);
+    return ok(ending.exit_code);
   }
 
   async #look(): Promise<boolean> {
@@ -128,7 +126,6 @@ export class Viewer {
     if (version === this.#version) return false;
     this.#version = version;
     for (const record of this.#records()) {
-      count(record, this.#statuses);
       const { integrity: _, ...told } = record;
       reporter.event({ kind: "record", sequence: this.#last, record: told });
     }
@@ -147,22 +144,22 @@ export class Viewer {
 
   *#records(to?: number): Generator<LogRecord> {
     const { store, session_id } = this.#parts;
-    for (const line of store.records(session_id, this.#last + 1, to)) {
+    for (const record of recordsOf(store, session_id, this.#last + 1, to)) {
       this.#last += 1;
-      yield JSON.parse(line) as LogRecord;
+      count(record, this.#statuses);
+      yield record;
     }
   }
 
   #standing(): Standing {
     const { store, session_id } = this.#parts;
-    const row = store.session(session_id);
+    const state = stateOf(store, session_id);
     const figures = figuresOf(store, session_id);
     const counts: Record<string, number> = {};
     const statuses = new Map(this.#statuses);
     // What is not shown yet has happened all the same.
-    for (const line of store.records(session_id, this.#last + 1)) count(JSON.parse(line) as LogRecord, statuses);
+    for (const record of recordsOf(store, session_id, this.#last + 1)) count(record, statuses);
     for (const status of statuses.values()) counts[status] = (counts[status] ?? 0) + 1;
-    const state = row.ok ? row.value.state : "";
     return { state, counts, turns: figures?.turns ?? 0, waiting: this.#asks.count, ...this.#underWay };
   }
 }

@@ -1,5 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { validateWord } from "../protocol/envelope.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 
 /** A person's word to a session: an answer, a decision, a command. */
@@ -12,3 +13,10 @@ export interface Word {
 
 /** Why a person's word does not stand, and what they can do. */
 export type Refusal = Pick<Failure, "message" | "hint">;
+
+/** Why a word cannot be said to any session, however it stands; undefined for one that is well-formed. */
+export function unsayable({ payload_type, payload }: Word): Failure | undefined {
+  const checked = validateWord(payload_type, payload);
+  if (checked.ok) return undefined;
+  return failure("usage", `This cannot be said: ${checked.error.message}`, { hint: "See bosun help." });
+}

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, test } from "vitest";
+import { describe, expect, it, onTestFinished, test, vi } from "vitest";
+import { typed } from "./in-process.ts";
 import { endAfterwards } from "./strays.ts";
 import { open } from "./terminal.ts";
 import { rig, type Rig, ROOT, until } from "./rig.ts";
@@ -168,6 +169,21 @@ describe("a child session", () => {
     const released = await place.run(["resume", child, "--release", "one", "--no-input", "--reporter", "plain"]);
     expect([released.code, released.stderr]).toEqual([0, ""]);
     expect(released.stdout).toContain("s is done");
+  });
+
+  it("that is held is told to programs that read its parent's JSON, also where nobody has looked before the end", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const place = rig();
+    const told = await typed(place, [...discussed(place, ["sh", "-c", LOCKED, "sh"]).slice(0, -1), "json"]);
+    expect(told.code).toBe(4);
+    const lines = told.stdout.trimEnd().split("\n");
+    const events = lines.map((line) => JSON.parse(line) as { type: string; session_id?: string });
+    const [child] = (await standing(place, "s")).children;
+    expect(events.filter(({ type }) => type === "hold")).toMatchObject([
+      { session_id: child?.session_id, role_id: "one", reason: "authentication" },
+    ]);
+    expect(events.at(-1)).toMatchObject({ type: "result", session_id: "s" });
   });
 
   it("that waits for a person is told at its parent's terminal, with the commands for it", async () => {

@@ -1,0 +1,46 @@
+import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+import { expect, it, onTestFinished } from "vitest";
+import { recordsOf } from "../../src/commands/session-state.ts";
+import { openReader } from "../../src/store/sqlite-store.ts";
+import type { StoreReader } from "../../src/store/store.ts";
+import { onlySession, typed } from "./in-process.ts";
+import { type Rig, rig, tinyPlan } from "./rig.ts";
+
+async function done(): Promise<{ here: Rig; session_id: string }> {
+  const here = rig();
+  const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));
+  expect((await typed(here, ["run", "--plan", plan])).code).toBe(0);
+  return { here, session_id: await onlySession(here) };
+}
+
+it("finds no record lost that is committed while others are read", async () => {
+  const { here, session_id } = await done();
+  const opened = openReader(here.home);
+  if (!opened.ok) throw new Error(opened.error.message);
+  const reader = opened.value;
+  onTestFinished(() => reader.close());
+  // With each look there is one record more.
+  let there = 3;
+  const growing: StoreReader = {
+    ...reader,
+    session(id) {
+      const row = reader.session(id);
+      return row.ok ? { ok: true, value: { ...row.value, last_sequence: there++ } } : row;
+    },
+    record: (id, sequence) => (sequence <= there++ ? reader.record(id, sequence) : undefined),
+  };
+  const read = [...recordsOf(growing, session_id, 2)].map(({ integrity }) => integrity.sequence);
+  expect(read).toEqual([2, 3]);
+});
+
+it("tells a record that is none as lost, where the session is told and where it is watched", async () => {
+  const { here, session_id } = await done();
+  const database = new SqliteDatabase(join(here.home, "bosun.db"));
+  database.exec(`UPDATE records SET line = '{"cut' WHERE sequence = 3`);
+  database.close();
+  for (const args of [["log"], ["attach", "--json"]]) {
+    const left = await typed(here, [...args, session_id]);
+    expect([left.code, left.stderr]).toEqual([3, expect.stringContaining(`record 3 of ${session_id} is lost`)]);
+  }
+});
