@@ -1,12 +1,20 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { belongsTo } from "../../src/agents/mark.ts";
-import { endLeftovers, findProcess, identify } from "../../src/agents/processes.ts";
-import { allPids, descendantsOf, entryOf, processTable, readPs } from "../../src/agents/process-table.ts";
+import { endLeftovers, findProcess, identify, membersOf } from "../../src/agents/processes.ts";
+import {
+  allPids,
+  descendantsOf,
+  entryOf,
+  fewGivenSince,
+  processTable,
+  readPs,
+} from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
 import { killStray, livingInGroup, stateOf } from "../processes.ts";
@@ -200,6 +208,17 @@ describe("what a dead scheduler left", () => {
       expect(processTable(begun).entries.has(pid)).toBe(true);
       child.kill("SIGKILL");
       await once(child, "exit");
+    }
+  });
+
+  test.runIf(onLinux)("is one process with however many threads, whatever its age", async () => {
+    const { pid, begun } = await start('exec "$0" -e "console.log(1); setInterval(() => {}, 1000)"', {}, [
+      process.execPath,
+    ]);
+    expect(readdirSync(`/proc/${pid}/task`).length).toBeGreaterThan(1);
+    expect(fewGivenSince(pid) ?? []).not.toContain(pid + 1);
+    for (const since of [begun, performance.now() - 60_000]) {
+      expect(membersOf(pid, since).map((member) => member.pid)).toEqual([pid]);
     }
   });
 
