@@ -5,7 +5,7 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { belongsTo } from "../../src/agents/mark.ts";
-import { endLeftovers, findProcess, identify, membersOf } from "../../src/agents/processes.ts";
+import { endLeftovers, findProcess, identify, membersOf, signalProcess } from "../../src/agents/processes.ts";
 import {
   allPids,
   descendantsOf,
@@ -16,7 +16,7 @@ import {
 } from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { killStray, livingInGroup, stateOf } from "../processes.ts";
+import { isLiving, killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
 const PROCESSES = join(import.meta.dirname, "../../src/agents/processes.ts");
@@ -80,7 +80,9 @@ describe("what a dead scheduler left", () => {
     const other = identityOf(await start("echo ready; sleep 600"));
     expect(await endLeftovers([{ pid: other.pid, started: `${other.started}0` }], 100)).toEqual([]);
     expect(await endLeftovers([{ pid: other.pid, started: "" }], 100)).toEqual([]);
+    signalProcess({ pid: other.pid, started: `${other.started}0` }, "SIGKILL");
     expect(findProcess(other)).toBe("alive");
+    expect(isLiving(other.pid)).toBe(true);
   });
 
   const session = { session_id: "s-1", folder: "/somewhere/sessions/s-1" };
@@ -111,6 +113,15 @@ describe("what a dead scheduler left", () => {
     await expect.poll(() => livingInGroup(stray).length).toBeGreaterThanOrEqual(3);
     expect(await endLeftovers([identityOf(left)], 5_000, session)).toEqual([]);
     expect([livingInGroup(left.pid), livingInGroup(stray)]).toEqual([[], []]);
+  });
+
+  test.runIf(onLinux)("is killed when it is deaf to SIGTERM and those who lead to it were not", async () => {
+    const deaf = "setsid env -i /bin/sh -c \"trap '' TERM; echo \\$\\$; while :; do /bin/sleep 600; done\" & wait";
+    const left = await start(deaf);
+    const stray = Number(left.said);
+    cleanup.add(() => killStray(-stray));
+    expect(await endLeftovers([identityOf(left)], 200, session)).toEqual([]);
+    expect(isLiving(stray)).toBe(false);
   });
 
   test.runIf(onLinux)("is ended although it has left its group and is stopped", async () => {
