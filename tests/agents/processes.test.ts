@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
+import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { belongsTo } from "../../src/agents/mark.ts";
 import { endLeftovers, findProcess, identify, membersOf, signalProcess } from "../../src/agents/processes.ts";
@@ -160,6 +161,28 @@ describe("what a dead scheduler left", () => {
   });
 
   test.runIf(onLinux)(
+    "that lets another leave its group while it is told to end has that one killed, too",
+    async () => {
+      const leave = "setsid env -i /bin/sh -c 'echo \\$\\$; exec /bin/sleep 600' &";
+      const left = await start(`trap "${leave}" TERM; echo ready; while :; do sleep 600 & wait; done`);
+      const [said] = (await Promise.all([
+        once(left.child.stdout as Readable, "data"),
+        endLeftovers([identityOf(left)], 2_000),
+      ]).then(([heard]) => heard)) as [Buffer];
+      const stray = Number(said.toString());
+      cleanup.add(() => killStray(stray));
+      expect([livingInGroup(left.pid), isLiving(stray)]).toEqual([[], false]);
+    },
+  );
+
+  test("that goes on starting others has all of them killed", async () => {
+    const script = "trap '' TERM; echo ready; while :; do sleep 600 & sleep 0.001; done";
+    const left = await Promise.all(Array.from({ length: 6 }, () => start(script)));
+    expect(await endLeftovers(left.map(identityOf), 100)).toEqual([]);
+    expect(left.flatMap(({ pid }) => livingInGroup(pid))).toEqual([]);
+  });
+
+  test.runIf(onLinux)(
     "is not what an agent of another session runs, nor one of the same id in another home",
     async () => {
       const others = [
@@ -174,13 +197,15 @@ describe("what a dead scheduler left", () => {
 
   test.runIf(onLinux)("is not this process, although an agent of the session may have started it", async () => {
     const script = `
-      import { endLeftovers } from ${JSON.stringify(PROCESSES)};
-      const left = await endLeftovers([], 50, ${JSON.stringify(session)});
+      import { endLeftovers, identify } from ${JSON.stringify(PROCESSES)};
+      const left = await endLeftovers([identify(process.ppid)], 50, ${JSON.stringify(session)});
       console.log("alive", left.length);`;
-    const outer = await start(`echo ready; "$0" --input-type=module -e "$1"; echo done`, mark, [
-      process.execPath,
-      script,
-    ]);
+    // In its own group there is something besides that has to be killed.
+    const outer = await start(
+      `trap '' TERM; sleep 600 & echo ready; "$0" --input-type=module -e "$1"; echo done`,
+      mark,
+      [process.execPath, script],
+    );
     let said = "";
     outer.child.stdout?.on("data", (bytes: Buffer) => (said += bytes.toString()));
     await once(outer.child, "exit");
@@ -239,8 +264,9 @@ describe("what a dead scheduler left", () => {
     const { pid, begun } = await start('exec "$0" -e "console.log(1); setInterval(() => {}, 1000)"', {}, [
       process.execPath,
     ]);
-    expect(readdirSync(`/proc/${pid}/task`).length).toBeGreaterThan(1);
-    expect(fewGivenSince(pid) ?? []).not.toContain(pid + 1);
+    const threads = readdirSync(`/proc/${pid}/task`).map(Number);
+    expect(threads.length).toBeGreaterThan(1);
+    expect(fewGivenSince(pid)?.filter((given) => threads.includes(given)) ?? []).toEqual([]);
     for (const since of [begun, performance.now() - 60_000]) {
       expect(membersOf(pid, since).map((member) => member.pid)).toEqual([pid]);
     }
