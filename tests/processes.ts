@@ -11,12 +11,27 @@ export function living(session_id: string): number[] {
       try {
         const environment = readFileSync(`/proc/${pid}/environ`, "latin1").split("\0");
         if (!environment.includes(`BOSUN_SESSION_ID=${session_id}`)) return false;
-        return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
+        return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "latin1")) && !isExiting(Number(pid));
       } catch {
         return false;
       }
     })
     .map(Number);
+}
+
+/**
+ * Whether the kernel is putting a process away (PF_EXITING): it runs no code of its own any more, though `ps` shows it as any other for as
+ * long as its memory takes to be given back.
+ */
+function isExiting(pid: number): boolean {
+  if (process.platform !== "linux") return false;
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    const flags = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[6];
+    return (Number(flags) & 4) !== 0;
+  } catch {
+    return true;
+  }
 }
 
 /** The pids of a process group that could still work. */
@@ -26,7 +41,8 @@ export function livingInGroup(group: number): number[] {
     .split("\n")
     .map((line) => line.trim().split(/\s+/))
     .filter(([, pgid, stat]) => Number(pgid) === group && !stat?.startsWith("Z"))
-    .map(([pid]) => Number(pid));
+    .map(([pid]) => Number(pid))
+    .filter((pid) => !isExiting(pid));
 }
 
 /** The state letter that `ps` shows; empty for a process that is not there. */
@@ -36,9 +52,9 @@ export function stateOf(pid: number): string {
   return found?.[1] ?? "";
 }
 
-/** Whether a process is there, and not only a zombie that nobody has reaped. */
+/** Whether a process is there, and not only a zombie that nobody has reaped, or about to be one. */
 export function isLiving(pid: number): boolean {
-  return /^[^Z]/.test(stateOf(pid));
+  return /^[^Z]/.test(stateOf(pid)) && !isExiting(pid);
 }
 
 /** Sends SIGKILL to a process (or a group, if negative) that a test had started, whatever became of it. */

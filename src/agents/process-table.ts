@@ -100,7 +100,18 @@ function lastPid(): number {
 function fewBetween(pid: number, last: number): number[] | undefined {
   const given = last - pid;
   if (given < 0 || given > FEW) return undefined;
-  return Array.from({ length: given }, (_, index) => pid + 1 + index).filter((other) => existsSync(`/proc/${other}`));
+  return Array.from({ length: given }, (_, index) => pid + 1 + index).filter(isProcess);
+}
+
+/** Threads have numbers of the same kind. No list shows them, but who asks after one by its number is told of it as of a process. */
+function isProcess(pid: number): boolean {
+  if (!existsSync(`/proc/${pid}`)) return false;
+  try {
+    return /^Tgid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] === String(pid);
+  } catch {
+    // It went in this moment.
+    return false;
+  }
 }
 
 /** Every pid there is; empty without `/proc`. */

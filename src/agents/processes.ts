@@ -85,13 +85,26 @@ export async function endLeftovers(
     signalProcess(identity, "SIGCONT");
   }
   await gone(known, grace_ms);
-  // Looked for again, since it may have started others meanwhile. A group stays its own as long as one of the old ones is in it.
-  const stubborn = known.filter(isAlive);
-  const groups = new Set(stubborn.flatMap(({ pid }) => entryOf(pid)?.group ?? []));
-  const left = familyOf(stubborn, new Set(leaders.map(({ pid }) => pid).filter((pid) => groups.has(pid))), session);
-  for (const identity of left) signalProcess(identity, "SIGKILL");
-  await gone(left, AFTER_KILL_MS);
-  return left.filter(isAlive);
+  // Looked for again as long as any is found, since it may have started others meanwhile.
+  const deadline = performance.now() + AFTER_KILL_MS;
+  for (let left = known; ; ) {
+    const stubborn = left.filter(isAlive);
+    const groups = groupsOf(leaders, stubborn);
+    // Before any is killed, since what has left a group is found by those who lead to it.
+    left = familyOf(stubborn, groups, session);
+    // All at once, so that none of a group starts another between being looked for and being killed.
+    for (const group of groups) signalGroup(group, "SIGKILL");
+    for (const identity of left) signalProcess(identity, "SIGKILL");
+    await gone(left, deadline - performance.now());
+    if (left.length === 0 || performance.now() >= deadline) return left.filter(isAlive);
+  }
+}
+
+/** The groups of these leaders that are still their own, as long as one of the old ones is in each, and that this process is not in. */
+function groupsOf(leaders: readonly ProcessIdentity[], old: readonly ProcessIdentity[]): ReadonlySet<number> {
+  const groups = new Set(old.flatMap(({ pid }) => entryOf(pid)?.group ?? []));
+  const mine = entryOf(process.pid)?.group;
+  return new Set(leaders.map(({ pid }) => pid).filter((pid) => groups.has(pid) && pid !== mine));
 }
 
 /** Whether it is the process that was recorded, still leading its group as the launcher made it. */

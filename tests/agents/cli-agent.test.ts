@@ -135,6 +135,27 @@ describe("a turn of a command-line agent", () => {
     expect(result.failure?.hint).toBeDefined();
   });
 
+  test("is not begun without the sandbox that its role asks for, or without a place for its artifacts", async () => {
+    const touch = ["sh", "-c", "touch begun"];
+    const role = { role_id: "worker", type: "worker", cli_command: touch, sandbox: "processes" } as const;
+    const without = await simply(rig.request({ request: { role } }), embeddedLauncher("/nowhere"));
+    expect(without.failure?.code).toBe("environment");
+    expect(without.failure?.message).toContain('sandbox "processes"');
+    const occupied = join(rig.directory, "occupied");
+    await writeFile(occupied, "");
+    const artifacts_dir = join(occupied, "T-1");
+    const { sandbox: _, ...plain } = role;
+    const nowhere = await simply(rig.request({ request: { role: plain }, payload: { artifacts_dir } }));
+    expect(nowhere.failure).toMatchObject({ code: "environment", hint: expect.stringContaining(artifacts_dir) });
+    await expect(access(join(rig.directory, "begun"))).rejects.toThrow("ENOENT");
+  });
+
+  test("that ends with the code of a shell that found no program is told so", async () => {
+    const { failure } = await simply(withCommand("sh", "-c", "no-such-program-here"));
+    expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 127 } });
+    expect(failure?.hint).toContain("not installed");
+  });
+
   test("shows an agent the allow-listed environment, the role's own and the wire's, and nothing else", async () => {
     const { puppet } = await rig.turn({
       environment: { AGENT_KEY: "k", BOSUN_ROLE_ID: "manager", TERM: "xterm" },

@@ -1,4 +1,4 @@
-import { stat } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Cleanup } from "./cleanup.ts";
@@ -159,6 +159,15 @@ describe("an agent that does not end", () => {
     expect(exit?.signal).toBe("SIGTERM");
   });
 
+  test("after its answer, and talks on, is ended after the answer grace all the same", async () => {
+    const turn = await rig.turn({ settings: { answer_grace_ms: 200 } });
+    await turn.puppet.print(REPORT);
+    turn.puppet.tell({ do: "drip", text: `more\n${REPORT}`, every_ms: 20 });
+    const { failure, exit } = await settled(turn);
+    expect(failure).toBeUndefined();
+    expect(exit?.signal).toBe("SIGTERM");
+  });
+
   test("at once after its answer has the answer grace, and no other limit", async () => {
     const limits = { timeout_ms: 100, idle_timeout_ms: 100 };
     const turn = await rig.turn({ request: limits, settings: { answer_grace_ms: 10_000 }, prepare: answerAndLinger });
@@ -239,9 +248,12 @@ describe("an agent that says too much", () => {
   test("in a line of console text over 1 MiB is heard at once, without its end", async () => {
     const turn = await rig.turn();
     await turn.puppet.print("x".repeat(1_500_000));
-    expect(await turn.event((event) => event.kind === "console")).toMatchObject({ stream: "stdout" });
+    const text = "x".repeat(8_192);
+    expect(await turn.event((event) => event.kind === "console")).toEqual({ kind: "console", stream: "stdout", text });
     turn.puppet.tell({ do: "exit", code: 0 });
     await settled(turn);
+    const kept = await readFile(join(rig.directory, "output", "t7.3.stdout.log"), "utf8");
+    expect(kept).toBe(`${"x".repeat(1_048_576)} [cut]\n`);
   });
 
   test("in valid messages is ended at the output limit and emits a bounded number of events", async () => {

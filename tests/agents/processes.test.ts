@@ -1,15 +1,23 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { belongsTo } from "../../src/agents/mark.ts";
-import { endLeftovers, findProcess, identify } from "../../src/agents/processes.ts";
-import { allPids, descendantsOf, entryOf, processTable, readPs } from "../../src/agents/process-table.ts";
+import { endLeftovers, findProcess, identify, membersOf, signalProcess } from "../../src/agents/processes.ts";
+import {
+  allPids,
+  descendantsOf,
+  entryOf,
+  fewGivenSince,
+  processTable,
+  readPs,
+} from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { killStray, livingInGroup, stateOf } from "../processes.ts";
+import { isLiving, killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
 const PROCESSES = join(import.meta.dirname, "../../src/agents/processes.ts");
@@ -73,7 +81,9 @@ describe("what a dead scheduler left", () => {
     const other = identityOf(await start("echo ready; sleep 600"));
     expect(await endLeftovers([{ pid: other.pid, started: `${other.started}0` }], 100)).toEqual([]);
     expect(await endLeftovers([{ pid: other.pid, started: "" }], 100)).toEqual([]);
+    signalProcess({ pid: other.pid, started: `${other.started}0` }, "SIGKILL");
     expect(findProcess(other)).toBe("alive");
+    expect(isLiving(other.pid)).toBe(true);
   });
 
   const session = { session_id: "s-1", folder: "/somewhere/sessions/s-1" };
@@ -104,6 +114,15 @@ describe("what a dead scheduler left", () => {
     await expect.poll(() => livingInGroup(stray).length).toBeGreaterThanOrEqual(3);
     expect(await endLeftovers([identityOf(left)], 5_000, session)).toEqual([]);
     expect([livingInGroup(left.pid), livingInGroup(stray)]).toEqual([[], []]);
+  });
+
+  test.runIf(onLinux)("is killed when it is deaf to SIGTERM and those who lead to it were not", async () => {
+    const deaf = "setsid env -i /bin/sh -c \"trap '' TERM; echo \\$\\$; while :; do /bin/sleep 600; done\" & wait";
+    const left = await start(deaf);
+    const stray = Number(left.said);
+    cleanup.add(() => killStray(-stray));
+    expect(await endLeftovers([identityOf(left)], 200, session)).toEqual([]);
+    expect(isLiving(stray)).toBe(false);
   });
 
   test.runIf(onLinux)("is ended although it has left its group and is stopped", async () => {
@@ -142,6 +161,28 @@ describe("what a dead scheduler left", () => {
   });
 
   test.runIf(onLinux)(
+    "that lets another leave its group while it is told to end has that one killed, too",
+    async () => {
+      const leave = "setsid env -i /bin/sh -c 'echo \\$\\$; exec /bin/sleep 600' &";
+      const left = await start(`trap "${leave}" TERM; echo ready; while :; do sleep 600 & wait; done`);
+      const [said] = (await Promise.all([
+        once(left.child.stdout as Readable, "data"),
+        endLeftovers([identityOf(left)], 2_000),
+      ]).then(([heard]) => heard)) as [Buffer];
+      const stray = Number(said.toString());
+      cleanup.add(() => killStray(stray));
+      expect([livingInGroup(left.pid), isLiving(stray)]).toEqual([[], false]);
+    },
+  );
+
+  test("that goes on starting others has all of them killed", async () => {
+    const script = "trap '' TERM; echo ready; while :; do sleep 600 & sleep 0.001; done";
+    const left = await Promise.all(Array.from({ length: 6 }, () => start(script)));
+    expect(await endLeftovers(left.map(identityOf), 100)).toEqual([]);
+    expect(left.flatMap(({ pid }) => livingInGroup(pid))).toEqual([]);
+  });
+
+  test.runIf(onLinux)(
     "is not what an agent of another session runs, nor one of the same id in another home",
     async () => {
       const others = [
@@ -156,13 +197,15 @@ describe("what a dead scheduler left", () => {
 
   test.runIf(onLinux)("is not this process, although an agent of the session may have started it", async () => {
     const script = `
-      import { endLeftovers } from ${JSON.stringify(PROCESSES)};
-      const left = await endLeftovers([], 50, ${JSON.stringify(session)});
+      import { endLeftovers, identify } from ${JSON.stringify(PROCESSES)};
+      const left = await endLeftovers([identify(process.ppid)], 50, ${JSON.stringify(session)});
       console.log("alive", left.length);`;
-    const outer = await start(`echo ready; "$0" --input-type=module -e "$1"; echo done`, mark, [
-      process.execPath,
-      script,
-    ]);
+    // In its own group there is something besides that has to be killed.
+    const outer = await start(
+      `trap '' TERM; sleep 600 & echo ready; "$0" --input-type=module -e "$1"; echo done`,
+      mark,
+      [process.execPath, script],
+    );
     let said = "";
     outer.child.stdout?.on("data", (bytes: Buffer) => (said += bytes.toString()));
     await once(outer.child, "exit");
@@ -192,14 +235,40 @@ describe("what a dead scheduler left", () => {
     expect(performance.now() - before).toBeLessThan(5_000);
   });
 
-  test("is in a table of processes that is younger than it, whenever another was read", async () => {
-    for (let round = 0; round < 20; round += 1) {
-      await delay(1);
-      processTable(0);
-      const { pid, child, begun } = await start("sleep 0.02; echo ready; exec sleep 600");
-      expect(processTable(begun).entries.has(pid)).toBe(true);
-      child.kill("SIGKILL");
-      await once(child, "exit");
+  test("is in a table of processes that is younger than it, whenever another was read", () => {
+    // Nothing is waited for in between: a table is kept until the event loop goes on.
+    processTable(0);
+    const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
+    cleanup.add(() => killStray(pid));
+    expect(processTable(performance.now()).entries.has(pid)).toBe(true);
+  });
+
+  test("is not counted once it is dead, though nobody reaps it", async () => {
+    const { pid } = await start("sleep 0.01 & echo $!; exec sleep 600");
+    await expect.poll(() => processTable(performance.now()).entries.has(pid)).toBe(true);
+    await expect.poll(() => membersOf(pid, performance.now() - 60_000).map((member) => member.pid)).toEqual([pid]);
+  });
+
+  test.runIf(onLinux)("is known by what it is, whatever its program is called", async () => {
+    const directory = await scratchDirectory(cleanup);
+    const name = "a) Z 1 1 1 (b";
+    await symlink("/bin/sleep", join(directory, name));
+    const left = identityOf(await start('echo ready; exec "$0" 600', {}, [join(directory, name)]));
+    await expect.poll(() => readFileSync(`/proc/${left.pid}/comm`, "utf8")).toBe(`${name}\n`);
+    expect(entryOf(left.pid)).toMatchObject({ ...left, group: left.pid, parent: process.pid });
+    expect(await endLeftovers([left], 5_000)).toEqual([]);
+    expect(livingInGroup(left.pid)).toEqual([]);
+  });
+
+  test.runIf(onLinux)("is one process with however many threads, whatever its age", async () => {
+    const { pid, begun } = await start('exec "$0" -e "console.log(1); setInterval(() => {}, 1000)"', {}, [
+      process.execPath,
+    ]);
+    const threads = readdirSync(`/proc/${pid}/task`).map(Number);
+    expect(threads.length).toBeGreaterThan(1);
+    expect(fewGivenSince(pid)?.filter((given) => threads.includes(given)) ?? []).toEqual([]);
+    for (const since of [begun, performance.now() - 60_000]) {
+      expect(membersOf(pid, since).map((member) => member.pid)).toEqual([pid]);
     }
   });
 

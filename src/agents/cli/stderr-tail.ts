@@ -13,7 +13,7 @@ export class StderrTail {
 
   /** Without control sequences and invisible characters, so that a message can quote it. */
   text(): string {
-    const clean = stripVTControlCharacters(this.#text.toWellFormed()).replace(CONTROL, "?").trim();
+    const clean = stripVTControlCharacters(this.#text).replace(CONTROL, "?").trim();
     return lastBytes(clean, KEPT_BYTES);
   }
 }

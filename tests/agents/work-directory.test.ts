@@ -1,0 +1,46 @@
+import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { makeWorkDirectory } from "../../src/agents/work-directory.ts";
+import { failureOf, value } from "../results.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
+
+let cleanup: Cleanup;
+let directory: string;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  directory = await scratchDirectory(cleanup);
+});
+afterEach(() => cleanup.run());
+
+test("a directory for artifacts is made with those above it, and left alone when it is there", () => {
+  const place = join(directory, "work", "T-1");
+  value(makeWorkDirectory(place));
+  writeFileSync(join(place, "kept"), "");
+  value(makeWorkDirectory(place));
+  expect(readdirSync(place)).toEqual(["kept"]);
+});
+
+test.each([
+  ["a file", (place: string) => writeFileSync(place, "mine")],
+  ["a link to a directory", (place: string) => symlinkSync(join(place, "../elsewhere"), place)],
+  ["a link to nothing", (place: string) => symlinkSync("nowhere", place)],
+])("%s that an agent has put in its place is replaced, and what it leads to is not touched", (_, put) => {
+  const elsewhere = join(directory, "elsewhere");
+  mkdirSync(elsewhere);
+  writeFileSync(join(elsewhere, "another's"), "");
+  const place = join(directory, "T-1");
+  put(place);
+  value(makeWorkDirectory(place));
+  expect(lstatSync(place).isDirectory()).toBe(true);
+  expect(readdirSync(place)).toEqual([]);
+  expect(readdirSync(elsewhere)).toEqual(["another's"]);
+});
+
+test("one that cannot be made is told with the place to look at", () => {
+  const place = join(directory, "x".repeat(300), "T-1");
+  const failure = failureOf(makeWorkDirectory(place));
+  expect(failure).toMatchObject({ code: "environment", message: expect.stringContaining("ENAMETOOLONG") as string });
+  expect(failure.hint).toContain(place);
+});
