@@ -130,6 +130,19 @@ describe("a revised plan where plans are approved", () => {
     ]);
   });
 
+  it("that is rejected leaves what it made to wait for the addition waiting, and the report says what to try again", () => {
+    const scene = troubled(ASK, task("a"), task("b")).says("a", "plan", {
+      tasks: [task("a", { dependencies: ["c"] }), task("b"), task("c"), task("d")],
+    });
+    done(scene.person("approval", { decision: "rejected" }), "b");
+    expect(scene.report).toMatchObject({
+      ended: "failed tickets_failed",
+      tickets: { a: "pending waiting_for_dependency by c", b: "done", c: "error withdrawn", d: "error withdrawn" },
+      whole: { next_steps: ["bosun log c, then bosun retry c"] },
+    });
+    expect(scene.reopens().command("retry", "c").open).toEqual(["manager ticket c"]);
+  });
+
   it("that brings a rejected task again is asked about again", () => {
     const scene = revised("a", "b", "c")
       .person("approval", { decision: "rejected" })
