@@ -136,12 +136,11 @@ export class Draft {
     this.patchSession({ phase: to });
   }
 
-  /** Remembers that the fact belongs to the ticket's story. */
+  /** Remembers that the fact belongs to the ticket's story; said once in a step. */
   remember(id: string): void {
     const ticket = this.ticket(id);
     if (!ticket) return;
     const { history = [], instruction } = ticket;
-    if (history.at(-1) === this.fact.sequence) return;
     const latest = history.slice(1 - HISTORY_LENGTH);
     // Whoever has no memory could not tell what the work was told, once that is long ago.
     const kept = history.find((sequence) => sequence === instruction?.[0]);

@@ -161,7 +161,6 @@ function onTimeUp(draft: Draft, id: string): void {
 }
 
 function giveUp(draft: Draft, id: string, reason: string): void {
-  withdraw(draft, id, "given up");
   draft.move(id, "retries_exceeded", reason);
   finishIfOver(draft);
 }
@@ -197,8 +196,7 @@ export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
     onTimeUp(draft, timer_id.slice(BUDGET_TIMER.length));
     return;
   }
-  const id = timer_id.slice("retry:".length) || undefined;
-  if (timer_id.startsWith("retry:")) retry(draft, id, timer_id);
+  retry(draft, timer_id.slice("retry:".length) || undefined, timer_id);
 }
 
 /** What waits for `waits_for` goes on; a blocked ticket moves back to work first. */
