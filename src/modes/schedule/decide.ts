@@ -133,7 +133,7 @@ function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | und
       onClarification(draft, fact, turn);
       return;
     case "plan": {
-      const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
+      const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
       if (wrong) refuseAnswer(draft, ticket?.id, wrong);
       return;
     }
@@ -164,7 +164,7 @@ function unexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
 }
 
 function onUserPlan(draft: Draft, fact: FactOf<"plan">): void {
-  const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
+  const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
   if (wrong) draft.refuse(wrong);
 }
 

@@ -77,11 +77,9 @@ export function putAgainLater(draft: Draft, id: string | undefined, waits_for: s
 }
 
 /** Puts the message again that was kept back for `waits_for`, if it still waits for that. */
-export function putAgain(draft: Draft, id: string | undefined, waits_for: string): boolean {
+export function putAgain(draft: Draft, id: string | undefined, waits_for: string): void {
   const holder = id === undefined ? draft.session : draft.ticket(id);
-  if (!holder?.put_again || holder.waits_for !== waits_for) return false;
-  offer(draft, id, holder.put_again.message, holder.put_again);
-  return true;
+  if (holder?.put_again && holder.waits_for === waits_for) offer(draft, id, holder.put_again.message, holder.put_again);
 }
 
 /** Takes back what is under way for a ticket, or for the session: its turn, its timer, its kept-back message. */

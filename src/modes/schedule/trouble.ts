@@ -200,7 +200,7 @@ export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
 }
 
 /** What waits for `waits_for` goes on; a blocked ticket moves back to work first. */
-export function retry(draft: Draft, id: string | undefined, waits_for: string): boolean {
+export function retry(draft: Draft, id: string | undefined, waits_for: string): void {
   const ticket = draft.ticket(id);
   if (
     ticket &&
@@ -210,7 +210,7 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   ) {
     draft.move(ticket.id, "retry");
   }
-  return putAgain(draft, id, waits_for);
+  putAgain(draft, id, waits_for);
 }
 
 /** Says which unfinished tickets hold up others, to the person and to the manager. */
