@@ -101,18 +101,14 @@ function dispatch(draft: Draft, fact: Fact): void {
 /** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. */
 function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
-  const holder = id === undefined ? draft.session : draft.ticket(id);
-  const turn = holder?.turn;
+  const turn = draft.holder(id)?.turn;
   if (!turn || turn.turn_id !== fact.turn?.turn_id) {
     draft.refuse(notPermitted("this turn is not open", "nothing waits for this answer"));
     return;
   }
   draft.answered = turn;
-  if (id === undefined) draft.patchSession({ turn: undefined });
-  else {
-    draft.patchTicket(id, { turn: undefined });
-    draft.remember(id);
-  }
+  draft.patchHolder(id, { turn: undefined });
+  if (id !== undefined) draft.remember(id);
   answered(draft, fact, turn, draft.ticket(id));
 }
 

@@ -6,6 +6,7 @@ import { later } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER } from "./budget.ts";
 import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";
 import {
+  type Holder,
   planOrder,
   type OpenTurn,
   type QuestionSet,
@@ -85,6 +86,16 @@ export class Draft {
     const next = patched(ticket, patch);
     this.putTicket(next);
     return next;
+  }
+
+  /** The ticket, or the session where `id` is absent. */
+  holder(id: string | undefined): Holder | undefined {
+    return id === undefined ? this.session : this.ticket(id);
+  }
+
+  patchHolder(id: string | undefined, patch: Patch<Holder>): void {
+    if (id === undefined) this.patchSession(patch);
+    else this.patchTicket(id, patch);
   }
 
   dropTicket(id: string): void {

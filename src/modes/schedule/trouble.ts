@@ -22,7 +22,7 @@ const NOTICE_LENGTH = 10;
  * when those are spent, a worker's ticket goes on to the manager and a manager stops the session.
  */
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure): void {
-  const holder = id === undefined ? draft.session : draft.ticket(id);
+  const holder = draft.holder(id);
   const turn = draft.answered;
   if (!holder || !turn) {
     draft.refuse(why);
