@@ -249,6 +249,8 @@ describe("what nobody expects", () => {
     ["session_closed", { outcome: "done", exit_code: 0 }],
     ["approval_request", { subject: "plan", ask_id: "a9" }],
     ["requirement", { text: "Another" }],
+    ["error", { code: "agent_failed", message: "In nobody's turn" }],
+    ["clarification", { questions: [], status: "complete" }],
   ] as const)("%s is refused and moves nothing", (type, payload) => {
     const scene = new Scene().planned(task("a"));
     scene.fact("scheduler", type, payload);

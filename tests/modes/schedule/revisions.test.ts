@@ -31,6 +31,14 @@ describe("a revised plan", () => {
     expect(scene.ticket("changed").attempt).toBe(1);
   });
 
+  it("leaves what it starts again all that it has lived through", () => {
+    const scene = troubled({}, task("a"), task("b"));
+    const { history, attempt, escalations } = scene.ticket("a");
+    scene.says("a", "plan", { tasks: [task("a", { description: "Less" }), task("b")] });
+    expect(scene.ticket("a")).toMatchObject({ history: [...(history ?? []), scene.sequence], attempt, escalations });
+    expect([history?.length, attempt, escalations]).toEqual([2, 1, 1]);
+  });
+
   it("puts its tickets in its own order, the done ones and those at work, too", () => {
     const scene = done(troubled({}, task("a"), task("b"), task("c")), "c").says("b", "instruction", INSTRUCTION);
     scene.says("a", "plan", { tasks: [task("new"), task("c"), task("b"), task("a")] });

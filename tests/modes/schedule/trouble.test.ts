@@ -123,6 +123,15 @@ describe("work that fails", () => {
     const reviewed = instructed({ config: { max_review_rounds: 0 } }).says("a", "report", COMPLETED);
     reviewed.fails("a", "timeout", { details }).fires("retry:a").says("a", "review", { decision: "changes_requested" });
     expect(payload).toHaveProperty("details");
+    const said = instructed({ config: { max_retries: 0 } }).says("a", "error", {
+      code: "conflict",
+      message: "No",
+      details,
+    });
+    expect(said.draft("a").message.payload).toMatchObject({
+      code: "conflict",
+      details: { exit_code: { $from: [said.sequence, "/details/exit_code"] } },
+    });
     for (const scene of [again, reviewed]) {
       expect(scene.open).toContain("manager error a");
       expect(scene.draft("a").message.payload).not.toHaveProperty("details");
