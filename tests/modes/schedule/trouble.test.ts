@@ -281,6 +281,8 @@ describe("an answer that is not the sender's to give", () => {
     ["a worker", "instruction", INSTRUCTION, "a"],
     ["a worker", "instruction_proposal", INSTRUCTION, "a"],
     ["a worker", "clarification", asking("q"), "a"],
+    ["a worker", "opinion", { round: 1, position: "No" }, "a"],
+    ["a manager", "verdict", { conclusion: "No" }, "b"],
     ["a manager", "report", COMPLETED, "b"],
     ["a manager", "review", { decision: "approved" }, "b"],
     ["a manager", "plan", { tasks: [task("a")] }, "b"],
