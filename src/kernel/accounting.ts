@@ -6,6 +6,7 @@ import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
 import { isDropped, onSleep, repeatDropped } from "./sleep.ts";
 import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
+import { NOTHING } from "./step.ts";
 
 /** What a fact needs to show that it is not too late: the turn and run, timer or checks that it ends must be open. */
 export function isLate(ledger: Ledger, fact: Fact): boolean {
@@ -19,8 +20,6 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
   if (isLateOfChild(ledger, fact)) return true;
   return ledger.figures.closed !== undefined && fact.payload_type !== "session_reopened";
 }
-
-const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
 
 /** What follows from a fact that is the engine's own business; undefined for all others, which the mode decides. */
 export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {

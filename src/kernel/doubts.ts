@@ -2,6 +2,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Ledger, LedgerTurn } from "./ledger.ts";
 import type { Command, EnvelopeDraft, FactOf, Step } from "./mode.ts";
+import { NOTHING } from "./step.ts";
 
 /** The one question about a turn in doubt; the ask itself has the turn's id, so it is answered as `<turn_id>.again`. */
 const QUESTION = "again";
@@ -90,7 +91,7 @@ export function onDoubtAnswered(ledger: Ledger, fact: FactOf<"clarification_resp
           },
     );
   }
-  return { changes: [], envelopes: [], effects: [], commands };
+  return { ...NOTHING, commands };
 }
 
 function refused(index: number, field: string, message: string, hint: string): Step {
@@ -98,7 +99,7 @@ function refused(index: number, field: string, message: string, hint: string): S
     hint,
     details: { pointer: `/answers/${index}/${field}` },
   });
-  return { changes: [], envelopes: [], effects: [], commands: [], refused: why };
+  return { ...NOTHING, refused: why };
 }
 
 function aboutOf(subject: string | undefined): { subject?: string } {

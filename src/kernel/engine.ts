@@ -5,6 +5,7 @@ import { account, accountLate, isLate, ownStep } from "./accounting.ts";
 import { doubts } from "./doubts.ts";
 import { applyToLedger, type Ledger } from "./ledger.ts";
 import type { Change, EnvelopeDraft, Fact, Mode, Step } from "./mode.ts";
+import { NOTHING } from "./step.ts";
 
 /** A mode at work: its rules, its state, and the engine's own account of the session. */
 export interface Engine<S> {
@@ -21,8 +22,6 @@ export interface Advance {
   readonly changes: readonly Change[];
   readonly envelopes: readonly EnvelopeDraft[];
 }
-
-const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
 
 /**
  * The one way in which anything moves: live and in a replay alike, so that a replay of the same facts arrives at the same state.

@@ -4,13 +4,16 @@ import type { Fact, Step, TurnId } from "./mode.ts";
 /** The state does not accept what a step wants of it, with the reason as message: thrown while a step is written, for `stepOf`. */
 export class EventRefused extends Error {}
 
+/** The step of what moves nothing. */
+export const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
+
 /** The step that is written; a refusal without changes where the state does not accept it, so that nothing is dropped in silence. */
 export function stepOf(write: () => Step): Step {
   try {
     return write();
   } catch (error) {
     if (!(error instanceof EventRefused)) throw error;
-    return { changes: [], envelopes: [], effects: [], commands: [], refused: failure("not_permitted", error.message) };
+    return { ...NOTHING, refused: failure("not_permitted", error.message) };
   }
 }
 

@@ -88,13 +88,15 @@ describe("the shell worker", () => {
     const { report } = await work([{ shell: "seq 1 5000; exit 3" }, { shell: "touch never" }]);
     expect(report).toMatchObject({
       status: "error",
-      issues: ["step 1 of 2 ended with exit code 3: seq 1 5000; exit 3"],
+      issues: ["step 1 of 2 ended with exit code 3: seq 1 5000; exit 3; the last it said: 5000"],
     });
     const [evidence] = report["evidence"] as { exit_code: number; output: string }[];
     expect(evidence?.exit_code).toBe(3);
     expect(evidence?.output.endsWith("\n4999\n5000")).toBe(true);
     expect(evidence?.output.length).toBeLessThanOrEqual(4096);
     expect(existsSync(join(workspace, "never"))).toBe(false);
+    const silent = await work([{ shell: "printf ' \\n\\n'; exit 3" }]);
+    expect(silent.report).toMatchObject({ issues: [expect.stringMatching(/; exit 3$/)] });
   });
 
   it.each([

@@ -79,7 +79,8 @@ export class Work {
       const { exit_code, output } = await this.#running.ended;
       const command = JSON.stringify(told_as).length <= share ? told_as : cutTo(line, share);
       this.#evidence.push({ text: title, command, exit_code, output: endOf(output, share) });
-      if (exit_code !== 0) return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}`;
+      if (exit_code === 0) continue;
+      return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}${lastWords(output)}`;
     }
     const worked = this.#evidence.some((entry) => entry["exit_code"] !== undefined);
     return worked ? undefined : "no step has a command or a shell text, and a shell worker can do nothing else";
@@ -138,6 +139,12 @@ function commandOf(step: Json): { argv: readonly string[]; line: string; told_as
   if (argv.length === 0 && typeof shell === "string") return { argv: ["sh", "-c", shell], line: shell, told_as: shell };
   const line = argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(" ");
   return { argv, line, told_as: argv };
+}
+
+/** Why a step failed, as far as it said so itself: whoever reads the report has not seen the evidence. */
+function lastWords(output: string): string {
+  const last = output.split("\n").findLast((line) => line.trim() !== "");
+  return last === undefined ? "" : `; the last it said: ${cutTo(last.trim(), TITLE_LENGTH)}`;
 }
 
 /** The last so many UTF-16 units of a text, from the beginning of a character on. */

@@ -23,96 +23,47 @@ export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
   });
 }
 
+type Handlers = { readonly [K in Fact["payload_type"]]?: (draft: Draft, fact: FactOf<K>) => void };
+
+const HANDLERS: Handlers = {
+  session_opened: onSessionOpened,
+  requirement: onRequirement,
+  turn_request: onTurnRequest,
+  clarification_response: onClarificationResponse,
+  approval: onApproval,
+  user_command: onUserCommand,
+  timer_fired: onTimerFired,
+  check_result: onCheckResult,
+  session_stopped: onSessionStopped,
+  session_recovered: onSessionRecovered,
+  session_reopened: (draft) => draft.moveSession("reopened"),
+  session_begun: onSessionBegun,
+  session_finished: onSessionFinished,
+  artifact_ref: onArtifact,
+  plan: (draft, fact) => (fact.source === "user" ? onUserPlan(draft, fact) : onAnswer(draft, fact)),
+  review: (draft, fact) => (fact.source === "user" ? onUserReview(draft, fact) : onAnswer(draft, fact)),
+  report: (draft, fact) => {
+    if (fact.payload.status !== "progress") onAnswer(draft, fact);
+  },
+};
+
 function dispatch(draft: Draft, fact: Fact): void {
-  switch (fact.payload_type) {
-    case "session_opened":
-      onSessionOpened(draft, fact);
-      return;
-    case "requirement":
-      onRequirement(draft, fact);
-      return;
-    case "turn_request":
-      onTurnRequest(draft, fact);
-      return;
-    case "clarification_response":
-      onClarificationResponse(draft, fact);
-      return;
-    case "approval":
-      onApproval(draft, fact);
-      return;
-    case "user_command":
-      onUserCommand(draft, fact);
-      return;
-    case "timer_fired":
-      onTimerFired(draft, fact);
-      return;
-    case "check_result":
-      onCheckResult(draft, fact);
-      return;
-    case "session_stopped":
-      onSessionStopped(draft, fact);
-      return;
-    case "session_recovered":
-      onSessionRecovered(draft);
-      return;
-    case "session_reopened":
-      draft.moveSession("reopened");
-      return;
-    case "session_begun":
-      onSessionBegun(draft, fact);
-      return;
-    case "session_finished":
-      onSessionFinished(draft, fact);
-      return;
-    case "artifact_ref":
-      onArtifact(draft, fact);
-      return;
-    case "plan":
-      if (fact.source === "user") onUserPlan(draft, fact);
-      else onAnswer(draft, fact);
-      return;
-    case "review":
-      if (fact.source === "user") onUserReview(draft, fact);
-      else onAnswer(draft, fact);
-      return;
-    case "clarification":
-    case "instruction_proposal":
-    case "instruction":
-    case "error":
-    case "turn_failed":
-      onAnswer(draft, fact);
-      return;
-    case "report":
-      if (fact.payload.status !== "progress") onAnswer(draft, fact);
-      return;
-    case "ticket":
-    case "review_request":
-    case "approval_request":
-    case "time_shifted":
-    case "final_report":
-    case "session_closed":
-    case "opinion":
-    case "verdict":
-      draft.refuse(notPermitted(`a schedule session takes no "${fact.payload_type}" as a fact`, "see SPEC.md"));
-      return;
-  }
+  // The table pairs each type with a handler of that type, which the compiler cannot follow through the lookup.
+  const handle = (HANDLERS[fact.payload_type] ?? onAnswer) as (draft: Draft, fact: Fact) => void;
+  handle(draft, fact);
 }
 
-/** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. */
+/** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. Anything else has no place here. */
 function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
-  const holder = id === undefined ? draft.session : draft.ticket(id);
-  const turn = holder?.turn;
+  const turn = draft.holder(id)?.turn;
   if (!turn || turn.turn_id !== fact.turn?.turn_id) {
-    draft.refuse(notPermitted("this turn is not open", "nothing waits for this answer"));
+    draft.refuse(notPermitted(`no turn is open for this "${fact.payload_type}"`, "see SPEC.md"));
     return;
   }
   draft.answered = turn;
-  if (id === undefined) draft.patchSession({ turn: undefined });
-  else {
-    draft.patchTicket(id, { turn: undefined });
-    draft.remember(id);
-  }
+  draft.patchHolder(id, { turn: undefined });
+  if (id !== undefined) draft.remember(id);
   answered(draft, fact, turn, draft.ticket(id));
 }
 
@@ -133,7 +84,7 @@ function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | und
       onClarification(draft, fact, turn);
       return;
     case "plan": {
-      const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
+      const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
       if (wrong) refuseAnswer(draft, ticket?.id, wrong);
       return;
     }
@@ -164,7 +115,7 @@ function unexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
 }
 
 function onUserPlan(draft: Draft, fact: FactOf<"plan">): void {
-  const wrong = takePlan(draft, fact.payload.tasks ?? [], { tasks: "/tasks", summary: "/summary" });
+  const wrong = takePlan(draft, fact.payload.tasks ?? [], "");
   if (wrong) draft.refuse(wrong);
 }
 

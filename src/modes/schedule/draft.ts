@@ -6,6 +6,7 @@ import { later } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER } from "./budget.ts";
 import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";
 import {
+  type Holder,
   planOrder,
   type OpenTurn,
   type QuestionSet,
@@ -87,6 +88,16 @@ export class Draft {
     return next;
   }
 
+  /** The ticket, or the session where `id` is absent. */
+  holder(id: string | undefined): Holder | undefined {
+    return id === undefined ? this.session : this.ticket(id);
+  }
+
+  patchHolder(id: string | undefined, patch: Patch<Holder>): void {
+    if (id === undefined) this.patchSession(patch);
+    else this.patchTicket(id, patch);
+  }
+
   dropTicket(id: string): void {
     this.#tickets.delete(id);
     this.#dropped.add(id);
@@ -136,12 +147,11 @@ export class Draft {
     this.patchSession({ phase: to });
   }
 
-  /** Remembers that the fact belongs to the ticket's story. */
+  /** Remembers that the fact belongs to the ticket's story; said once in a step. */
   remember(id: string): void {
     const ticket = this.ticket(id);
     if (!ticket) return;
     const { history = [], instruction } = ticket;
-    if (history.at(-1) === this.fact.sequence) return;
     const latest = history.slice(1 - HISTORY_LENGTH);
     // Whoever has no memory could not tell what the work was told, once that is long ago.
     const kept = history.find((sequence) => sequence === instruction?.[0]);

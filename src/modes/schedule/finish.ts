@@ -157,8 +157,13 @@ function blockersOf(all: readonly Ticket[]): Map<string, string> {
 }
 
 function nextSteps(draft: Draft, outcome: Outcome): Json[] {
-  const failed = draft.all().filter((ticket) => ticket.status === "error" && ticket.reason !== "withdrawn");
-  const steps = failed.slice(0, 10).map((ticket) => `bosun log ${ticket.id}, then bosun retry ${ticket.id}`);
+  const all = draft.all();
+  const awaited = new Set(blockersOf(all).values());
+  // What a plan withdrew is nobody's trouble, unless something waits for it.
+  const lost = all.filter(
+    ({ id, status, reason }) => status === "error" && (reason !== "withdrawn" || awaited.has(id)),
+  );
+  const steps = lost.slice(0, 10).map((ticket) => `bosun log ${ticket.id}, then bosun retry ${ticket.id}`);
   if (outcome === "done") steps.push("bosun replay --verify");
   return steps;
 }

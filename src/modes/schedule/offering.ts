@@ -34,8 +34,7 @@ export function offer(
   const ticket = draft.ticket(id);
   const worker: Seat | undefined = ticket?.seat;
   const toWorker = isForWorker(message);
-  if (ticket) draft.patchTicket(ticket.id, { turn, waits_for: undefined, put_again: undefined });
-  else draft.patchSession({ turn, waits_for: undefined, put_again: undefined });
+  draft.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
   draft.command({
     do: "offer_turn",
     turn_id,
@@ -71,28 +70,22 @@ function spend(draft: Draft, { id, allowance }: Ticket): void {
 
 /** Keeps a message back until a timer fires or a person answers; `waits_for` is that timer's or question set's id. */
 export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, put_again: PutAgain): void {
-  const patch = { waits_for, put_again, turn: undefined };
-  if (id === undefined) draft.patchSession(patch);
-  else draft.patchTicket(id, patch);
+  draft.patchHolder(id, { waits_for, put_again, turn: undefined });
 }
 
 /** Puts the message again that was kept back for `waits_for`, if it still waits for that. */
-export function putAgain(draft: Draft, id: string | undefined, waits_for: string): boolean {
-  const holder = id === undefined ? draft.session : draft.ticket(id);
-  if (!holder?.put_again || holder.waits_for !== waits_for) return false;
-  offer(draft, id, holder.put_again.message, holder.put_again);
-  return true;
+export function putAgain(draft: Draft, id: string | undefined, waits_for: string): void {
+  const holder = draft.holder(id);
+  if (holder?.put_again && holder.waits_for === waits_for) offer(draft, id, holder.put_again.message, holder.put_again);
 }
 
 /** Takes back what is under way for a ticket, or for the session: its turn, its timer, its kept-back message. */
 export function withdraw(draft: Draft, id: string | undefined, reason: string): void {
-  const holder = id === undefined ? draft.session : draft.ticket(id);
+  const holder = draft.holder(id);
   if (!holder) return;
   if (holder.turn) draft.command({ do: "withdraw_turn", turn_id: holder.turn.turn_id, reason });
   if (holder.waits_for) for (const command of endWaiting(holder.waits_for, id, reason)) draft.command(command);
   const set = holder.waits_for === undefined ? undefined : draft.questions(holder.waits_for);
   if (set) draft.putQuestions({ ...set, closed: true });
-  const patch = { turn: undefined, waits_for: undefined, put_again: undefined };
-  if (id === undefined) draft.patchSession(patch);
-  else draft.patchTicket(id, patch);
+  draft.patchHolder(id, { turn: undefined, waits_for: undefined, put_again: undefined });
 }

@@ -26,7 +26,7 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
     return;
   }
   if (plan && decision === "approved") {
-    const wrong = takePlan(draft, plan.tasks ?? [], { tasks: "/plan/tasks", summary: "/plan/summary" });
+    const wrong = takePlan(draft, plan.tasks ?? [], "/plan");
     if (wrong) draft.refuse(wrong);
     else if (notes !== undefined) draft.patchSession({ notes: [...draft.session.notes, fact.sequence] });
     return;

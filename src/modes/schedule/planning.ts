@@ -65,26 +65,22 @@ export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
 
 /**
  * A plan, the manager's or the person's: the first one, one sent back and written again, or a revision while work is under way.
- * Returns why it cannot stand; then nothing of it has been taken over.
+ * It stands in the fact at `pointer`. Returns why it cannot stand; then nothing of it has been taken over.
  */
-export function takePlan(
-  draft: Draft,
-  tasks: readonly Task[],
-  place: { tasks: string; summary: string },
-): Failure | undefined {
+export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/plan"): Failure | undefined {
   const wrong = checkPlan(draft, tasks);
   if (wrong) return wrong;
   const sequence = draft.fact.sequence;
   const revised = draft.session.plan !== undefined && draft.session.gate?.first !== true;
   const given = draft.fact.source === "user";
   const gated = !given && draft.session.settings.plan_approval === "ask";
-  const placeOf = (index: number): Place => [sequence, `${place.tasks}/${index}`];
+  const placeOf = (index: number): Place => [sequence, `${pointer}/tasks/${index}`];
   draft.replanned = true;
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (revised) revise(draft, tasks, placeOf, gated);
   else replaceAll(draft, tasks, placeOf, gated);
-  draft.patchSession({ plan: [sequence, place.tasks.slice(0, -"/tasks".length)], summary: [sequence, place.summary] });
+  draft.patchSession({ plan: [sequence, pointer], summary: [sequence, `${pointer}/summary`] });
   if (gated && draft.all().some((ticket) => ticket.gated)) {
     openGate(draft, !revised, tasks.length);
     beginReady(draft);

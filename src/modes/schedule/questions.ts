@@ -121,18 +121,14 @@ function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
   draft.putQuestions({ ...set, ...(closed ? { closed } : {}) });
   if (!closed) return;
   draft.command({ do: "clear_ask", ask_id: set.id });
-  const holder = set.subject === undefined ? draft.session : draft.ticket(set.subject);
+  const holder = draft.holder(set.subject);
   if (!holder) return;
   const clarifications = [...(holder.clarifications ?? []), set.id];
   const again = holder.put_again;
   // "No more questions, please": the same message may not ask again.
   const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
-  if (set.subject === undefined) {
-    draft.patchSession({ clarifications, put_again });
-    if (draft.session.phase === "clarifying") draft.moveSession("answered");
-  } else {
-    draft.remember(set.subject);
-    draft.patchTicket(set.subject, { clarifications, put_again });
-  }
+  draft.patchHolder(set.subject, { clarifications, put_again });
+  if (set.subject !== undefined) draft.remember(set.subject);
+  else if (draft.session.phase === "clarifying") draft.moveSession("answered");
   putAgain(draft, set.subject, set.id);
 }

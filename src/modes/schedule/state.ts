@@ -41,8 +41,18 @@ export interface PutAgain {
   readonly refused?: readonly Json[];
 }
 
+/** Whoever is waited for: a ticket, or the session about what is no ticket's. */
+export interface Holder {
+  readonly turn?: OpenTurn;
+  /** What it waits for: a back-off timer, a person's answer, checks, a child session, being resumed. */
+  readonly waits_for?: string;
+  readonly put_again?: PutAgain;
+  /** The question sets that were settled. */
+  readonly clarifications?: readonly string[];
+}
+
 /** A ticket: one value, one row. Optional fields are absent until they are needed, since sessions hold 100,000 of these. */
-export interface Ticket {
+export interface Ticket extends Holder {
   readonly id: string;
   readonly status: TicketStatus;
   readonly since: Instant;
@@ -64,12 +74,8 @@ export interface Ticket {
   readonly criteria?: readonly Place[];
   readonly owner?: string;
   readonly attempt: number;
-  readonly turn?: OpenTurn;
-  /** What it waits for: a back-off timer, a person's answer, checks, a child session. */
-  readonly waits_for?: string;
   /** The child session that it waits for was begun, so that its end comes back however it is broken off. */
   readonly session_begun?: boolean;
-  readonly put_again?: PutAgain;
   /** Not begun before the person has approved the plan that added it. */
   readonly gated?: boolean;
   readonly retries?: number;
@@ -92,7 +98,6 @@ export interface Ticket {
   readonly checks_passed?: boolean;
   /** The records of its kept files by label; a label that is used again means the newer file. */
   readonly artifacts?: Readonly<Record<string, number>>;
-  readonly clarifications?: readonly string[];
   readonly notes?: readonly number[];
   readonly history?: readonly number[];
 }
@@ -139,7 +144,7 @@ export interface RoleEntry {
 }
 
 /** What belongs to the session and to no ticket. */
-export interface SessionValue {
+export interface SessionValue extends Holder {
   readonly phase: SessionPhase;
   /** The phase a stop interrupted. */
   readonly interrupted?: SessionPhase;
@@ -152,9 +157,6 @@ export interface SessionValue {
   readonly summary?: Place;
   /** The approval that is waited for: of a plan, whose new tickets stay `gated` until then, or of the result. */
   readonly gate?: { readonly ask_id: string; readonly subject: "plan" | "result"; readonly first: boolean };
-  readonly turn?: OpenTurn;
-  readonly waits_for?: string;
-  readonly put_again?: PutAgain;
   readonly clarifications: readonly string[];
   readonly notes: readonly number[];
   readonly asked: number;

@@ -22,7 +22,7 @@ const NOTICE_LENGTH = 10;
  * when those are spent, a worker's ticket goes on to the manager and a manager stops the session.
  */
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure): void {
-  const holder = id === undefined ? draft.session : draft.ticket(id);
+  const holder = draft.holder(id);
   const turn = draft.answered;
   if (!holder || !turn) {
     draft.refuse(why);
@@ -161,7 +161,6 @@ function onTimeUp(draft: Draft, id: string): void {
 }
 
 function giveUp(draft: Draft, id: string, reason: string): void {
-  withdraw(draft, id, "given up");
   draft.move(id, "retries_exceeded", reason);
   finishIfOver(draft);
 }
@@ -197,12 +196,11 @@ export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
     onTimeUp(draft, timer_id.slice(BUDGET_TIMER.length));
     return;
   }
-  const id = timer_id.slice("retry:".length) || undefined;
-  if (timer_id.startsWith("retry:")) retry(draft, id, timer_id);
+  retry(draft, timer_id.slice("retry:".length) || undefined, timer_id);
 }
 
 /** What waits for `waits_for` goes on; a blocked ticket moves back to work first. */
-export function retry(draft: Draft, id: string | undefined, waits_for: string): boolean {
+export function retry(draft: Draft, id: string | undefined, waits_for: string): void {
   const ticket = draft.ticket(id);
   if (
     ticket &&
@@ -212,7 +210,7 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   ) {
     draft.move(ticket.id, "retry");
   }
-  return putAgain(draft, id, waits_for);
+  putAgain(draft, id, waits_for);
 }
 
 /** Says which unfinished tickets hold up others, to the person and to the manager. */

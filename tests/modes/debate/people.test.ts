@@ -251,6 +251,20 @@ describe("the rights", () => {
     expect(rig.engine.state.debate?.round).toBe(2);
   });
 
+  it("take nothing that no turn is open for, a person's word neither", () => {
+    const rig = opened();
+    for (const [type, payload] of [
+      ["requirement", { text: "Another topic." }],
+      ["plan", { tasks: [] }],
+      ["clarification_response", { answers: [], status: "complete" }],
+    ] as const) {
+      expect(rig.submit("user", type, payload)).toMatchObject({
+        disposition: "refused",
+        step: { refused: { code: "not_permitted" }, changes: [] },
+      });
+    }
+  });
+
   it("let everybody report progress, which moves nothing", () => {
     const rig = opened();
     rig.begin("go");

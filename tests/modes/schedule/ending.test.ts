@@ -111,6 +111,17 @@ describe("a session ends", () => {
     expect(computing(() => scene.says("t0", "error", GIVES_UP))).toBeLessThan(3000);
     expect(scene.ended?.outcome).toBe("failed");
   });
+
+  it("in time, though there are 2^30 ways from the link that breaks to the last", () => {
+    const layers = Array.from({ length: 30 }, (_, layer) =>
+      ["l", "r"].map((side) =>
+        task(`${side}${layer}`, { dependencies: layer === 0 ? ["a"] : [`l${layer - 1}`, `r${layer - 1}`] }),
+      ),
+    );
+    const scene = new Scene({ unchecked: true }).planned(task("a"), ...layers.flat());
+    expect(computing(() => scene.says("a", "error", GIVES_UP))).toBeLessThan(3000);
+    expect(scene.report.tickets).toMatchObject({ r29: "pending waiting_for_dependency by a" });
+  });
 });
 
 describe("stopping", () => {
@@ -238,6 +249,8 @@ describe("what nobody expects", () => {
     ["session_closed", { outcome: "done", exit_code: 0 }],
     ["approval_request", { subject: "plan", ask_id: "a9" }],
     ["requirement", { text: "Another" }],
+    ["error", { code: "agent_failed", message: "In nobody's turn" }],
+    ["clarification", { questions: [], status: "complete" }],
   ] as const)("%s is refused and moves nothing", (type, payload) => {
     const scene = new Scene().planned(task("a"));
     scene.fact("scheduler", type, payload);

@@ -83,8 +83,10 @@ describe("cancelling the session", () => {
     expect([scene.phase, scene.open, scene.report.ended]).toEqual(["closed", [], "cancelled cancelled"]);
   });
 
-  it("keeps what is done, and what waits on an earlier error", () => {
-    const scene = done(new Scene().planned(task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")), "a")
+  it("keeps what is done, and what waits on an earlier error; what waits for anything else is withdrawn", () => {
+    const plan = [task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")];
+    const after = [task("e", { dependencies: ["a"] }), task("f", { dependencies: ["d"] })];
+    const scene = done(new Scene().planned(...plan, ...after), "a")
       .command("cancel", "b")
       .command("cancel");
     expect(scene.report.tickets).toEqual({
@@ -92,6 +94,8 @@ describe("cancelling the session", () => {
       b: "error cancelled",
       c: "pending waiting_for_dependency by b",
       d: "error cancelled",
+      e: "error cancelled",
+      f: "error cancelled",
     });
   });
 

@@ -224,6 +224,17 @@ describe("a plan of the person's own", () => {
     expect([scene.refused, scene.open]).toEqual(["invalid_plan /tasks", ["manager requirement"]]);
   });
 
+  it("is refused where the session's state does not take it, and changes nothing", () => {
+    const scene = new Scene().planned(task("a")).stops();
+    const before = JSON.stringify([...scene.state.tickets]);
+    expect(scene.person("plan", { tasks: [task("b")] }).refused).toBe("not_permitted");
+    expect([scene.phase, JSON.stringify([...scene.state.tickets]), scene.last.step.commands]).toEqual([
+      "stopped",
+      before,
+      [],
+    ]);
+  });
+
   it("ends the manager's questions", () => {
     const scene = new Scene()
       .requirement()

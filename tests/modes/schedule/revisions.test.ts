@@ -31,6 +31,14 @@ describe("a revised plan", () => {
     expect(scene.ticket("changed").attempt).toBe(1);
   });
 
+  it("leaves what it starts again all that it has lived through", () => {
+    const scene = troubled({}, task("a"), task("b"));
+    const { history, attempt, escalations } = scene.ticket("a");
+    scene.says("a", "plan", { tasks: [task("a", { description: "Less" }), task("b")] });
+    expect(scene.ticket("a")).toMatchObject({ history: [...(history ?? []), scene.sequence], attempt, escalations });
+    expect([history?.length, attempt, escalations]).toEqual([2, 1, 1]);
+  });
+
   it("puts its tickets in its own order, the done ones and those at work, too", () => {
     const scene = done(troubled({}, task("a"), task("b"), task("c")), "c").says("b", "instruction", INSTRUCTION);
     scene.says("a", "plan", { tasks: [task("new"), task("c"), task("b"), task("a")] });
@@ -128,6 +136,19 @@ describe("a revised plan where plans are approved", () => {
       ["c: pending -withdrawn-> error (withdrawn)"],
       ["manager ticket a", "manager ticket b"],
     ]);
+  });
+
+  it("that is rejected leaves what it made to wait for the addition waiting, and the report says what to try again", () => {
+    const scene = troubled(ASK, task("a"), task("b")).says("a", "plan", {
+      tasks: [task("a", { dependencies: ["c"] }), task("b"), task("c"), task("d")],
+    });
+    done(scene.person("approval", { decision: "rejected" }), "b");
+    expect(scene.report).toMatchObject({
+      ended: "failed tickets_failed",
+      tickets: { a: "pending waiting_for_dependency by c", b: "done", c: "error withdrawn", d: "error withdrawn" },
+      whole: { next_steps: ["bosun log c, then bosun retry c"] },
+    });
+    expect(scene.reopens().command("retry", "c").open).toEqual(["manager ticket c"]);
   });
 
   it("that brings a rejected task again is asked about again", () => {

@@ -123,6 +123,15 @@ describe("work that fails", () => {
     const reviewed = instructed({ config: { max_review_rounds: 0 } }).says("a", "report", COMPLETED);
     reviewed.fails("a", "timeout", { details }).fires("retry:a").says("a", "review", { decision: "changes_requested" });
     expect(payload).toHaveProperty("details");
+    const said = instructed({ config: { max_retries: 0 } }).says("a", "error", {
+      code: "conflict",
+      message: "No",
+      details,
+    });
+    expect(said.draft("a").message.payload).toMatchObject({
+      code: "conflict",
+      details: { exit_code: { $from: [said.sequence, "/details/exit_code"] } },
+    });
     for (const scene of [again, reviewed]) {
       expect(scene.open).toContain("manager error a");
       expect(scene.draft("a").message.payload).not.toHaveProperty("details");
@@ -272,6 +281,8 @@ describe("an answer that is not the sender's to give", () => {
     ["a worker", "instruction", INSTRUCTION, "a"],
     ["a worker", "instruction_proposal", INSTRUCTION, "a"],
     ["a worker", "clarification", asking("q"), "a"],
+    ["a worker", "opinion", { round: 1, position: "No" }, "a"],
+    ["a manager", "verdict", { conclusion: "No" }, "b"],
     ["a manager", "report", COMPLETED, "b"],
     ["a manager", "review", { decision: "approved" }, "b"],
     ["a manager", "plan", { tasks: [task("a")] }, "b"],
