@@ -10,7 +10,7 @@ import { type Way, wrapped } from "../../src/agents/isolation/way.ts";
 import { findProcess, membersOf, signalProcess } from "../../src/agents/processes.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
 import { livingWith, waysOfThisMachine } from "./ways.ts";
-import { killStray } from "../processes.ts";
+import { killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SCHEDULER = join(import.meta.dirname, "children/scheduler.ts");
@@ -107,6 +107,31 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     ]);
     expect(oops).toBe("oops\n");
     expect(await exited).toEqual({ code: 3, signal: null });
+  });
+
+  test("has no right of those that were only needed to make it", async () => {
+    const status = await script('grep -E "^Cap(Inh|Amb)" /proc/self/status');
+    expect((await text(status.stdout)).split("\n")).toEqual([
+      "CapInh:\t0000000000000000",
+      "CapAmb:\t0000000000000000",
+      "",
+    ]);
+  });
+
+  test("is killed although it has stopped its whole group", async () => {
+    // Several, since what waits for the program hears of its stop sooner or later.
+    const stopped = await Promise.all(
+      Array.from({ length: 6 }, async () => {
+        const launched = await script("echo ready; kill -STOP 0; echo on");
+        await once(launched.stdout, "data");
+        await expect.poll(() => stateOf(launched.identity.pid)).toMatch(/^T/);
+        return launched;
+      }),
+    );
+    for (const launched of stopped) launched.signalGroup("SIGKILL");
+    const exits = await Promise.all(stopped.map(({ exited }) => exited));
+    expect(new Set(exits.map(({ signal }) => signal))).toEqual(new Set(["SIGKILL"]));
+    for (const { identity } of stopped) expect(livingInGroup(identity.pid)).toEqual([]);
   });
 
   test("dies of a signal as without one", async () => {

@@ -60,3 +60,9 @@ it("has for people no byte of an agent's that a terminal would obey, and no line
   ]);
   expect(text).toContain("> one ]0;mine\n> # two 2J three  four\n");
 });
+
+it("keeps each reason in its own cell", () => {
+  const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
+  expect(writeReport(folder, report([ticket])).ok).toBe(true);
+  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | a\\|b |\n");
+});

@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   truncateSync,
   writeFileSync,
@@ -100,6 +101,30 @@ describe("publishing", () => {
     expect(readFileSync(path, "utf8")).toBe(forged);
   });
 
+  test("writes nothing for nobody into a folder that was moved away", () => {
+    const log = folder();
+    const records = session();
+    value(log.publish(records.slice(0, 2)));
+    renameSync(log.directory, `${log.directory}-moved`);
+    const failure = failureOf(log.publish(records.slice(2)));
+    expect(failure).toMatchObject({ code: "storage", message: expect.stringContaining(log.directory) as string });
+    expect(existsSync(log.directory)).toBe(false);
+    mkdirSync(log.directory);
+    expect(failureOf(log.publish(records.slice(2))).code).toBe("storage");
+    expect(readdirSync(log.directory)).toEqual([]);
+  });
+
+  test("tells nothing again that a successor has told", () => {
+    const frozen = folder();
+    const records = session();
+    value(frozen.publish(records.slice(0, 2)));
+    const successor = folder(frozen.directory);
+    value(successor.publish(records.slice(0, 4)));
+    const before = contents(frozen.directory);
+    expect(failureOf(frozen.publish(records.slice(2, 3))).code).toBe("conflict");
+    expect(contents(frozen.directory)).toEqual(before);
+  });
+
   test("says which path refuses", () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, "file"), "");
@@ -187,6 +212,16 @@ describe("catching up", () => {
     expect(value(log.catchUp(4, from(records)))).toEqual({ missing: 2, torn: 0 });
     expect(existsSync(join(log.directory, "000001-session_opened.json"))).toBe(false);
     expect(readFileSync(join(log.directory, "events.log"), "utf8").match(/#\d/g)).toHaveLength(8);
+  });
+
+  test("with a database of an earlier moment than the folder is refused, and changes nothing", () => {
+    const records = session();
+    const log = folder();
+    value(log.publish(records));
+    const before = contents(log.directory);
+    const failure = failureOf(log.catchUp(1, from(records.slice(0, 3))));
+    expect(failure).toMatchObject({ code: "conflict", message: expect.stringContaining("record 5") as string });
+    expect(contents(log.directory)).toEqual(before);
   });
 
   test("goes on where it was, and publishing after it", () => {

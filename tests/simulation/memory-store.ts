@@ -148,7 +148,7 @@ export class MemoryDatabase {
 
   #create(session: NewSession): Result<void, Failure> {
     const { session_id, mode, workspace, created_at, requirement = null, parent = null } = session;
-    const named = checkSessionId(session_id);
+    const named = checkSessionId(parent ?? session_id);
     if (!named.ok) return named;
     const key = session_id.toLowerCase();
     if (this.#sessions.has(key)) return err(failure("busy", `There is a session ${session_id} already.`));

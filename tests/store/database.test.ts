@@ -1,3 +1,6 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
@@ -80,12 +83,27 @@ test("a lock that somebody only asks about is not held, and taking it waits for 
     const asking = child("asker.ts", path);
     expect(await asking.line()).toBe("asking");
     expect(isLocked(path)).toBe(false);
+    // It goes on asking for several times as long as is waited at once.
     asking.process.stdin?.write("enough\n");
     const lock = value(takeLock(path));
     expect(lock).not.toBeNull();
     expect(isLocked(path)).toBe(true);
+    const before = performance.now();
     expect(value(takeLock(path))).toBeNull();
+    expect(performance.now() - before).toBeLessThan(1_000);
     lock?.release();
     await asking.gone;
   }
+});
+
+test("a lock is held also by one who does not keep it, until its process ends", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc") as () => void;
+  const path = lockPath(temporaryDirectory(), "s1");
+  expect(value(takeLock(path))).not.toBeNull();
+  for (let round = 0; round < 3; round++) {
+    collect();
+    await nextTurn();
+  }
+  expect(isLocked(path)).toBe(true);
 });

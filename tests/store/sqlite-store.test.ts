@@ -1,4 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
@@ -6,6 +7,7 @@ import type { LogRecord } from "../../src/protocol/record.ts";
 import { ok } from "../../src/lib/result.ts";
 import { GENESIS, seal } from "../../src/log/chain.ts";
 import { databasePath, openForWriting } from "../../src/store/database.ts";
+import { lockPath, takeLock } from "../../src/store/lock.ts";
 import { bundledMigrations, migrate } from "../../src/store/migrate.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
 import { catchStorage } from "../../src/store/storage-error.ts";
@@ -95,6 +97,24 @@ describe("a session's owner", () => {
     expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(4711);
   });
 
+  test("is not said to be one who is dead, while the next has the lock and is not yet written down", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    const committer = child("committer.ts", home);
+    await committer.line();
+    committer.process.kill("SIGKILL");
+    await committer.gone;
+    const database = new SqliteDatabase(databasePath(home));
+    closeLater(() => database.close());
+    expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(committer.process.pid);
+    database.prepare("UPDATE sessions SET owner_host = ?").run(hostname());
+    const next = value(takeLock(lockPath(home, "s1")));
+    closeLater(() => next?.release());
+    const refused = failureOf(await store.acquire("s1", OWNER));
+    expect(refused).toMatchObject({ code: "busy", message: "The session s1 is held by another process." });
+    expect(store.holder("s1")).toBeUndefined();
+  });
+
   test("lets go of its sessions by closing the store", async () => {
     const home = temporaryDirectory();
     const store = await withSession(home);
@@ -114,7 +134,7 @@ describe("readers", () => {
     await committer.line();
     const readers = [child("reader.ts", home), child("reader.ts", home)];
     for (const reader of readers) expect(await reader.line()).toBe("ready");
-    for (let commits = 0; commits < 500; commits++) await committer.line();
+    for (let commits = 0; commits < 100; commits++) await committer.line();
     for (const reader of readers) reader.process.stdin?.write("enough\n");
     for (const reader of readers) {
       const { looks, errors } = JSON.parse(await reader.line()) as { looks: number; errors: string[] };

@@ -61,6 +61,14 @@ export function storeContract(name: string, open: () => StoreUnderTest): void {
       },
     );
 
+    test("a child of the session with the longest id has the room for its number", async () => {
+      const { store } = open();
+      const parent = "x".repeat(120);
+      value(await store.create(session(parent)));
+      value(await store.create({ ...session(`${parent}.1234567`), parent }));
+      expect(store.sessions({ parent }).map((row) => row.session_id)).toEqual([`${parent}.1234567`]);
+    });
+
     test("a session is held by one at a time, and who is refused learns by whom", async () => {
       const { store, another, lease } = await opened();
       const other = another();

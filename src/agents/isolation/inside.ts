@@ -1,15 +1,20 @@
 import { existsSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import type { ProcessIdentity } from "../../kernel/agent.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { couldNotStart } from "../cannot-start.ts";
 import type { Exit, LaunchSpec } from "../launcher.ts";
-import { membersOf, signalGroup, signalProcess } from "../processes.ts";
+import { findProcess, membersOf, signalGroup, signalProcess } from "../processes.ts";
 import { programFile } from "../program-file.ts";
 import type { Way } from "./way.ts";
 
 /** The lowest exit code that stands for a signal, less one. */
 const SIGNALLED = 128;
+
+/** How long is waited at most before a wrapper is told again to go on, in ms; in all it is twice as long. */
+const LONGEST_PAUSE_MS = 512;
 
 /**
  * Sends a signal to what is kept apart, the program and what it has started in its group, by itself: the wrapper's end would kill
@@ -18,7 +23,8 @@ const SIGNALLED = 128;
  */
 export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals, since: number): void {
   if (signal === "SIGCONT") return void signalGroup(wrapper, signal);
-  const others = membersOf(wrapper, since).filter(({ pid }) => pid !== wrapper);
+  const members = membersOf(wrapper, since);
+  const others = members.filter(({ pid }) => pid !== wrapper);
   const first = others.find(({ pid }) => numberInside(pid) === 1);
   const inside = others.filter((member) => member !== first && numberInside(member.pid) > 1);
   // With unshare the first process has a child of its own, and the program is the wrapper's.
@@ -30,7 +36,15 @@ export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals, 
   } else {
     // The program is this wrapper's to reap, and the namespace is not gone before that is done: so the wrapper goes last.
     for (const member of others) signalProcess(member, "SIGKILL");
-    signalGroup(wrapper, "SIGCONT");
+    for (const member of members) if (member.pid === wrapper) void goOn(member);
+  }
+}
+
+/** `nsenter` stops itself when it hears that its program was stopped, be that long over: so it is told to go on until it is gone. */
+async function goOn(wrapper: ProcessIdentity): Promise<void> {
+  for (let pause = 1; pause < LONGEST_PAUSE_MS && findProcess(wrapper) === "alive"; pause *= 2) {
+    signalProcess(wrapper, "SIGCONT");
+    await delay(pause, undefined, { ref: false });
   }
 }
 
