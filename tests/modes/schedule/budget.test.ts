@@ -306,13 +306,19 @@ describe("a ticket's budget of time", () => {
     expect([scene.open.map((line) => line.replace(/ in \d+ ms/, "")), scene.status("a")]).toEqual([open, status]);
   });
 
-  it("stops at its next turn what nobody was at work on", () => {
-    const scene = planned({ wall_s: 30 }, {}, { config: { retry_backoff_ms: 60_000 } });
-    scene.says("a", "instruction", INSTRUCTION).fails("a", "timeout").fires("budget:a").fires("retry:a");
+  it.each([
+    [1, []],
+    [0, ["a: blocked -retries_exceeded-> error (budget_exhausted)"]],
+  ])("stops at its next turn what nobody was at work on (%s escalations left)", (max_escalations, given_up) => {
+    const scene = new Scene({ config: { retry_backoff_ms: 60_000, max_escalations } });
+    scene.planned(task("a", { budget: { wall_s: 30 } }), task("b")).says("a", "instruction", INSTRUCTION);
+    scene.fails("a", "timeout").fires("budget:a").fires("retry:a");
     expect(scene.moved).toEqual([
       "a: blocked -retry-> in_progress",
       "a: in_progress -work_stopped-> blocked (budget_exhausted)",
+      ...given_up,
     ]);
+    for (const held of ["waits_for", "put_again"]) expect(scene.ticket("a")).not.toHaveProperty(held);
   });
 
   it("is set anew by a plan that gives more of it, from the same moment", () => {

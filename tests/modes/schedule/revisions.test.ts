@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { done, Scene, type SceneOptions } from "./rig.ts";
-import { APPROVED, CHANGES, INSTRUCTION, type Task, task } from "./words.ts";
+import { APPROVED, asking, CHANGES, INSTRUCTION, type Task, task } from "./words.ts";
 
 const ASK = { config: { plan_approval: "ask" } } as const;
 
@@ -32,11 +32,26 @@ describe("a revised plan", () => {
   });
 
   it("leaves what it starts again all that it has lived through", () => {
-    const scene = troubled({}, task("a"), task("b"));
-    const { history, attempt, escalations } = scene.ticket("a");
+    const scene = troubled({}, task("a"), task("b")).says("a", "clarification", asking("q")).answers({ q: "So" });
+    const { history, attempt, escalations, clarifications } = scene.ticket("a");
     scene.says("a", "plan", { tasks: [task("a", { description: "Less" }), task("b")] });
-    expect(scene.ticket("a")).toMatchObject({ history: [...(history ?? []), scene.sequence], attempt, escalations });
-    expect([history?.length, attempt, escalations]).toEqual([2, 1, 1]);
+    const lived = { history: [...(history ?? []), scene.sequence], attempt, escalations, clarifications };
+    expect(scene.ticket("a")).toMatchObject(lived);
+    expect([history?.length, attempt, escalations, clarifications]).toEqual([4, 1, 1, ["c1"]]);
+  });
+
+  it("changes one that was not begun where it stands, and puts it anew", () => {
+    const scene = troubled({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).admit("b");
+    const before = scene.ticket("b").turn?.turn_id;
+    scene.says("a", "plan", {
+      tasks: [task("a"), task("b", { description: "Less" }), task("c", { description: "Less", dependencies: ["b"] })],
+    });
+    expect([scene.moved, scene.open]).toEqual([
+      ["a: blocked -replanned-> pending"],
+      ["manager ticket a", "manager ticket b"],
+    ]);
+    expect(scene.last.step.commands).toContainEqual(expect.objectContaining({ do: "withdraw_turn", turn_id: before }));
+    expect(scene.draft("b").context["ticket"]).toMatchObject({ task: { $from: [scene.sequence, "/tasks/1"] } });
   });
 
   it("puts its tickets in its own order, the done ones and those at work, too", () => {
