@@ -49,10 +49,14 @@ export function readerOn(home: string, database: Database, queries: Queries): St
   ): IterableIterator<T> {
     const key = keyOf(session_id);
     for (let sequence = Math.max(from, 1); sequence <= to; sequence++) {
-      const found = at(key, sequence);
-      if (found !== undefined) yield found;
-      else if (sequence > (sessions.byId(session_id)?.last_sequence ?? 0)) return;
-      else throw new StorageError(lost(file, session_id, sequence));
+      let found = at(key, sequence);
+      if (found === undefined) {
+        if (sequence > (sessions.byId(session_id)?.last_sequence ?? 0)) return;
+        // It may have been committed between these two looks.
+        found = at(key, sequence);
+      }
+      if (found === undefined) throw new StorageError(lost(file, session_id, sequence));
+      yield found;
     }
   }
   return {

@@ -6,9 +6,10 @@ import { afterEach, describe, expect, test } from "vitest";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { ok } from "../../src/lib/result.ts";
 import { GENESIS, seal } from "../../src/log/chain.ts";
-import { databasePath, openForWriting } from "../../src/store/database.ts";
+import { databasePath, openForReading, openForWriting } from "../../src/store/database.ts";
 import { lockPath, takeLock } from "../../src/store/lock.ts";
 import { bundledMigrations, migrate } from "../../src/store/migrate.ts";
+import { queriesOn, readerOn } from "../../src/store/sqlite-reader.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
 import { catchStorage } from "../../src/store/storage-error.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
@@ -127,6 +128,24 @@ describe("a session's owner", () => {
 });
 
 describe("readers", () => {
+  test("take a record that is committed while they look for it as one that is there", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    const lease = value(await store.acquire("s1", OWNER));
+    const records = chain(2);
+    value(await store.commit(lease, { expected: 0, records: records.slice(0, 1), changes: [] }));
+    const database = value(openForReading(home));
+    closeLater(() => database.close());
+    const queries = queriesOn(database);
+    const byId: typeof queries.sessions.byId = (session_id) => {
+      if (value(store.session("s1")).last_sequence === 1)
+        void store.commit(lease, { expected: 1, records: records.slice(1), changes: [] });
+      return queries.sessions.byId(session_id);
+    };
+    const reader = readerOn(home, database, { ...queries, sessions: { ...queries.sessions, byId } });
+    expect([...reader.records("s1", 1)]).toEqual(records.map(({ line }) => line));
+  });
+
   test("are never told that the database is locked while the owner commits", async () => {
     const home = temporaryDirectory();
     await withSession(home);
