@@ -104,7 +104,7 @@ export async function askReview(
   if (said === undefined) return false;
   const requested = said.words === undefined ? {} : { requested_changes: [said.words] };
   const payload = { decision: said.decision, ticket_id, ...requested };
-  await parts.say({ payload_type: "review", subject: ticket_id, payload }, ask.ask_id);
+  await parts.say({ payload_type: "review", payload }, ask.ask_id);
   return true;
 }
 

@@ -7,8 +7,6 @@ import type { PayloadType } from "../protocol/payload.ts";
 export interface Word {
   readonly payload_type: PayloadType;
   readonly payload: JsonObject;
-  /** The ticket it is about. */
-  readonly subject?: string;
 }
 
 /** Why a person's word does not stand, and what they can do. */
