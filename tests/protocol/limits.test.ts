@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { MAX_DEPTH, MAX_LINE_BYTES, parseLine } from "../../src/protocol/limits.ts";
+import { MAX_DEPTH, MAX_LINE_BYTES, parseLine, unfitIn } from "../../src/protocol/limits.ts";
 import { computing } from "../computing.ts";
 
 const lone = "\ud800";
@@ -230,4 +230,11 @@ describe("whatever the bytes", () => {
     // A few hundred milliseconds at worst on a slow machine; anything quadratic takes hours.
     expect(computing(() => parseLine(line))).toBeLessThan(8_000);
   });
+});
+
+test("what did not come as a line may nest no deeper than a line, and is told where it does", () => {
+  expect(unfitIn(JSON.parse(nested(MAX_DEPTH)))).toBeUndefined();
+  const unfit = unfitIn(JSON.parse(nested(MAX_DEPTH + 1)));
+  expect(unfit).toMatchObject({ rule: "depth", at: "value" });
+  expect(unfit?.pointer.split("/")).toHaveLength(MAX_DEPTH + 1);
 });
