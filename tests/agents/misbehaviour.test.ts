@@ -282,6 +282,14 @@ describe("an agent that says too much", () => {
     expect(answer?.payload).toMatchObject({ status: "completed" });
   });
 
+  test("is not refused for the message that the limit has cut", async () => {
+    const turn = await rig.turn({ settings: { max_output_bytes: 10_000 } });
+    turn.puppet.tell({ do: "print", text: envelope("report", { status: "progress", summary: "x".repeat(20_000) }) });
+    const { failure } = await settled(turn);
+    expect(failure?.code).toBe("output_limit");
+    expect(turn.events).toEqual([]);
+  });
+
   test("has not answered with what came after the limit, though in the same piece", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 10_000 } });
     turn.puppet.tell({ do: "print", text: `${"x".repeat(20_000)}\n${REPORT}` });

@@ -62,7 +62,7 @@ export class SupervisedRun {
   readonly #listener: RunListener | OutputListener;
   /** Ends the run for a reason, of which the first stands. */
   readonly #decide: (cause: EndCause) => void;
-  readonly #splitters: Splitter[] = [];
+  readonly #splitters = new Set<Splitter>();
   readonly #time: TimeLimits;
   #bytes = 0;
   /** How many of its pipes are left unread for now. */
@@ -178,7 +178,7 @@ export class SupervisedRun {
         this.#waitFor = listener.line(name, bytes, cut) ?? this.#waitFor;
       },
     );
-    this.#splitters.push(splitter);
+    this.#splitters.add(splitter);
     return splitter;
   }
 
@@ -190,6 +190,8 @@ export class SupervisedRun {
     // An answer may stand before the limit, in one piece with what is beyond it.
     splitter.push(chunk.subarray(0, room));
     if (this.#flooded) {
+      // Of the line that the limit cuts nobody can tell what it was to be.
+      this.#splitters.delete(splitter);
       this.stop("output_limit");
       this.#launched.destroyPipes();
       return;
