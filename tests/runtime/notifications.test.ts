@@ -235,37 +235,43 @@ describe("a notification", () => {
   });
 });
 
-async function expectWarned(command: readonly string[], warning: RegExp, timeout_ms: number): Promise<void> {
-  const rig = newRig();
-  const tasks = [instructed("a")];
-  const config = { max_output_bytes: 1_000_000 };
-  const its = choices(rig, command, { agentFor: crew(tasks), on: ["closed"], timeout_ms, config });
-  const session = await begin(rig, its);
-  const said = warnings(session as never);
-  expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
-  expect(said).toEqual([expect.stringMatching(warning)]);
-  expect(said[0]).not.toContain("\u001B");
-  expect(living(session.session_id)).toEqual([]);
-}
-
 describe("a program of notifications", () => {
-  it.each<readonly [string, readonly string[], RegExp]>([
-    ["is missing", ["no-such-program"], /notify\.command "no-such-program" is not on the PATH\. The session goes on/],
-    ["is named by a path where there is none", ["./none"], /"\.\/none" is not a program that is there/],
+  it.each<readonly [string, timeout_ms: number, readonly string[], RegExp]>([
+    [
+      "is missing",
+      30_000,
+      ["no-such-program"],
+      /notify\.command "no-such-program" is not on the PATH\. The session goes on/,
+    ],
+    ["is named by a path where there is none", 30_000, ["./none"], /"\.\/none" is not a program that is there/],
     [
       "fails",
+      30_000,
       ["sh", "-c", "echo first >&2; echo '\u001B[31mno bell' >&2; exit 3"],
       /"sh" exited with 3, saying: no bell\./,
     ],
-    ["does not read", ["sh", "-c", "exec <&-; exit 1"], /exited with 1\./],
-    ["is killed", ["sh", "-c", "kill -9 $$"], /was ended by SIGKILL/],
-    ["floods", ["yes"], /printed too much/],
-  ])("that %s is warned of in one line, and touches nothing", async (_how, command, warning) => {
-    await expectWarned(command, warning, 30_000);
-  });
-
-  it("that hangs, with all that it started, is warned of in one line, and touches nothing", async () => {
-    await expectWarned(["sh", "-c", "trap '' TERM; sleep 3600 & sleep 3600"], /did not end within 1 s/, 1_000);
+    ["does not read", 30_000, ["sh", "-c", "exec <&-; exit 1"], /exited with 1\./],
+    ["is killed", 30_000, ["sh", "-c", "kill -9 $$"], /was ended by SIGKILL/],
+    [
+      "hangs, with all that it started",
+      1_000,
+      ["sh", "-c", "trap '' TERM; sleep 3600 & sleep 3600"],
+      /did not end within 1 s/,
+    ],
+    ["floods", 30_000, ["yes"], /printed too much/],
+  ])("that %s is warned of in one line, and touches nothing", async (_how, timeout_ms, command, warning) => {
+    const rig = newRig();
+    const tasks = [instructed("a")];
+    const config = { max_output_bytes: 1_000_000 };
+    const session = await begin(
+      rig,
+      choices(rig, command, { agentFor: crew(tasks), on: ["closed"], timeout_ms, config }),
+    );
+    const said = warnings(session as never);
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(said).toEqual([expect.stringMatching(warning)]);
+    expect(said[0]).not.toContain("\u001B");
+    expect(living(session.session_id)).toEqual([]);
   });
 
   it("that fails is not run again for the same", async () => {
