@@ -10,7 +10,12 @@ export function collectEarly(): void {
 }
 
 /**
- * For the command line of a Node that schedules: a young generation of at most 48 MiB, half of Node's own. Ten thousand tickets in
- * process take 90 MiB less for it, and no more time (measured); it cannot be set later.
+ * For the command line of a Node that schedules; neither can be set later.
+ * - A young generation of at most 48 MiB, half of Node's own: ten thousand tickets in process take 90 MiB less for it, and no more time.
+ * - Code is optimized where it runs and not on a thread beside it, whose 10 MiB every start of a program would copy, and which takes the
+ *   processor that the programs want: a seventh less time for each program, 15 MiB less, and a tenth more for a ticket in process.
  */
-export const SCHEDULER_NODE_ARGUMENTS: readonly string[] = ["--max-semi-space-size=16"];
+export const SCHEDULER_NODE_ARGUMENTS: readonly string[] = [
+  "--max-semi-space-size=16",
+  "--no-concurrent-recompilation",
+];

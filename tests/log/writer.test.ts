@@ -6,6 +6,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
@@ -75,8 +76,11 @@ describe("publishing", () => {
     const log = folder();
     value(log.publish(session()));
     const before = contents(log.directory);
+    const inodes = () => readdirSync(log.directory).map((name) => statSync(join(log.directory, name)).ino);
+    const inodesBefore = inodes();
     value(log.publish(session()));
     expect(contents(log.directory)).toEqual(before);
+    expect(inodes()).toEqual(inodesBefore);
   });
 
   test("gives a sequence over 999,999 more digits", () => {
@@ -92,7 +96,12 @@ describe("publishing", () => {
     value(log.publish(records.slice(0, 1)));
     const path = join(log.directory, "000002-report.json");
     const forged = records[1]?.line.replace("done", "DONE") ?? "";
-    writeFileSync(path, forged);
+    const { mtimeMs } = statSync(log.directory);
+    // The clock of the file system may stand for some milliseconds.
+    do {
+      rmSync(path, { force: true });
+      writeFileSync(path, forged);
+    } while (statSync(log.directory).mtimeMs === mtimeMs);
     const failure = failureOf(log.publish(records.slice(1)));
     expect(failure.code).toBe("conflict");
     expect(failure.message).toContain(path);
