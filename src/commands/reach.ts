@@ -1,5 +1,5 @@
-import { accessSync, constants } from "node:fs";
 import { programFile } from "../agents/program-file.ts";
+import { mayEnter } from "../lib/directory.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
@@ -22,7 +22,7 @@ export function missingProgram(role: Role, directory: string, path: string | und
 
 /** A failure for a workspace in which no program could be started. */
 export function unusableWorkspace(workspace: string): Failure | undefined {
-  switch (entered(workspace)) {
+  switch (mayEnter(workspace)) {
     case "yes":
       return undefined;
     case "refused":
@@ -42,7 +42,7 @@ export function lostWorkspace({
   workspace,
   state,
 }: Pick<SessionRow, "session_id" | "workspace" | "state">): Failure | undefined {
-  const is = entered(workspace);
+  const is = mayEnter(workspace);
   if (is === "yes") return undefined;
   const [why, mend] =
     is === "gone"
@@ -52,13 +52,4 @@ export function lostWorkspace({
   return failure("environment", `The workspace ${workspace} of ${session_id} ${why}.`, {
     hint: `${mend}, and try again: the session stands as it was.${otherwise}`,
   });
-}
-
-function entered(directory: string): "yes" | "refused" | "gone" {
-  try {
-    accessSync(`${directory}/.`, constants.X_OK);
-    return "yes";
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EACCES" ? "refused" : "gone";
-  }
 }
