@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { mayEnter } from "../lib/directory.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
 import { programFile } from "./program-file.ts";
@@ -19,22 +19,19 @@ export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): F
   const [program = ""] = spec.command;
   const code = error.code ?? "";
   const details = { program, directory, errno: code };
-  if (!isDirectory(directory)) {
-    return failure("environment", `Cannot start ${quoted(program)}: its directory ${quoted(directory)} is not there.`, {
-      hint: "Create the directory, or name another workspace.",
+  const entered = mayEnter(directory);
+  if (entered !== "yes") {
+    const [what, remedy] =
+      entered === "gone"
+        ? ["is not there", "Create the directory"]
+        : ["may not be entered", "Give yourself the right to enter it (chmod u+x)"];
+    return failure("environment", `Cannot start ${quoted(program)}: its directory ${quoted(directory)} ${what}.`, {
+      hint: `${remedy}, or name another workspace.`,
       details,
     });
   }
   const [why, hint] = explain(spec, code, error.message);
   return failure("environment", `Cannot start ${quoted(program)}: ${why}.`, { hint, details });
-}
-
-function isDirectory(path: string): boolean {
-  try {
-    return statSync(path).isDirectory();
-  } catch {
-    return false;
-  }
 }
 
 function nulByte({ command, directory, environment }: LaunchSpec): string | undefined {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
+import { answerTo } from "../config/picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
@@ -29,7 +30,7 @@ export function register(command: Command, run: Run): void {
   command
     .argument(...OPEN_SESSION)
     .argument("[question]", "the question's id; may be left out where only one is open")
-    .argument("[text...]", "the answer")
+    .argument("[text...]", "the answer, or the number of an option")
     .option("--file <file>", "answers by question id, as YAML or JSON")
     .option("--defaults", "take the default of every question that has one")
     .option("--no-more", "no more questions, please: the manager decides the rest")
@@ -154,9 +155,9 @@ async function answersFrom(
   if (!given.ok) return given;
   showUnused(context.terminal.err, given.value, questions, questions, "that is open");
   const answers = questions.flatMap((question) => {
-    const text =
-      givenAnswer(given.value, question) ??
-      (options.defaults === true && !isKept(question) ? question.default : undefined);
+    const said = givenAnswer(given.value, question);
+    const byDefault = said === undefined && options.defaults === true && !isKept(question);
+    const text = said?.ok === true ? said.value : byDefault ? question.default : undefined;
     return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
   const alone =
@@ -188,16 +189,14 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
       }),
     );
   }
-  if (only !== undefined && text.join(" ").trim() !== "")
-    return ok({ question_id: only.question_id, text: text.join(" ").trim() });
+  if (only !== undefined && text.join(" ").trim() !== "") return answerOf(only, text.join(" ").trim());
   if (only !== undefined) {
     return err(
       failure("usage", `The answer to ${only.question_id} is missing.`, { hint: "Write it after the id, in quotes." }),
     );
   }
   const [single] = questions;
-  if (questions.length === 1 && single !== undefined && text.length === 0)
-    return ok({ question_id: single.question_id, text: id });
+  if (questions.length === 1 && single !== undefined && text.length === 0) return answerOf(single, id);
   const meant = nearest(id, [...open, ...open.map(bare)]);
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
@@ -205,6 +204,11 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
       hint: `Open are ${open.join(", ")}.`,
     }),
   );
+}
+
+function answerOf(question: Question, words: string): Result<Answer, Failure> {
+  const meant = answerTo(question, words);
+  return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
 }
 
 function bare(question_id: string): string {

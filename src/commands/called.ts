@@ -1,5 +1,6 @@
 import type { Environment } from "../config/found.ts";
 import { resolveHome } from "../config/home.ts";
+import type { Failure } from "../protocol/failure.ts";
 import { shellWord } from "../ui/words.ts";
 
 /** Where a person types. */
@@ -27,4 +28,9 @@ const COMMAND = /(?<![\w./-])bosun (?=[a-z])/g;
 /** A hint, whoever gave it, with its commands as they are typed here: those who know what went wrong do not know of homes. */
 export function hintHere(bosun: string, hint: string): string {
   return hint.replace(COMMAND, () => `${bosun} `);
+}
+
+/** What has a hint, with the commands in it as they are typed here. */
+export function toldHere<T extends Pick<Failure, "hint">>(bosun: string, told: T): T {
+  return told.hint === undefined ? told : { ...told, hint: hintHere(bosun, told.hint) };
 }

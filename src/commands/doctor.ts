@@ -11,6 +11,7 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
+import { toldHere } from "./called.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
 import { missingProgram, programOf } from "./reach.ts";
@@ -59,7 +60,7 @@ export function register(command: Command, run: Run): void {
 }
 
 async function doctor(context: CommandContext, options: DoctorOptions): Promise<Result<number, Failure>> {
-  const findings = [
+  const looked: Finding[] = [
     program(),
     platform(),
     homeFinding(context),
@@ -69,6 +70,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     workspace(),
     timers(),
   ];
+  const findings = looked.map((finding) => toldHere(context.bosun, finding));
   const missing = findings.filter((finding) => finding.state === "missing");
   const { out } = context.terminal;
   if (options.json === true) out.line(safeJson({ ok: missing.length === 0, findings }));

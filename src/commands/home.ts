@@ -4,7 +4,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { ACCEPT_SHARED_HOME } from "../store/failures.ts";
 import { fileSystemOf } from "../store/file-system.ts";
-import { openReader, openStore } from "../store/sqlite-store.ts";
+import { openReader, openStore, type SharedHome } from "../store/sqlite-store.ts";
 import type { Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import type { CommandContext } from "./command.ts";
@@ -50,10 +50,14 @@ export function openHome(context: CommandContext): Result<OpenHome<Store>, Failu
   const home = homeOf(context);
   if (!home.ok) return home;
   const { environment, terminal } = context;
-  const store = openStore(home.value, { accept: environment[ACCEPT_SHARED_HOME] === "accept" });
+  const store = openStore(home.value, sharedHome(environment));
   const { name, standing } = fileSystemOf(home.value);
   if (store.ok && standing === "doubted") terminal.err.line(`Warning: ${safeLine(doubt(home.value, name))}`);
   return opened(context, home.value, store);
+}
+
+function sharedHome(environment: CommandContext["environment"]): SharedHome {
+  return { accept: environment[ACCEPT_SHARED_HOME] === "accept" };
 }
 
 function doubt(home: string, file_system: string): string {
@@ -64,7 +68,7 @@ function doubt(home: string, file_system: string): string {
 export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
-  return opened(context, home.value, openReader(home.value));
+  return opened(context, home.value, openReader(home.value, sharedHome(context.environment)));
 }
 
 /** The home for writing to sessions that are there already: fails with `not_found` where `readHome` does. */

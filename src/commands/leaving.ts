@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { costsMoney } from "../config/role-defaults.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { SessionEnd } from "../runtime/bus.ts";
 import { usageOf } from "../runtime/closing.ts";
@@ -16,7 +16,7 @@ import { openAsks } from "./asks.ts";
 import { childrenWaiting } from "./children-waiting.ts";
 import { exitCodeAfter } from "./exit-code.ts";
 import { openedWith } from "./session-state.ts";
-import { hintHere } from "./called.ts";
+import { toldHere } from "./called.ts";
 import { nextSteps } from "./next.ts";
 import { readSession } from "./stored.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
@@ -84,8 +84,9 @@ export function endingOf(
   bosun: string,
   home: string,
   { session_id, mode, free, state, tickets, ledger, waiting, children, report }: LastStand,
-  { end, exited, elapsed_ms }: End,
+  { end: left, exited, elapsed_ms }: End,
 ): Ending {
+  const end = left.ok ? left : err(toldHere(bosun, left.error));
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
@@ -95,7 +96,7 @@ export function endingOf(
     free,
     exit_code,
     state,
-    message: messageOf(bosun, end, waiting.length + children.length > 0),
+    message: messageOf(end, waiting.length + children.length > 0),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets,
@@ -134,8 +135,8 @@ const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   invalid_input: "What it was given could not stand; its log says why.",
 };
 
-function messageOf(bosun: string, end: Result<SessionEnd, Failure>, isAsked: boolean): string | undefined {
-  if (!end.ok) return end.error.hint && hintHere(bosun, end.error.hint);
+function messageOf(end: Result<SessionEnd, Failure>, isAsked: boolean): string | undefined {
+  if (!end.ok) return end.error.hint;
   if (end.value.kind === "closed") return CLOSED_BECAUSE[end.value.reason ?? ""] ?? end.value.reason;
   // What is asked is listed by itself; of a hold only the message tells.
   return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;

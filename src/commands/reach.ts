@@ -1,7 +1,8 @@
-import { accessSync, constants } from "node:fs";
 import { programFile } from "../agents/program-file.ts";
+import { mayEnter } from "../lib/directory.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
+import type { SessionRow } from "../store/store.ts";
 
 /** The file that a role's program would be started from: it is looked up in the `PATH` of its own environment. */
 export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {
@@ -21,17 +22,34 @@ export function missingProgram(role: Role, directory: string, path: string | und
 
 /** A failure for a workspace in which no program could be started. */
 export function unusableWorkspace(workspace: string): Failure | undefined {
-  try {
-    accessSync(`${workspace}/.`, constants.X_OK);
-    return undefined;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EACCES") {
+  switch (mayEnter(workspace)) {
+    case "yes":
+      return undefined;
+    case "refused":
       return failure("environment", `The workspace ${workspace} may not be entered by you.`, {
         hint: "Give yourself the right to (chmod u+x), or name another with --cwd DIRECTORY.",
       });
-    }
-    return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
-      hint: "Name another with --cwd DIRECTORY, or make it.",
-    });
+    case "gone":
+      return failure("usage", `The workspace ${workspace} is not a directory that is there.`, {
+        hint: "Name another with --cwd DIRECTORY, or make it.",
+      });
   }
+}
+
+/** The same for a session that is there: whoever takes it up has not named its workspace, and can name no other. */
+export function lostWorkspace({
+  session_id,
+  workspace,
+  state,
+}: Pick<SessionRow, "session_id" | "workspace" | "state">): Failure | undefined {
+  const is = mayEnter(workspace);
+  if (is === "yes") return undefined;
+  const [why, mend] =
+    is === "gone"
+      ? ["is not a directory that is there", "Put it back"]
+      : ["may not be entered by you", "Give yourself the right to (chmod u+x)"];
+  const otherwise = state === "closed" ? "" : ` To give the session up: bosun cancel ${session_id}.`;
+  return failure("environment", `The workspace ${workspace} of ${session_id} ${why}.`, {
+    hint: `${mend}, and try again: the session stands as it was.${otherwise}`,
+  });
 }

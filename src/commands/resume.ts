@@ -18,6 +18,7 @@ import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
+import { lostWorkspace } from "./reach.ts";
 import { checkRelease } from "./release.ts";
 import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
@@ -65,6 +66,8 @@ async function resume(
       const held = await checkRelease(store, chosen.value, options.release);
       if (!held.ok) return held;
     }
+    const lost = isTakenUp(store, chosen.value, options) ? lostWorkspace(chosen.value) : undefined;
+    if (lost) return err(lost);
     if (options.takeOver === true) {
       const ended = await endHolder(home, chosen.value.session_id, configOf(home, chosen.value).kill_grace_s);
       if (!ended.ok) return ended;
@@ -84,6 +87,11 @@ async function resume(
     const left = takeUp(context, placeOf(home, context), row, full, change);
     return tellingUnused(context, store, row.session_id, full, left);
   });
+}
+
+/** Whether this process is to run it, or have it run: nothing may be ended or said for that before it is known to be possible. */
+function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }: ResumeOptions): boolean {
+  return state !== "closed" && (takeOver === true || store.holder(session_id) === undefined);
 }
 
 /**
@@ -126,7 +134,7 @@ export async function takeUp(
   const mode = await loadMode(row.mode);
   if (mode === undefined) return err(unknownMode(row));
   if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
-    const missing = await missingSandboxes(context, place, row);
+    const missing = lostWorkspace(row) ?? (await missingSandboxes(context, place, row));
     if (missing) return err(missing);
   }
   const { kill_grace_s } = configOf(place, row);

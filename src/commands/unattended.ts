@@ -15,7 +15,8 @@ export interface GivenWord {
 
 /**
  * What can be said to one ask from what a person said beforehand; undefined if a person must be found. `unanswered` counts only
- * where nobody can be asked: `alone`.
+ * where nobody can be asked, `alone`, and for nothing that is asked together with a question whose answer names no option of it: what
+ * was meant is for the person to say.
  */
 export function wordFor(waiting: readonly Waiting[], given: GivenWord, alone: boolean): Word | undefined {
   const [first] = waiting;
@@ -23,13 +24,14 @@ export function wordFor(waiting: readonly Waiting[], given: GivenWord, alone: bo
     return { payload_type: "approval", payload: { decision: "approved", ask_id: first.ask_id } };
   }
   if (first?.kind !== "question") return undefined;
-  const policy = alone ? given.unanswered : "stop";
-  const answers = waiting.flatMap((question) => {
-    if (question.kind !== "question") return [];
-    const text = givenAnswer(given.answers, question) ?? (policy === "stop" ? undefined : question.default);
-    return text === undefined || (policy === "manager" && givenAnswer(given.answers, question) === undefined)
-      ? []
-      : [{ question_id: question.question_id, text }];
+  const asked = waiting
+    .filter((one) => one.kind === "question")
+    .map((question) => ({ question, said: givenAnswer(given.answers, question) }));
+  const policy = alone && asked.every(({ said }) => said?.ok !== false) ? given.unanswered : "stop";
+  const answers = asked.flatMap(({ question, said }) => {
+    const text =
+      said?.ok === true ? said.value : policy === "default" && said === undefined ? question.default : undefined;
+    return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
   if (policy === "manager" && answers.length < waiting.length) {
     const { ask_id } = first;

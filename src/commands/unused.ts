@@ -1,4 +1,5 @@
 import { type GivenAnswer, givenAnswer } from "../config/answers.ts";
+import type { Answerable } from "../config/picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { QuestionSet } from "../modes/schedule/state.ts";
@@ -13,11 +14,9 @@ import { waitingOf } from "./asks.ts";
 import type { CommandContext } from "./command.ts";
 import type { GivenWord } from "./unattended.ts";
 
-type Asked = Pick<Question, "question_id" | "text">;
-
 /**
  * Passes on how a run of a session was left, and where it waits for a person says which answers given beforehand fit nothing that
- * was asked: a misspelt id is why most of them were not used.
+ * was asked, or name no option: a misspelt id is why most of them were not used.
  */
 export async function tellingUnused(
   { terminal }: CommandContext,
@@ -37,16 +36,20 @@ export async function tellingUnused(
   return code;
 }
 
-/** Says which answers fit none of the questions, and which questions are open. */
+/** Says which answers fit none of the questions or name no option of one that is open, and which questions are open. */
 export function showUnused(
   out: Output,
   answers: readonly GivenAnswer[],
-  asked: readonly Asked[],
-  open: readonly Asked[],
+  asked: readonly Answerable[],
+  open: readonly Answerable[],
   which: "that was asked" | "that is open",
 ): void {
   const unused = answers.filter((answer) => asked.every((question) => givenAnswer([answer], question) === undefined));
-  if (unused.length === 0) return;
+  const optionless = open.flatMap((question) => {
+    const said = givenAnswer(answers, question);
+    return said?.ok === false ? [said.error] : [];
+  });
+  if (unused.length === 0 && optionless.length === 0) return;
   const ids = open.map(({ question_id }) => question_id);
   for (const answer of unused) {
     if ("match" in answer) {
@@ -58,11 +61,12 @@ export function showUnused(
     const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
     out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
   }
+  for (const { message, hint = "" } of optionless) out.line(out.style("yellow", `${safeLine(message)} ${hint}`));
   if (ids.length > 0) out.line(`Open: ${safeLine(ids.join(", "))}.`);
 }
 
 /** Every question that a schedule has put to people, with its scoped id, answered or not. */
-async function askedSoFar(reader: StoreReader, session_id: string): Promise<Result<Asked[], Failure>> {
+async function askedSoFar(reader: StoreReader, session_id: string): Promise<Result<Answerable[], Failure>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   const sets = [...stored.value.rows("question")].map(({ value }) => value as unknown as QuestionSet);

@@ -1,9 +1,9 @@
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { Question } from "../protocol/payload.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
 import { pointerTo } from "./located.ts";
+import { type Answerable, answerTo } from "./picked-option.ts";
 import { problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";
 
@@ -52,18 +52,18 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
 }
 
 /**
- * The answer that was given to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part
- * of its text, upper and lower case alike; of several that fit equally the last.
+ * What was given as the answer to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part
+ * of its text, upper and lower case alike; of several that fit equally the last. Undefined if nothing was; failures as `answerTo`.
  */
 export function givenAnswer(
   answers: readonly GivenAnswer[],
-  question: Pick<Question, "question_id" | "text">,
-): string | undefined {
+  question: Answerable,
+): Result<string, Failure> | undefined {
   const bare = question.question_id.slice(question.question_id.indexOf(".") + 1);
   const asked = question.text.toLowerCase();
   const found =
     answers.findLast((answer) => "question_id" in answer && answer.question_id === question.question_id) ??
     answers.findLast((answer) => "question_id" in answer && answer.question_id === bare) ??
     answers.findLast((answer) => "match" in answer && asked.includes(answer.match.toLowerCase()));
-  return found?.text;
+  return found && answerTo(question, found.text);
 }

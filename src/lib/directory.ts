@@ -1,4 +1,4 @@
-import { mkdirSync, statSync } from "node:fs";
+import { accessSync, constants, mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
@@ -13,6 +13,16 @@ export function makeDirectory(path: string): void {
   } catch (error) {
     // Another process has made it in this moment.
     if ((error as NodeJS.ErrnoException).code !== "EEXIST" || !isDirectory(path)) throw error;
+  }
+}
+
+/** Whether a program of this user could be started in a directory: `refused` if it is there and may not be entered. */
+export function mayEnter(path: string): "yes" | "refused" | "gone" {
+  try {
+    accessSync(`${path}/.`, constants.X_OK);
+    return "yes";
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EACCES" ? "refused" : "gone";
   }
 }
 

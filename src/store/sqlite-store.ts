@@ -37,10 +37,10 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
 }
 
 /**
- * Opens the store of a home for looking only. A database that an older version left is brought up to date first. Failures:
- * `not_found` if the home has no database, else as `openStore`.
+ * Opens the store of a home for looking only. A database that an older version left is brought up to date first, where `openStore`
+ * would open it. Failures: `not_found` if the home has no database, else as `openStore`.
  */
-export function openReader(home: string): Result<StoreReader, Failure> {
+export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
   const database = openForReading(home);
   if (!database.ok) return database;
   const migrations = bundledMigrations();
@@ -54,10 +54,10 @@ export function openReader(home: string): Result<StoreReader, Failure> {
   if (opened.ok && opened.value !== undefined) return ok(opened.value);
   database.value.close();
   if (!opened.ok) return opened;
-  const updated = openStore(home);
+  const updated = openStore(home, shared);
   if (!updated.ok) return updated;
   updated.value.close();
-  return openReader(home);
+  return openReader(home, shared);
 }
 
 /** A session this process holds. */

@@ -1,4 +1,5 @@
 import { createInterface } from "node:readline";
+import { answerTo } from "../config/picked-option.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Terminal } from "./terminal.ts";
 import type { Waiting } from "./waiting.ts";
@@ -77,19 +78,18 @@ export async function promptQuestion(
   for (;;) {
     const typed = await promptLine(terminal, "> ", signal);
     if (typed.kind === "left") return typed;
-    const { options } = question;
-    const number = /^\d+$/.test(typed.text) ? Number(typed.text) : undefined;
-    const picked = number === undefined ? undefined : options[number - 1];
-    if (number !== undefined && options.length > 0 && picked === undefined && !options.includes(typed.text)) {
-      err.line(`  There is no option ${typed.text}: type a number from 1 to ${options.length}, or an answer in words.`);
+    const words = typed.text === "" ? question.default : typed.text;
+    if (words === undefined) {
+      err.line("  There is no default: type an answer, or Ctrl-D to leave it open.");
       continue;
     }
-    const text = typed.text === "" ? question.default : (picked ?? typed.text);
-    if (text !== undefined) {
-      err.line(err.style("dim", `  ${safeLine(question.question_id)}: ${safeLine(text)}`));
-      return { kind: "text", text };
+    const answer = answerTo(question, words);
+    if (answer.ok) {
+      err.line(err.style("dim", `  ${safeLine(question.question_id)}: ${safeLine(answer.value)}`));
+      return { kind: "text", text: answer.value };
     }
-    err.line("  There is no default: type an answer, or Ctrl-D to leave it open.");
+    const { message, hint = "" } = answer.error;
+    err.line(`  ${safeLine(message)} ${hint}`);
   }
 }
 

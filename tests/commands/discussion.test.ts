@@ -1,6 +1,8 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, test, vi } from "vitest";
+import { openReader } from "../../src/store/sqlite-store.ts";
+import { value } from "../results.ts";
 import { typed } from "./in-process.ts";
 import { endAfterwards } from "./strays.ts";
 import { open } from "./terminal.ts";
@@ -165,8 +167,16 @@ describe("a child session", () => {
       `A person is needed:\n  ? ${child}: the role "one" is held (authentication): log in with`,
     );
     expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
+    const release = ["resume", child, "--release", "one", "--no-input", "--reporter", "plain"];
+    renameSync(place.workspace, `${place.workspace}-away`);
+    const early = await typed(place, release);
+    expect([early.code, early.stderr]).toEqual([3, expect.stringContaining("Put it back")]);
+    renameSync(`${place.workspace}-away`, place.workspace);
+    const reader = value(openReader(place.home));
+    expect(reader.inbox.pending(child)).toEqual([]);
+    reader.close();
     writeFileSync(join(place.workspace, "open"), "");
-    const released = await place.run(["resume", child, "--release", "one", "--no-input", "--reporter", "plain"]);
+    const released = await place.run(release);
     expect([released.code, released.stderr]).toEqual([0, ""]);
     expect(released.stdout).toContain("s is done");
   });

@@ -276,7 +276,7 @@ echo >> ${seen}.times
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);
     await pane.asks("Question 1 of 1");
     pane.type("3", "Enter");
-    await pane.asks("There is no option 3: type a number from 1 to 2, or an answer in words.");
+    await pane.asks("c1.name has no option 3. Give a number from 1 to 2, or an answer in words.");
     pane.type("2", "Enter");
     await pane.shows("c1.name: Bob");
     expect(await pane.exit()).toBe(0);

@@ -1,11 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { valueOf } from "../config/scratch.ts";
-import { onlySession, typed, typedIn } from "./in-process.ts";
-import { rig, tinyPlan } from "./rig.ts";
+import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
+import { rig, tinyPlan, until } from "./rig.ts";
 import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
 
 const TWO = tinyPlan([
@@ -116,6 +117,45 @@ describe("a home that was named with --home", () => {
     expect((await copied(`${named} doctor`)).stdout).toContain(`next    ${named} `);
     const found = await at(home, ["status", "asks", "--home", home]);
     expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
+  });
+
+  it("is in the hints of failures that programs read", async () => {
+    const here = rig();
+    const home = join(here.workspace, "named");
+    const running = here.start([
+      "run",
+      "--plan",
+      here.write("plan.json", WAIT),
+      "--session",
+      "s",
+      "--json",
+      "--home",
+      home,
+    ]);
+    await until("the task to run", () => existsSync(join(here.workspace, "pid")));
+    // As whoever takes a session over does, where locks do not hold.
+    const database = new SqliteDatabase(join(home, "bosun.db"));
+    database.exec("UPDATE sessions SET epoch = epoch + 1");
+    database.close();
+    letGo(here);
+    const { code, stdout } = await running.done;
+    const hint = `Another process took it over; \`bosun --home ${home} status s\` tells which.`;
+    const result: unknown = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+    expect([code, result]).toMatchObject([7, { type: "result", error: { code: "stale_lease", hint }, message: hint }]);
+  });
+
+  it("is in the hints of what doctor finds", async () => {
+    const here = rig();
+    const home = join(here.workspace, "named");
+    const crew = ["--home", home, "--manager", "not-there", "--worker", "not-there"];
+    const hint = expect.stringContaining(`\`bosun --home ${home} doctor\` checks them all.`) as string;
+    expect((await typed(here, ["doctor", ...crew])).stdout).toEqual(hint);
+    const { findings } = await typedJson<{ findings: { name: string; hint: string }[] }>(here, [
+      "doctor",
+      ...crew,
+      "--json",
+    ]);
+    expect(findings.filter(({ hint: told }) => /bosun/.test(told))).toMatchObject([{ hint }, { hint }]);
   });
 });
 

@@ -166,6 +166,58 @@ describe("an answer given beforehand", () => {
   });
 });
 
+describe("an answer that is a number", () => {
+  const plan = (here: Rig) => here.write("plan.json", TWO);
+  const written = (here: Rig) => readFileSync(join(here.workspace, "out.txt"), "utf8");
+
+  it.each<[door: string, args: (here: Rig) => string[]]>([
+    ["a flag", () => ["--answer", "name=2", "--answer", "age=2"]],
+    ["a file", (here) => ["--answers", here.write("answers.yaml", "name: 2\nage: 2\n")]],
+  ])("picks the option with that number, and is itself where there are no options: by %s", async (_, args) => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", plan(here), ...args(here)])).code).toBe(0);
+    expect(written(here)).toBe("Bob 2\n");
+  });
+
+  it.each<[door: string, args: (here: Rig) => string[][]]>([
+    [
+      "words",
+      () => [
+        ["name", "2"],
+        ["age", "2"],
+      ],
+    ],
+    ["a file", (here) => [["--file", here.write("answers.yaml", "name: 2\nage: 2\n")]]],
+  ])("does so with `bosun answer` by %s", async (_, args) => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
+    for (const said of args(here)) expect((await typed(here, ["answer", ...said])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
+    expect(written(here)).toBe("Bob 2\n");
+  });
+
+  it("that no option has is refused, and nothing else is decided in its place", async () => {
+    const here = rig();
+    const told = "c1.name has no option 3.";
+    const hint = "Give a number from 1 to 2, or an answer in words.";
+    const given = ["--answer", "name=3", "--unanswered", "default"];
+    const run = await typed(here, ["run", "--plan", plan(here), ...given]);
+    expect([run.code, run.stderr]).toEqual([4, `${told} ${hint}\nOpen: c1.name, c1.age.\n`]);
+    const refused = await typed(here, ["answer", "name", "3"]);
+    expect([refused.code, refused.stderr]).toEqual([2, `Error: ${told}\n  ${hint}\n`]);
+    const filed = await typed(here, ["answer", "--defaults", "--file", here.write("a.yaml", "name: 3\n")]);
+    expect(filed.stderr).toBe(`${told} ${hint}\nOpen: c1.name, c1.age.\n`);
+    expect(await typedJson(here, ["inbox", "--json"])).toMatchObject([
+      { question_id: "c1.name" },
+      { question_id: "c1.age", kept: "7" },
+    ]);
+    const left = await typed(here, ["resume", "--answer", "name=3", "--unanswered", "manager"]);
+    expect([left.code, left.stderr]).toEqual([4, `${told} ${hint}\nOpen: c1.name.\n`]);
+    expect((await typed(here, ["resume", "--answer", "name=1"])).code).toBe(0);
+    expect(written(here)).toBe("Ada 7\n");
+  });
+});
+
 describe("a role that is to be released", () => {
   it("must be one that the session has, and held", async () => {
     const here = rig();

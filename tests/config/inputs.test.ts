@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { answerFromFlag, givenAnswer, loadAnswers } from "../../src/config/answers.ts";
 import { shipped } from "../../src/config/installation.ts";
+import { type Answerable, answerTo } from "../../src/config/picked-option.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { MAX_REQUIREMENT_BYTES, MAX_REQUIREMENT_CHARACTERS, readRequirement } from "../../src/config/requirement.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
@@ -266,7 +267,22 @@ describe("the answer to a question", () => {
       undefined,
     ],
   ])("is found %s", (_, answers, text) => {
-    expect(givenAnswer(answers, question)).toBe(text);
+    expect(givenAnswer(answers, question)).toEqual(text === undefined ? undefined : { ok: true, value: text });
+  });
+  const sizes = { question_id: "c1.q", text: "How many?", options: ["2", "4", "eight"] };
+  test.each<[name: string, question: Answerable, words: string, answer: string | undefined]>([
+    ["the option that it counts", sizes, "3", "eight"],
+    ["the option that it is, before the one that it counts", sizes, "2", "2"],
+    ["nothing where no option has it", sizes, "9", undefined],
+    ["nothing where it counts from 0", sizes, "0", undefined],
+    ["the default that it is", { ...sizes, default: "9" }, "9", "9"],
+    ["itself where there are no options", { question_id: "c1.q", text: "How old?" }, "2", "2"],
+    ["itself where there are none in the list", { ...sizes, options: [] }, "2", "2"],
+    ["itself as soon as it is more than a number", sizes, "3 or so", "3 or so"],
+  ])("that is a number means %s", (_, asked, words, answer) => {
+    const meant = answerTo(asked, words);
+    expect(meant.ok ? meant.value : undefined).toBe(answer);
+    expect(givenAnswer([{ question_id: "q", text: words }], asked)).toEqual(meant);
   });
 });
 

@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { openForWriting } from "../../src/store/database.ts";
 import { fileSystemOf } from "../../src/store/file-system.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
@@ -81,6 +82,15 @@ describe("the command line on such a home", () => {
     const accepted = await scene.run({ statfs: NFS, environment: { BOSUN_SHARED_HOME: "accept" } });
     expect(accepted).toMatchObject({ code: 0, stderr: "" });
     expect(await faultsOfRest(scene)).toEqual([]);
+  });
+
+  it("looks at a database there that an older version left, if a person says so", async () => {
+    const scene = newPlace();
+    value(openForWriting(scene.home)).close();
+    const refused = await scene.command(["status"], { statfs: NFS });
+    expect([...faultsOfEnd(refused, [3]), ...faultsOfMessage(scene, refused)]).toEqual([]);
+    const accepted = await scene.command(["status"], { statfs: NFS, environment: { BOSUN_SHARED_HOME: "accept" } });
+    expect(accepted).toMatchObject({ code: 0, stderr: "" });
   });
 
   it("warns of one that is doubted, naming the home, and goes on", async () => {

@@ -96,6 +96,19 @@ test("a database of a newer version is refused with the way out, by writers and 
   }
 });
 
+test.runIf(process.platform === "linux")(
+  "an older one on a file system that machines share is brought up to date for a reader only if that is accepted",
+  () => {
+    const home = temporaryDirectory();
+    value(migrate(database(home), []));
+    const statfs = () => ({ type: 0x6969 });
+    expect(failureOf(openReader(home, { statfs })).code).toBe("environment");
+    const reader = value(openReader(home, { statfs, accept: true }));
+    closeLater(() => reader.close());
+    expect(reader.sessions()).toEqual([]);
+  },
+);
+
 test("a database that other migrations made is refused", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST, SECOND]));

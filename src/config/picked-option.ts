@@ -1,0 +1,28 @@
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+
+/** What of a question decides on its answer; its options as people read them. */
+export interface Answerable {
+  readonly question_id: string;
+  readonly text: string;
+  readonly options?: readonly string[];
+  readonly default?: string;
+}
+
+/**
+ * What words mean as the answer to a question, through whichever door they come: an option or the default if they are one, else a
+ * number the option that it counts, else themselves. Failure `usage` for a number that counts none, where there are options.
+ */
+export function answerTo(question: Answerable, words: string): Result<string, Failure> {
+  const { question_id, options = [] } = question;
+  // An option that is a number itself is named by it: a command that is printed to be copied says what it shows.
+  if (options.length === 0 || !/^\d+$/.test(words) || options.includes(words) || words === question.default)
+    return ok(words);
+  const counted = options[Number(words) - 1];
+  if (counted !== undefined) return ok(counted);
+  return err(
+    failure("usage", `${question_id} has no option ${words}.`, {
+      hint: `Give a number from 1 to ${options.length}, or an answer in words.`,
+    }),
+  );
+}

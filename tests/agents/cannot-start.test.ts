@@ -1,0 +1,49 @@
+import { execFileSync } from "node:child_process";
+import { chmod, mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { Failure } from "../../src/protocol/failure.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
+
+const REFUSED = join(import.meta.dirname, "children/refused.ts");
+
+/** What is said where the system refuses a start with EACCES: it binds everybody but root, so somebody else tries. */
+describe("a program that may not be started", () => {
+  let cleanup: Cleanup;
+  let directory: string;
+
+  beforeEach(async () => {
+    cleanup = new Cleanup();
+    directory = await scratchDirectory(cleanup);
+    await chmod(directory, 0o755);
+    await mkdir(join(directory, "closed", "inner"), { recursive: true });
+    await chmod(join(directory, "closed"), 0);
+    cleanup.add(() => chmod(join(directory, "closed"), 0o700));
+  });
+  afterEach(() => cleanup.run());
+
+  function failureOf(where: string, ...command: readonly string[]): Failure | null {
+    return JSON.parse(
+      execFileSync(process.execPath, [REFUSED, where, ...command], { encoding: "utf8" }),
+    ) as Failure | null;
+  }
+
+  test.each(["closed", join("closed", "inner")])("in the directory %s is told with the directory", (name) => {
+    const where = join(directory, name);
+    expect(failureOf(where, "true")).toEqual({
+      code: "environment",
+      message: `Cannot start "true": its directory ${JSON.stringify(where)} may not be entered.`,
+      hint: "Give yourself the right to enter it (chmod u+x), or name another workspace.",
+      details: { program: "true", directory: where, errno: "EACCES" },
+    });
+  });
+
+  test("because of its file is told with the file", async () => {
+    const program = join(directory, "program");
+    await writeFile(program, "#!/bin/sh\n");
+    expect(failureOf(directory, program)).toMatchObject({
+      hint: `Make it executable: chmod +x ${JSON.stringify(program)}.`,
+    });
+    expect(failureOf(directory, "true")).toBeNull();
+  });
+});
