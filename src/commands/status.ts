@@ -115,7 +115,7 @@ function showSession(
   { terminal: { out }, bosun }: CommandContext,
   store: StoreReader,
   row: SessionRow,
-  { ledger, tickets, waiting }: StoredView,
+  { showing, ledger, tickets, waiting }: StoredView,
 ): void {
   const { session_id } = row;
   const owner = store.holder(session_id);
@@ -123,7 +123,7 @@ function showSession(
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
-  if (tickets.length > 0) for (const line of ["", ...ticketTable(row.mode, tickets, out)]) out.line(line);
+  if (tickets.length > 0) for (const line of ["", ...ticketTable(showing, tickets, out)]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   if (running.length > 0) {
     const words = runningWords(withSince(store, session_id, row.last_sequence, running), Date.now());

@@ -2,6 +2,7 @@ import type { Advance, Engine } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
+import type { Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
@@ -131,6 +132,11 @@ export class Session<S> {
   /** The sequence of the last record, committed or about to be. */
   get sequence(): number {
     return this.#journal.head.sequence;
+  }
+
+  /** How people are shown it. */
+  get showing(): Showing {
+    return this.#parts.engine.mode.showing;
   }
 
   view(): SessionView {
