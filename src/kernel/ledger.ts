@@ -225,8 +225,8 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
   if (collection === "terms") ledger.terms = value as LedgerTerms;
   else if (collection === "figures") ledger.figures = value as LedgerFigures;
   else {
-    if (!Object.hasOwn(MAP_OF, collection)) throw new Error(`the ledger has no collection "${collection}"`);
-    const map: Map<string, unknown> = ledger[MAP_OF[collection]];
+    const map: Map<string, unknown> | undefined = ledger[MAP_OF[collection]];
+    if (map === undefined) throw new Error(`the ledger has no collection "${collection}"`);
     if (value === undefined) map.delete(change.id);
     else map.set(change.id, value);
   }
