@@ -207,6 +207,18 @@ describe("the engine", () => {
     expect(difference(found, WORDS_OF_THE_WIRE)).toEqual({ added: [], gone: [] });
   });
 
+  it("and what is below the commands names none: not even to write down or to show what it came to", () => {
+    const modes = readdirSync(join(ROOT, "src/modes"));
+    const naming = SOURCES.filter(
+      ({ name, code }) =>
+        !["modes", "crew"].includes(name.split("/")[0] ?? "") &&
+        rankOf(partOf(name)) < rankOf("commands") &&
+        modes.some((mode) => code.includes(`"${mode}"`) || code.includes(`modes/${mode}/`)),
+    );
+    expect(modes.length).toBeGreaterThan(1);
+    expect(naming.map(({ name }) => name)).toEqual([]);
+  });
+
   it("would be caught with one", () => {
     const code = withoutComments(
       '// a ticket\nconst planOf = (verdicts: Opinion[]) => `the debate`; const replanned = "explain";',

@@ -150,15 +150,7 @@ async function git({ environment, directory }: CommandContext): Promise<Finding>
 async function crewFindings(context: CommandContext, options: DoctorOptions): Promise<Finding[]> {
   const found = findConfiguration(context, options, context.directory);
   const roles = found.ok ? await loadRegistry(options, found.value) : found;
-  if (!roles.ok)
-    return [
-      {
-        name: "roles",
-        state: "missing",
-        what: roles.error.message,
-        ...(roles.error.hint === undefined ? {} : { hint: roles.error.hint }),
-      },
-    ];
+  if (!roles.ok) return [because(roles.error, "roles", "missing")];
   const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role)));
   return found.ok ? [...findings, await notifyFinding(context, options, found.value, roles.value)] : findings;
 }
@@ -167,8 +159,7 @@ async function roleFinding({ directory, environment }: CommandContext, role: Rol
   const name = `role ${role.role_id}`;
   const { PATH } = environment;
   const wrong = missingProgram(role, directory, PATH) ?? unreachable(role) ?? (await missingSandbox(role, PATH));
-  if (wrong)
-    return { name, state: "missing", what: wrong.message, ...(wrong.hint === undefined ? {} : { hint: wrong.hint }) };
+  if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
   return { name, state: "ok", what: `${role.type}, ${programOf(role, directory, PATH)}${kept}` };
@@ -202,8 +193,7 @@ async function sandboxFindings({ environment }: CommandContext): Promise<Finding
     const name = `sandbox ${level}`;
     if (why === undefined) return { name, state: "ok", what: `${KEPT_FROM[level]}, by ${way}` };
     // The first is what every agent gets that does not ask for something else; the others are for those who ask.
-    const state = level === "processes" ? "poor" : "off";
-    return { name, state, what: why.message, ...(why.hint === undefined ? {} : { hint: why.hint }) };
+    return because(why, name, level === "processes" ? "poor" : "off");
   });
 }
 
@@ -222,6 +212,10 @@ function timers(): Finding {
     state: "ok",
     what: "kept in the database; what came due while nothing ran is done on resume",
   };
+}
+
+function because({ message, hint }: Failure, name: string, state: Finding["state"]): Finding {
+  return { name, state, what: message, ...(hint === undefined ? {} : { hint }) };
 }
 
 const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Style]>> = {

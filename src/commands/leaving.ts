@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { costsMoney } from "../config/role-defaults.ts";
 import type { Ledger } from "../kernel/ledger.ts";
+import type { Showing } from "../kernel/showing.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -24,7 +25,7 @@ import { finalReport, ticketLines } from "./tickets.ts";
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
 export interface LastStand {
   readonly session_id: string;
-  readonly mode: string;
+  readonly showing: Showing;
   readonly free: boolean;
   readonly state: string;
   readonly tickets: readonly TicketLine[];
@@ -47,14 +48,14 @@ export interface End {
 
 /** A session of this process, as it stands now, without its children. */
 export function lastStandOf(store: StoreReader, session: SessionInSight): LastStand {
-  const { session_id, ledger } = session;
+  const { session_id, showing, ledger } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
   const textOf = (title: Json) => session.resolve({ title }).title ?? "";
   const tickets = ticketLines(view, textOf, report);
   const waiting = openAsks(store, session_id, ledger);
-  const opened = openedAs(store, session_id);
-  return { session_id, ...opened, state: view.state, tickets, ledger, waiting, children: [], report };
+  const free = isFree(store, session_id);
+  return { session_id, showing, free, state: view.state, tickets, ledger, waiting, children: [], report };
 }
 
 /** The same with what its children wait for. Throws a `StorageError`. */
@@ -72,10 +73,10 @@ export async function storedStand(
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
-  const { view, ledger, tickets, waiting } = stored.value;
+  const { showing, view, ledger, tickets, waiting } = stored.value;
   const report = finalReport(store, session_id, row.value.last_sequence);
-  const opened = openedAs(store, session_id);
-  const stand = { session_id, ...opened, state: view.state, tickets, ledger, waiting, children: [], report };
+  const free = isFree(store, session_id);
+  const stand = { session_id, showing, free, state: view.state, tickets, ledger, waiting, children: [], report };
   return ok(await withChildren(store, stand));
 }
 
@@ -83,7 +84,7 @@ export async function storedStand(
 export function endingOf(
   bosun: string,
   home: string,
-  { session_id, mode, free, state, tickets, ledger, waiting, children, report }: LastStand,
+  { session_id, showing, free, state, tickets, ledger, waiting, children, report }: LastStand,
   { end: left, exited, elapsed_ms }: End,
 ): Ending {
   const end = left.ok ? left : err(toldHere(bosun, left.error));
@@ -92,7 +93,7 @@ export function endingOf(
   const file = join(paths.folder, "final_report.md");
   return {
     session_id,
-    mode,
+    showing,
     free,
     exit_code,
     state,
@@ -118,10 +119,9 @@ export function endingOf(
   };
 }
 
-/** The session's mode, and whether none of its roles costs money, as far as anyone can tell. */
-function openedAs(store: StoreReader, session_id: string): Pick<LastStand, "mode" | "free"> {
-  const { mode = "", roles = [] } = openedWith(store, session_id) ?? {};
-  return { mode, free: !roles.some(costsMoney) };
+/** Whether none of the session's roles costs money, as far as anyone can tell. */
+function isFree(store: StoreReader, session_id: string): boolean {
+  return !openedWith(store, session_id)?.roles.some(costsMoney);
 }
 
 /** Why a session closed otherwise than well, in words; the code of a failure stands for itself. */

@@ -1,6 +1,7 @@
 import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
 import type { SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
+import type { Showing } from "../kernel/showing.ts";
 import type { Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -16,6 +17,7 @@ import { finalReport, ticketLines } from "./tickets.ts";
 
 /** A session as anybody can see it from its stored state, whoever runs it. */
 export interface StoredView {
+  readonly showing: Showing;
   readonly view: SessionView;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
@@ -46,6 +48,7 @@ export async function readSession(
   const view = mode.view(state);
   const textOf = (title: Json) => resolve(title, records) ?? "";
   return ok({
+    showing: mode.showing,
     view,
     ledger,
     tickets: ticketLines(view, textOf, finalReport(reader, session_id, row.last_sequence)),

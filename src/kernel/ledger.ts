@@ -175,19 +175,20 @@ export interface LedgerValues {
   readonly figures: LedgerFigures;
 }
 
+/** Which of its maps keeps the rows of a collection. The others, `terms` and `figures`, are single values. */
+const MAP_OF = {
+  turn: "turns",
+  timer: "timers",
+  ask: "asks",
+  check: "checks",
+  child: "children",
+  hold: "holds",
+  role_use: "uses",
+  admissions: "admissions",
+} as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
+
 /** The collections that belong to the engine; a mode's may not have these names. */
-export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set<keyof LedgerValues>([
-  "turn",
-  "timer",
-  "ask",
-  "check",
-  "child",
-  "hold",
-  "role_use",
-  "admissions",
-  "terms",
-  "figures",
-]);
+export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
 
 /**
  * The collections that belong to neither the engine nor a mode: what the scheduler itself must find again after a crash, the
@@ -219,39 +220,16 @@ export function emptyLedger(): Ledger {
 }
 
 export function applyToLedger(ledger: Ledger, change: Change): void {
-  const collection = "put" in change ? change.put : change.drop;
+  const collection = ("put" in change ? change.put : change.drop) as keyof LedgerValues;
   const value = "put" in change ? (change.value as unknown) : undefined;
-  switch (collection) {
-    case "turn":
-      return set(ledger.turns, change.id, value as LedgerTurn | undefined);
-    case "timer":
-      return set(ledger.timers, change.id, value as LedgerTimer | undefined);
-    case "ask":
-      return set(ledger.asks, change.id, value as LedgerAsk | undefined);
-    case "check":
-      return set(ledger.checks, change.id, value as LedgerChecks | undefined);
-    case "child":
-      return set(ledger.children, change.id, value as LedgerChild | undefined);
-    case "hold":
-      return set(ledger.holds, change.id, value as LedgerHold | undefined);
-    case "role_use":
-      return set(ledger.uses, change.id, value as RoleUse | undefined);
-    case "admissions":
-      return set(ledger.admissions, change.id, value as readonly Instant[] | undefined);
-    case "terms":
-      ledger.terms = value as LedgerTerms;
-      return;
-    case "figures":
-      ledger.figures = value as LedgerFigures;
-      return;
-    default:
-      throw new Error(`the ledger has no collection "${collection}"`);
+  if (collection === "terms") ledger.terms = value as LedgerTerms;
+  else if (collection === "figures") ledger.figures = value as LedgerFigures;
+  else {
+    const map: Map<string, unknown> | undefined = ledger[MAP_OF[collection]];
+    if (map === undefined) throw new Error(`the ledger has no collection "${collection}"`);
+    if (value === undefined) map.delete(change.id);
+    else map.set(change.id, value);
   }
-}
-
-function set<V>(map: Map<string, V>, id: string, value: V | undefined): void {
-  if (value === undefined) map.delete(id);
-  else map.set(id, value);
 }
 
 /** A write to the ledger; what it is given must be plain data. */

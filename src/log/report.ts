@@ -1,27 +1,27 @@
 import { appendFileSync, closeSync, openSync, renameSync } from "node:fs";
 import { join } from "node:path";
+import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
-import { debateParts } from "./debate-result.ts";
 import { attempt } from "./attempt.ts";
 import { oneLine } from "./one-line.ts";
 
 type Report = PayloadByType["final_report"];
 
 /** Writes `final_report.json` and `final_report.md`, each as a whole or not at all; what the last close said counts. `storage`, `storage_full`. */
-export function writeReport(folder: string, payload: JsonObject): Result<void, Failure> {
-  return attempt(folder, () => ok(writeBoth(folder, payload)), "The final report");
+export function writeReport(folder: string, payload: JsonObject, showing: Showing): Result<void, Failure> {
+  return attempt(folder, () => ok(writeBoth(folder, payload, showing)), "The final report");
 }
 
-function writeBoth(folder: string, payload: JsonObject): void {
+function writeBoth(folder: string, payload: JsonObject, showing: Showing): void {
   makeDirectory(folder);
   replace(join(folder, "final_report.json"), [JSON.stringify(payload, ordered, 2)]);
   crashPoint("report_begun");
-  replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report));
+  replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, showing));
 }
 
 /** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */
@@ -52,7 +52,7 @@ function replace(path: string, lines: Iterable<string>): void {
 }
 
 /** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
-function* reportMarkdown(report: Report): IterableIterator<string> {
+function* reportMarkdown(report: Report, showing: Showing): IterableIterator<string> {
   const { tickets, next_steps } = report;
   yield* [
     `# ${phrase(report.requirement) || report.session_id}`,
@@ -66,7 +66,7 @@ function* reportMarkdown(report: Report): IterableIterator<string> {
   if (tickets.length > 0) yield* ["", "| ticket | status | owner | attempts | |", "|---|---|---|---|---|"];
   for (const ticket of tickets) yield ticketRow(ticket);
   for (const ticket of tickets) yield* ticketSection(ticket);
-  if (report.result !== undefined) yield* resultSections(report.mode, report.result as JsonObject);
+  if (report.result !== undefined) yield* resultSections(showing.parts(report.result as JsonObject));
   if (next_steps.length > 0) yield* ["", "## Next", "", ...next_steps.map((step) => `- ${phrase(step)}`)];
 }
 
@@ -81,10 +81,9 @@ function usageWords({ turns, input_tokens, output_tokens, cost_usd }: Report["us
   ].join(", ");
 }
 
-function resultSections(mode: string, result: JsonObject): string[] {
-  if (mode !== "debate") return ["", "## Result", "", "```json", JSON.stringify(result, null, 2), "```"];
+function resultSections(parts: readonly ResultPart[]): string[] {
   // What an agent said is quoted, so that no line of it can pass for one of the report's own.
-  return debateParts(result).flatMap(({ title, text, points }) => [
+  return parts.flatMap(({ title, text, points }) => [
     "",
     `## ${phrase(title)}`,
     "",

@@ -22,6 +22,7 @@ import type { Head } from "./journal.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
 import { type NotifyTerms, type Told } from "./notifications.ts";
+import { Seats } from "./seats.ts";
 import { Session } from "./session.ts";
 import { SteadyClock } from "./steady-clock.ts";
 
@@ -125,7 +126,7 @@ export function assemble<S>(
       notify: around.notify,
       told: made.told,
       takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,
-      makeDispatcher: (isHeld) => new Dispatcher(roles, capacity, embeddedQueue(), isHeld),
+      makeDispatcher: (isHeld) => new Dispatcher(new Seats(roles, capacity, isHeld), embeddedQueue()),
     }),
   );
 }

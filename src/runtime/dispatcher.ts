@@ -1,10 +1,8 @@
 import type { LedgerTurn } from "../kernel/ledger.ts";
 import type { Seat } from "../kernel/mode.ts";
-import type { Role, RoleType } from "../protocol/roles.ts";
+import type { Role } from "../protocol/roles.ts";
 import type { DispatchQueue } from "../store/queue.ts";
-
-/** How many turns of each type of role may run at once. */
-export type Capacity = Readonly<Record<RoleType, number>>;
+import { type Seats, suits } from "./seats.ts";
 
 /** A turn that may start now: who takes it, and the small number that is its own while it runs. */
 export interface Admission {
@@ -22,38 +20,27 @@ interface Running {
 }
 
 /**
- * Which offered turn starts next, and who takes it: by priority, within the capacity of each type of role, the instances of each
- * role, and the seats kept for subjects that were promised one. Knows seats and subjects, not what the turns are about.
+ * Which offered turn starts next, and who takes it: by priority, and within the seats that are free or kept for subjects that were
+ * promised one. Knows seats and subjects, not what the turns are about.
  */
 export class Dispatcher {
-  readonly #roles: readonly Role[];
-  readonly #capacity: Capacity;
+  readonly #seats: Seats;
   readonly #queue: DispatchQueue<LedgerTurn>;
-  readonly #isHeld: (role_id: string) => boolean;
-  readonly #seats = new Map<string, { readonly seat: Seat; readonly reserve?: Seat }>();
+  readonly #seatsByKey = new Map<string, { readonly seat: Seat; readonly reserve?: Seat }>();
   readonly #turns = new Map<string, LedgerTurn>();
   readonly #running = new Map<string, Running>();
   readonly #slots = new Set<number>();
   readonly #runningBySubject = new Set<string>();
   readonly #parked = new Map<string, LedgerTurn>();
-  readonly #takenByRole = new Map<string, number>();
-  readonly #takenByType = new Map<RoleType, number>();
   /** Seats kept for a subject, and how many of its turns still want them. */
   readonly #reserved = new Map<string, { role: Role; wanted: number }>();
   readonly #wanting = new Set<string>();
   /** Turns whose seat is kept for them already. */
   readonly #seated: LedgerTurn[] = [];
 
-  constructor(
-    roles: readonly Role[],
-    capacity: Capacity,
-    queue: DispatchQueue<LedgerTurn>,
-    isHeld: (role_id: string) => boolean,
-  ) {
-    this.#roles = roles;
-    this.#capacity = capacity;
+  constructor(seats: Seats, queue: DispatchQueue<LedgerTurn>) {
+    this.#seats = seats;
     this.#queue = queue;
-    this.#isHeld = isHeld;
   }
 
   get running(): number {
@@ -79,8 +66,8 @@ export class Dispatcher {
       return;
     }
     const key = seatKey(turn);
-    if (!this.#seats.has(key)) {
-      this.#seats.set(key, { seat: turn.seat, ...(turn.reserve ? { reserve: turn.reserve } : {}) });
+    if (!this.#seatsByKey.has(key)) {
+      this.#seatsByKey.set(key, { seat: turn.seat, ...(turn.reserve ? { reserve: turn.reserve } : {}) });
     }
     this.#queue.offer({ id: turn.turn_id, key, priority: turn.priority, body: turn });
   }
@@ -95,7 +82,7 @@ export class Dispatcher {
       this.#running.delete(turn_id);
       this.#slots.delete(running.slot);
       this.#queue.settle(turn_id, running.fence);
-      if (!running.inReserved) this.#free(running.role);
+      if (!running.inReserved) this.#seats.free(running.role);
       if (turn.subject !== undefined) this.#unpark(turn.subject);
     } else if (turn.subject !== undefined && this.#parked.get(turn.subject) === turn) {
       this.#parked.delete(turn.subject);
@@ -118,16 +105,16 @@ export class Dispatcher {
     const [claim] = this.#queue.claim({ limit: 1, accepts: (key) => this.#fits(key) });
     if (!claim) return undefined;
     const turn = claim.body;
-    const role = this.#pick(turn.seat);
+    const role = this.#seats.pick(turn.seat);
     if (!role) throw new Error(`turn ${turn.turn_id} was claimed for a seat that nobody can take`);
-    this.#take(role);
+    this.#seats.take(role);
     if (turn.reserve && turn.subject !== undefined) this.#reserve(turn, turn.reserve, turn.subject);
     return this.#start(turn, role, claim.fence, false);
   }
 
   /** Whether a turn waits to be given, or for the seat that is to be kept for its subject, that the role could take. */
   wants(role_id: string): boolean {
-    const role = this.#roles.find((one) => one.role_id === role_id);
+    const role = this.#seats.roles.find((one) => one.role_id === role_id);
     if (!role) return false;
     for (const { turn_id, seat, reserve } of this.#turns.values()) {
       if (this.#running.has(turn_id)) continue;
@@ -147,9 +134,9 @@ export class Dispatcher {
   #reserve(turn: LedgerTurn, seat: Seat, subject: string): void {
     let reserved = this.#reserved.get(subject);
     if (!reserved) {
-      const role = this.#pick(seat);
+      const role = this.#seats.pick(seat);
       if (!role) throw new Error(`turn ${turn.turn_id} was claimed without its reserved seat`);
-      this.#take(role);
+      this.#seats.take(role);
       reserved = { role, wanted: 0 };
       this.#reserved.set(subject, reserved);
     }
@@ -159,10 +146,10 @@ export class Dispatcher {
   /** Whether a kept seat can be taken now; one whose role has been held since goes over to another that is free. */
   #isSeated(reserved: { role: Role }, seat: Seat): boolean {
     const { role } = reserved;
-    if (!this.#isHeld(role.role_id)) return true;
-    this.#free(role);
-    reserved.role = this.#pick(seat) ?? role;
-    this.#take(reserved.role);
+    if (!this.#seats.isHeld(role.role_id)) return true;
+    this.#seats.free(role);
+    reserved.role = this.#seats.pick(seat) ?? role;
+    this.#seats.take(reserved.role);
     return reserved.role !== role;
   }
 
@@ -181,32 +168,9 @@ export class Dispatcher {
   }
 
   #fits(key: string): boolean {
-    const wanted = this.#seats.get(key);
-    if (!wanted || !this.#pick(wanted.seat)) return false;
-    return wanted.reserve === undefined || this.#pick(wanted.reserve) !== undefined;
-  }
-
-  /** The suitable role with the fewest turns, so that work spreads over a crew. */
-  #pick(seat: Seat): Role | undefined {
-    let best: Role | undefined;
-    if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;
-    for (const role of this.#roles) {
-      if (!suits(role, seat) || this.#isHeld(role.role_id)) continue;
-      const taken = this.#takenByRole.get(role.role_id) ?? 0;
-      if (taken >= instances(role)) continue;
-      if (!best || taken < (this.#takenByRole.get(best.role_id) ?? 0)) best = role;
-    }
-    return best;
-  }
-
-  #take(role: Role): void {
-    this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) + 1);
-    this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) + 1);
-  }
-
-  #free(role: Role): void {
-    this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) - 1);
-    this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) - 1);
+    const wanted = this.#seatsByKey.get(key);
+    if (!wanted || !this.#seats.pick(wanted.seat)) return false;
+    return wanted.reserve === undefined || this.#seats.pick(wanted.reserve) !== undefined;
   }
 
   #release(subject: string): void {
@@ -215,23 +179,8 @@ export class Dispatcher {
     reserved.wanted -= 1;
     if (reserved.wanted > 0) return;
     this.#reserved.delete(subject);
-    this.#free(reserved.role);
+    this.#seats.free(reserved.role);
   }
-}
-
-function suits(role: Role, seat: Seat): boolean {
-  return (
-    role.type === seat.type &&
-    (seat.role_id === undefined || role.role_id === seat.role_id) &&
-    (seat.capability === undefined || (role.capabilities ?? []).includes(seat.capability))
-  );
-}
-
-/** A manager answers one thing at a time unless it says otherwise; workers are as many as the capacity allows. */
-function instances(role: Role): number {
-  if (role.max_instances !== undefined) return role.max_instances;
-  const several = role.supports_multiple_instances ?? role.type !== "manager";
-  return several ? Number.POSITIVE_INFINITY : 1;
 }
 
 function seatKey({ seat, reserve }: LedgerTurn): string {

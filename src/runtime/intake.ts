@@ -172,7 +172,7 @@ export class Intake<S> {
     });
     for (const record of records) this.#journal.record(record);
     this.#journal.afterwards(() => {
-      const written = writeReport(this.#parts.paths.folder, records[0].payload);
+      const written = writeReport(this.#parts.paths.folder, records[0].payload, this.#parts.engine.mode.showing);
       if (!written.ok) this.#door.fail(written.error);
       crashPoint("report_written");
     });

@@ -6,12 +6,12 @@ import type { Failure } from "../protocol/failure.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Bus, SessionEnd, StopReason } from "./bus.ts";
-import type { Deadline } from "./deadline.ts";
 import type { FactInput } from "./facts.ts";
 import type { GroupCommits } from "./group-commits.ts";
 import type { InboxWatch } from "./inbox.ts";
 import type { Journal } from "./journal.ts";
 import type { Notifications } from "./notifications.ts";
+import type { Resting } from "./resting.ts";
 import type { TimeWatch } from "./time-watch.ts";
 import type { TroubleDoor } from "./trouble.ts";
 import type { UnderWay } from "./under-way.ts";
@@ -29,7 +29,7 @@ export interface Going {
   readonly notifications: Notifications;
   readonly inbox: InboxWatch;
   readonly time: TimeWatch;
-  readonly deadline: Deadline;
+  readonly resting: Resting;
   readonly commits: GroupCommits;
   readonly journal: Journal;
 }
@@ -139,8 +139,8 @@ export class Leaving implements TroubleDoor {
 
   async #end(settle: () => void): Promise<void> {
     this.#writeNoMore();
-    const { work, time, deadline, inbox } = this.#going;
-    for (const one of [work.timers, time, deadline, inbox]) one.stop();
+    const { work, time, resting, inbox } = this.#going;
+    for (const one of [work.timers, time, resting, inbox]) one.stop();
     this.#parts.log?.close();
     crashPoint("ended");
     await this.#parts.store.release(this.#parts.lease);

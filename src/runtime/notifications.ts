@@ -1,6 +1,7 @@
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { Change, SessionView } from "../kernel/mode.ts";
+import type { Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -27,6 +28,7 @@ export interface SessionInSight {
   readonly ledger: Ledger;
   /** The sequence of the last record. */
   readonly sequence: number;
+  readonly showing: Showing;
   view(): SessionView;
   resolve(value: JsonObject): JsonObject;
 }

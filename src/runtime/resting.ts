@@ -1,8 +1,62 @@
 import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
+import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import type { StopReason } from "./bus.ts";
+import { Deadline, type DeadlineParts } from "./deadline.ts";
+import type { FactInput } from "./facts.ts";
 import type { Timers } from "./timers.ts";
+import type { UnderWay } from "./under-way.ts";
+
+interface RestingDoor {
+  submit(input: FactInput): unknown;
+  stop(reason: StopReason, message: string, more: JsonObject): void;
+  /** The session's time is up. */
+  wake(): void;
+}
+
+/** What a session does when nothing is left to write: what goes on is waited for, and where nothing does the session ends. */
+export class Resting {
+  readonly #parts: DeadlineParts;
+  readonly #work: UnderWay;
+  readonly #door: RestingDoor;
+  readonly #deadline: Deadline;
+  #stuck = false;
+
+  constructor(parts: DeadlineParts, work: UnderWay, door: RestingDoor) {
+    this.#parts = parts;
+    this.#work = work;
+    this.#door = door;
+    this.#deadline = new Deadline(parts, () => door.wake());
+  }
+
+  /** `begun` is the monotonic clock's reading when the scheduler began, `forPeople` whether somebody is there who is waited for. */
+  look(begun: number, forPeople: boolean): void {
+    const { timers, children } = this.#work;
+    timers.arm();
+    if (this.#work.isBusy) return;
+    const { engine, clock } = this.#parts;
+    const wants = (role_id: string) => this.#work.wants(role_id);
+    const rest = restOf(engine.ledger, timers, clock.now(), forPeople, wants, children.isWaiting);
+    // When the session's time is up there is nothing left to wait for. A pause is a person's to end, also that of a child.
+    const late = rest.kind === "waits" && !engine.ledger.figures.paused ? this.#deadline.look(begun) : undefined;
+    if (late) this.#door.stop("limit", late.message, late.details);
+    else if (rest.kind === "stops") {
+      const { reason, message, limit } = rest.with;
+      this.#door.stop(reason, message, { ...limit });
+    } else if (rest.kind === "stuck") {
+      if (this.#stuck) throw new Error("the mode neither goes on nor finishes after no_progress");
+      this.#stuck = true;
+      const payload = { reason: "no_progress", message: "nothing is open and nothing is finished" };
+      this.#door.submit({ source: "scheduler", payload_type: "session_stopped", payload });
+    }
+  }
+
+  stop(): void {
+    this.#deadline.stop();
+  }
+}
 
 /** What a session comes to that has nothing left to write and nobody at work. */
 export type Rest =

@@ -106,7 +106,8 @@ async function takeUp<S>(
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
   if (ledger.figures.closed) {
-    const written = writeReport(sessionPaths(around.home, row.session_id).folder, lastReport(store, current));
+    const { folder } = sessionPaths(around.home, row.session_id);
+    const written = writeReport(folder, lastReport(store, current), mode.showing);
     if (!written.ok) return written;
   }
   recover(session.value, ledger, payload, lease.epoch, change);

@@ -2,6 +2,7 @@ import type { Advance, Engine } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
+import type { Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
@@ -12,14 +13,13 @@ import type { Store } from "../store/store.ts";
 import { admitAll } from "./admitting.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import { type Held, InboxWatch } from "./inbox.ts";
-import { Deadline } from "./deadline.ts";
 import type { FactInput } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
 import { type Head, Journal } from "./journal.ts";
 import { Leaving } from "./leaving.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
 import { Intake } from "./intake.ts";
-import { restOf } from "./resting.ts";
+import { Resting } from "./resting.ts";
 import type { SteadyClock } from "./steady-clock.ts";
 import { TimeWatch } from "./time-watch.ts";
 import type { TroubleDoor } from "./trouble.ts";
@@ -49,7 +49,7 @@ export class Session<S> {
   readonly #intake: Intake<S>;
   readonly #inbox: InboxWatch;
   readonly #time: TimeWatch;
-  readonly #deadline: Deadline;
+  readonly #resting: Resting;
   readonly #notifications: Notifications;
   readonly #journal: Journal;
   readonly #commits: GroupCommits;
@@ -57,7 +57,6 @@ export class Session<S> {
   /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
   #begun: number | undefined;
   #waitForPeople = true;
-  #stuck = false;
 
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
@@ -99,7 +98,11 @@ export class Session<S> {
       shifted: () => this.#work.timers.again(),
       ...trouble,
     });
-    this.#deadline = new Deadline(parts, () => this.#commits.schedule());
+    this.#resting = new Resting(parts, this.#work, {
+      submit: (input) => this.submit(input),
+      stop: (reason, message, more) => this.stop(reason, message, more),
+      wake: () => this.#commits.schedule(),
+    });
     this.#notifications = new Notifications(this, parts, {
       bus: this.bus,
       keep: (change) => this.keep(change),
@@ -113,7 +116,7 @@ export class Session<S> {
       notifications: this.#notifications,
       inbox: this.#inbox,
       time: this.#time,
-      deadline: this.#deadline,
+      resting: this.#resting,
       commits: this.#commits,
       journal: this.#journal,
     };
@@ -131,6 +134,11 @@ export class Session<S> {
   /** The sequence of the last record, committed or about to be. */
   get sequence(): number {
     return this.#journal.head.sequence;
+  }
+
+  /** How people are shown it. */
+  get showing(): Showing {
+    return this.#parts.engine.mode.showing;
   }
 
   view(): SessionView {
@@ -211,33 +219,9 @@ export class Session<S> {
     this.#commits.schedule();
   }
 
-  /** Nothing left to write: is anything still going on, and if not, how does this end? */
   #rest(): void {
-    if (this.#leaving.isSettled) return this.#leaving.rest();
-    if (this.#begun === undefined) return;
-    const { timers } = this.#work;
-    timers.arm();
-    if (this.#work.isBusy) return;
-    const rest = restOf(
-      this.ledger,
-      timers,
-      this.#parts.clock.now(),
-      this.#waitForPeople,
-      (role_id) => this.#work.wants(role_id),
-      this.#work.children.isWaiting,
-    );
-    // When the session's time is up there is nothing left to wait for. A pause is a person's to end, also that of a child.
-    const late = rest.kind === "waits" && !this.ledger.figures.paused ? this.#deadline.look(this.#begun) : undefined;
-    if (late) this.stop("limit", late.message, late.details);
-    else if (rest.kind === "stops") {
-      const { reason, message, limit } = rest.with;
-      this.stop(reason, message, { ...limit });
-    } else if (rest.kind === "stuck") {
-      if (this.#stuck) throw new Error("the mode neither goes on nor finishes after no_progress");
-      this.#stuck = true;
-      const payload = { reason: "no_progress", message: "nothing is open and nothing is finished" };
-      this.submit({ source: "scheduler", payload_type: "session_stopped", payload });
-    }
+    if (this.#leaving.isSettled) this.#leaving.rest();
+    else if (this.#begun !== undefined) this.#resting.look(this.#begun, this.#waitForPeople);
   }
 
   /**

@@ -1,6 +1,6 @@
+import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { debateParts } from "../log/debate-result.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, tableLines } from "./table.ts";
@@ -13,20 +13,18 @@ const MOST_TICKETS = 40;
 
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
 export function endingLines(output: Output, bosun: string, ending: Ending): string[] {
+  const { showing } = ending;
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(ending.mode, worthTelling(ending.tickets), output));
+  if (ending.tickets.length > 0) lines.push(...ticketTable(showing, worthTelling(ending.tickets), output));
   const untold = ending.tickets.length - MOST_TICKETS;
   if (untold > 0)
     lines.push(
-      output.style(
-        "dim",
-        `and ${counted(untold, ending.mode === "debate" ? "more debater" : "more ticket")}: ${bosun} status ${ending.session_id}`,
-      ),
+      output.style("dim", `and ${counted(untold, `more ${showing.subject}`)}: ${bosun} status ${ending.session_id}`),
     );
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
-  if (ending.result) lines.push(...resultLines(ending.mode, ending.result, output));
+  if (ending.result) lines.push(...resultLines(showing.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
   if (needed.length > 0) {
     lines.push("", "A person is needed:", ...needed.map((words) => `  ${output.style("yellow", "?")} ${words}`));
@@ -54,8 +52,9 @@ function worthTelling(tickets: readonly TicketLine[]): readonly TicketLine[] {
 }
 
 /** Tickets as a table: what is in trouble comes first in the eye by its colour, the order is the plan's. */
-export function ticketTable(mode: string, tickets: readonly TicketLine[], output: Output): string[] {
-  const { columns, rows } = mode === "debate" ? debaterCells(tickets) : ticketCells(tickets);
+export function ticketTable(showing: Showing, tickets: readonly TicketLine[], output: Output): string[] {
+  const columns = columnsFor(showing);
+  const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(ticket)));
   const [heading = "", ...lines] = tableLines(columns, rows, output.width);
   return [
     output.style("dim", heading),
@@ -66,50 +65,31 @@ export function ticketTable(mode: string, tickets: readonly TicketLine[], output
   ];
 }
 
-interface Cells {
-  readonly columns: readonly Column[];
-  readonly rows: readonly (readonly string[])[];
+interface TicketColumn extends Column {
+  readonly cell: (ticket: TicketLine) => string;
 }
 
-function debaterCells(debaters: readonly TicketLine[]): Cells {
-  const columns = [
-    { heading: "DEBATER", widest: 24 },
-    { heading: "STATE", widest: 36 },
-    { heading: "TRY" },
-    { heading: "POSITION" },
+function columnsFor({ subject, says }: Showing): TicketColumn[] {
+  return [
+    { heading: subject.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
+    { heading: "STATE", widest: 36, cell: (ticket) => ticket.status + reasonOf(ticket) },
+    ...(says === undefined ? [{ heading: "OWNER", widest: 16, cell: ({ owner = "-" }: TicketLine) => owner }] : []),
+    { heading: "TRY", cell: ({ attempt }) => String(attempt) },
+    says === undefined ? { heading: "WHAT", cell: workOf } : { heading: says.toUpperCase(), cell: saidBy },
   ];
-  const rows = debaters.map((debater) => [
-    debater.ticket_id,
-    debater.status + reasonOf(debater),
-    String(debater.attempt),
-    // Until it has said anything it is titled by its own name.
-    debater.title === debater.ticket_id ? "-" : debater.title,
-  ]);
-  return { columns, rows };
 }
 
-function ticketCells(tickets: readonly TicketLine[]): Cells {
-  const rows = tickets.map((ticket) => [
-    ticket.ticket_id,
-    ticket.status + reasonOf(ticket),
-    ticket.owner ?? "-",
-    String(ticket.attempt),
-    ticket.outputs.length > 0 ? `${ticket.title} -> ${ticket.outputs.join(", ")}` : ticket.title,
-  ]);
-  const columns = [
-    { heading: "TICKET", widest: 24 },
-    { heading: "STATE", widest: 36 },
-    { heading: "OWNER", widest: 16 },
-    { heading: "TRY" },
-    { heading: "WHAT" },
-  ];
-  return { columns, rows };
+function workOf({ title, outputs }: TicketLine): string {
+  return outputs.length > 0 ? `${title} -> ${outputs.join(", ")}` : title;
+}
+
+function saidBy({ ticket_id, title }: TicketLine): string {
+  return title === ticket_id ? "-" : title;
 }
 
 /** What a mode without tickets came to, in its own words. */
-function resultLines(mode: string, result: JsonObject, output: Output): string[] {
-  if (mode !== "debate") return safeText(JSON.stringify(result, null, 2)).split("\n");
-  return debateParts(result).flatMap(({ title, text, points }) => [
+function resultLines(parts: readonly ResultPart[], output: Output): string[] {
+  return parts.flatMap(({ title, text, points }) => [
     "",
     output.style("bold", safeLine(title)),
     ...safeText(text)
@@ -128,10 +108,12 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
 
 /** How it was left, in one line. */
 export function headline(ending: Ending): string {
-  const { session_id, mode, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
+  const { session_id, showing, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
-    ...(tickets.length > 0 && mode !== "debate" ? [`${done} of ${counted(tickets.length, "ticket")} done`] : []),
+    ...(tickets.length > 0 && showing.says === undefined
+      ? [`${done} of ${counted(tickets.length, showing.subject)} done`]
+      : []),
     counted(numberOf(usage, "turns"), "turn"),
     ...costOf(ending),
     ...(elapsed_ms === undefined ? [] : [formatDuration(elapsed_ms)]),

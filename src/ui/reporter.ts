@@ -1,3 +1,4 @@
+import type { Showing } from "../kernel/showing.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
@@ -54,7 +55,7 @@ export interface Standing {
 /** How a command that ran a session leaves it. */
 export interface Ending {
   readonly session_id: string;
-  readonly mode: string;
+  readonly showing: Showing;
   /** No role costs money as far as anyone can tell, so there is nothing to say about it. */
   readonly free: boolean;
   readonly exit_code: number;

@@ -2,7 +2,11 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import type { Showing } from "../../src/kernel/showing.ts";
 import { writeReport } from "../../src/log/report.ts";
+import { debateShowing } from "../../src/modes/debate/showing.ts";
+
+const TICKETS: Showing = { subject: "ticket", parts: () => [] };
 
 let folder = "";
 
@@ -28,7 +32,7 @@ const report = (tickets: readonly object[]) => ({
 
 it("has its members in the order that they have in the log, at every depth", () => {
   const ticket = { ticket_id: "t", status: "done", "10": 1, "9": [{ b: 1, a: 2 }] };
-  expect(writeReport(folder, report([ticket])).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.json"), "utf8");
   expect([...text.matchAll(/^ {2}"(\w+)"/gm)].map(([, name]) => name)).toEqual(Object.keys(report([])).toSorted());
   expect(text).toContain('"a": 2,\n          "b": 1');
@@ -36,7 +40,7 @@ it("has its members in the order that they have in the log, at every depth", () 
 
 it("tells of more tickets than a call takes arguments", () => {
   const tickets = Array.from({ length: 200_000 }, (_, number) => ({ ticket_id: `t${number}`, status: "done" }));
-  expect(writeReport(folder, report(tickets)).ok).toBe(true);
+  expect(writeReport(folder, report(tickets), TICKETS).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t199999 | done |");
 });
 
@@ -50,7 +54,7 @@ it("has for people no byte of an agent's that a terminal would obey, and no line
     issues: [{ text: hostile }],
   };
   const result = { verdict: { conclusion: hostile, reasons: [hostile] }, judge: "j", rounds: { held: 1, of: 1 } };
-  expect(writeReport(folder, { ...report([ticket]), requirement: hostile, mode: "debate", result }).ok).toBe(true);
+  expect(writeReport(folder, { ...report([ticket]), requirement: hostile, result }, debateShowing).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   expect(text.match(/^#.*$/gm)).toEqual([
@@ -63,6 +67,6 @@ it("has for people no byte of an agent's that a terminal would obey, and no line
 
 it("keeps each reason in its own cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
-  expect(writeReport(folder, report([ticket])).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | a\\|b |\n");
 });

@@ -3,6 +3,7 @@ import type { LedgerTurn } from "../../src/kernel/ledger.ts";
 import type { Seat } from "../../src/kernel/mode.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { Dispatcher } from "../../src/runtime/dispatcher.ts";
+import { Seats } from "../../src/runtime/seats.ts";
 import { embeddedQueue } from "../../src/store/queue.ts";
 
 const WORKER: Seat = { type: "worker" };
@@ -18,7 +19,7 @@ function turn(turn_id: string, seat: Seat, more: Partial<LedgerTurn> = {}): Ledg
 
 function desk(roles: readonly Role[], workers: number, held: ReadonlySet<string> = new Set()): Dispatcher {
   const capacity = { worker: workers, participant: workers, manager: Number.POSITIVE_INFINITY };
-  return new Dispatcher(roles, capacity, embeddedQueue(), (role_id) => held.has(role_id));
+  return new Dispatcher(new Seats(roles, capacity, (role_id) => held.has(role_id)), embeddedQueue());
 }
 
 /** Admits as long as there is room; gives what was admitted, each with its role. */

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { endingLines } from "../../src/ui/ending.ts";
+import type { Showing } from "../../src/kernel/showing.ts";
+import { endingLines, ticketTable } from "../../src/ui/ending.ts";
 import type { Ending } from "../../src/ui/reporter.ts";
 import type { Output } from "../../src/ui/terminal.ts";
 
@@ -14,7 +15,7 @@ const OUTPUT: Output = {
 };
 
 /** The last lines about so many tickets, of which those named are not done. */
-function ending(count: number, failed: readonly number[] = []): string[] {
+function ending(count: number, failed: readonly number[] = [], more: Partial<Ending> = {}): string[] {
   const tickets = Array.from({ length: count }, (_, number) => ({
     ticket_id: `t${number}`,
     title: "Do it",
@@ -26,17 +27,44 @@ function ending(count: number, failed: readonly number[] = []): string[] {
     exit_code: 0,
     state: "closed",
     usage: { turns: 1, cost_usd: null },
-    mode: "schedule",
+    showing: { subject: "ticket", parts: () => [] } satisfies Showing,
     free: true,
     waiting: [],
     children: [],
     next: [],
     log: "/log",
   };
-  return endingLines(OUTPUT, "bosun", { session_id: "s-1", tickets, ...figures } as unknown as Ending);
+  return endingLines(OUTPUT, "bosun", { session_id: "s-1", tickets, ...figures, ...more } as unknown as Ending);
 }
 
 const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);
+
+describe("subjects that say something", () => {
+  const showing: Showing = { subject: "juror", says: "verdict", parts: () => [] };
+  const jurors = Array.from({ length: 41 }, (_, number) => ({
+    ticket_id: `j${number}`,
+    title: number === 0 ? "Guilty" : `j${number}`,
+    status: "answered",
+    attempt: 1,
+    owner: `j${number}`,
+    outputs: [],
+  }));
+
+  it("are told in their mode's words, with what they said and nothing about work", () => {
+    const [heading, first, second] = ticketTable(showing, jurors, OUTPUT);
+    expect([heading, first, second]).toEqual([
+      "JUROR  STATE     TRY  VERDICT",
+      "j0     answered  1    Guilty",
+      "j1     answered  1    -",
+    ]);
+  });
+
+  it("are counted by their mode's name for them, and not as done", () => {
+    const lines = ending(41, [], { tickets: jurors, showing });
+    expect(lines).toContain("and 1 more juror: bosun status s-1");
+    expect(lines).toContain("s-1 is closed: 1 turn");
+  });
+});
 
 describe("the end of a session", () => {
   it("tells of each of forty tickets", () => {

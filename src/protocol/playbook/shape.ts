@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
+import type { CriterionObject, Instruction, PlanFile, Question, StepObject, Task, Text } from "../payload.ts";
 
 /** Where a value stands in a document: keys and list positions from the top. */
 export type Path = readonly (string | number)[];
@@ -70,8 +71,13 @@ function mapOf(item: Check): Check {
   };
 }
 
-function object(required: Record<string, Check>, optional: Record<string, Check>): Check {
-  const known = { ...required, ...optional };
+/** A check for each key that a type needs, or that it may have. */
+type Needed<T> = { [K in keyof T as {} extends Pick<T, K> ? never : K]: Check };
+type Allowed<T> = { [K in keyof T as {} extends Pick<T, K> ? K : never]-?: Check };
+
+/** A mapping with the keys of `T`: where that is a type of the schema's, the compiler misses a key that stands in one of them only. */
+function object<T = Record<string, Json>>(required: Needed<T>, optional: Allowed<T>): Check {
+  const known: Record<string, Check> = { ...required, ...optional };
   return (value, path, problems) => {
     if (kindOf(value) !== "a mapping") return expected("a mapping")(value, path, problems);
     const entries = value as JsonObject;
@@ -97,7 +103,7 @@ function textOr(other: Check): Check {
 }
 
 const anything: Check = () => {};
-const texts = listOf(textOr(object({ text }, { metadata: mapOf(anything) })));
+const texts = listOf(textOr(object<Exclude<Text, string>>({ text }, { metadata: mapOf(anything) })));
 const words = listOf(text);
 const command = listOf(anyText, 1);
 const timeout: Check = (value, path, problems) => {
@@ -109,10 +115,15 @@ const exitCode: Check = (value, path, problems) => {
   }
 };
 const criteria = listOf(
-  textOr(object({ text }, { command, timeout_s: timeout, expect_exit: exitCode, metadata: mapOf(anything) })),
+  textOr(
+    object<CriterionObject>(
+      { text },
+      { command, timeout_s: timeout, expect_exit: exitCode, metadata: mapOf(anything) },
+    ),
+  ),
 );
 const step: Check = (value, path, problems) => {
-  textOr(object({}, { text, command, shell: text, metadata: mapOf(anything) }))(value, path, problems);
+  textOr(object<StepObject>({}, { text, command, shell: text, metadata: mapOf(anything) }))(value, path, problems);
   if (
     kindOf(value) === "a mapping" &&
     Object.hasOwn(value as JsonObject, "shell") &&
@@ -123,7 +134,7 @@ const step: Check = (value, path, problems) => {
 };
 /** An exported plan keeps these from the answers it was made of. */
 const ofTheAnswer = { turn_id: text, ticket_id: text, usage: mapOf(anything) };
-const instruction = object(
+const instruction = object<Instruction>(
   { summary: text },
   {
     steps: listOf(step),
@@ -155,16 +166,16 @@ function metadataWith(playbook: Check): Check {
 
 const taskId = id(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "a task id of letters, digits, ., _ and -");
 
-const question = object(
+const question = object<Question>(
   { question_id: text, text },
   { why: text, options: words, default: text, metadata: metadataWith(object({}, { pattern: text })) },
 );
-const task = object(
+const task = object<Task>(
   { task_id: taskId, description: text },
   {
     dependencies: listOf(taskId),
     expected_outputs: texts,
-    assigned_to: object({}, { role_id: text, capability: text }),
+    assigned_to: object<NonNullable<Task["assigned_to"]>>({}, { role_id: text, capability: text }),
     status: text,
     risks: texts,
     acceptance_criteria: criteria,
@@ -177,7 +188,7 @@ const task = object(
 );
 
 /** What a plan file may hold; every problem says what was expected and what was found. */
-export const checkPlanShape: Check = object(
+export const checkPlanShape: Check = object<PlanFile>(
   { tasks: listOf(task, 1) },
   {
     requirement: text,

@@ -1,14 +1,11 @@
-import type { Json, JsonObject } from "../lib/json.ts";
+import type { ResultPart, Showing } from "../../kernel/showing.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
 
-/** A part of a result for people: what it is, what was said, and what that rests on. The texts are agents' own. */
-export interface ResultPart {
-  readonly title: string;
-  readonly text: string;
-  readonly points: readonly string[];
-}
+/** A debate for people: its debaters by their positions, and what it came to. */
+export const debateShowing: Showing = { subject: "debater", says: "position", parts };
 
 /** What a debate came to, from its report's `result`: the verdict, then where everybody stood at the end. */
-export function debateParts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): ResultPart[] {
+function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): ResultPart[] {
   const { conclusion, winner, reasons, dissent, consensus } = objectOf(verdict);
   const { held, of } = objectOf(rounds);
   const why = WHY_OVER[textOf(argued_by)] ?? "";

@@ -1,0 +1,110 @@
+import type { LedgerHold } from "../kernel/ledger.ts";
+import { type Instant, milliseconds } from "../protocol/timestamp.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
+import { clipped, safeLine } from "../ui/display.ts";
+import { ticketTable } from "../ui/ending.ts";
+import { localMoment } from "../ui/time.ts";
+import { runningWords } from "../ui/under-way.ts";
+import { showWaiting } from "../ui/waiting.ts";
+import { counted } from "../ui/words.ts";
+import { isBegun } from "./choose.ts";
+import type { CommandContext } from "./command.ts";
+import { keptFor } from "./kept.ts";
+import { nextFor } from "./next.ts";
+import type { StoredView } from "./stored.ts";
+import { finalReport } from "./tickets.ts";
+import { runningTurns, withSince } from "./under-way.ts";
+
+/** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
+export function showSession(
+  { terminal: { out }, bosun }: CommandContext,
+  store: StoreReader,
+  row: SessionRow,
+  { showing, ledger, tickets, waiting }: StoredView,
+  now: number,
+): void {
+  const { session_id } = row;
+  const owner = store.holder(session_id);
+  const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
+  out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
+  if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
+  out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
+  if (tickets.length > 0) for (const line of ["", ...ticketTable(showing, tickets, out)]) out.line(line);
+  const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
+  if (running.length > 0) {
+    const words = runningWords(withSince(store, session_id, row.last_sequence, running), now);
+    out.line();
+    out.line(`Running: ${safeLine(words)}`);
+  }
+  for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
+    out.line();
+    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${bosun} status ${child.session_id}`);
+  }
+  if (waiting.length > 0) {
+    out.line();
+    out.line("Waits for a person:");
+    for (const one of waiting) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+  }
+  for (const hold of ledger.holds.values()) {
+    const told = holdTold(hold, now);
+    if (told === undefined) continue;
+    out.line();
+    out.line(told.byItself ? out.style("dim", told.text) : out.style("yellow", told.text));
+    if (!told.byItself) out.line(`      ${bosun} resume ${session_id} --release ${safeLine(hold.role_id)}`);
+  }
+  const usage = ledger.figures;
+  out.line();
+  const { turns, input_tokens, output_tokens, recoveries } = usage;
+  const figures = [
+    counted(turns, "turn"),
+    // Agents that never tell their tokens have not used none.
+    ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
+    ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
+  ];
+  out.line(figures.join(", "));
+  const report = finalReport(store, session_id, row.last_sequence);
+  const next = nextFor(bosun, session_id, owner !== undefined, {
+    figures: usage,
+    holds: ledger.holds.values(),
+    report,
+  });
+  for (const [index, command] of next.entries())
+    out.line(`${index === 0 ? "next    " : "        "}${safeLine(command)}`);
+}
+
+/** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */
+function holdTold(
+  { role_id, reason, until, limit }: LedgerHold,
+  now: number,
+): { text: string; byItself: boolean } | undefined {
+  const role = safeLine(role_id);
+  switch (limit?.limit) {
+    case undefined: {
+      const end = until === undefined ? "" : `, until ${here(until, now)}`;
+      return { text: `The role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
+    }
+    case "turns_per_minute": {
+      if (until === undefined || milliseconds(until) <= now) return undefined;
+      return {
+        text: `The role ${role} keeps to its ${counted(limit.max, "turn")} a minute: the next at ${here(until, now)}`,
+        byItself: true,
+      };
+    }
+    default: {
+      const unit = limit?.limit === "role_turns" ? "turns" : "s of turns";
+      return { text: `The role ${role} has used its budget of ${limit?.max} ${unit}`, byItself: false };
+    }
+  }
+}
+
+/** An instant in the time of day here, as `bosun log` shows it. */
+function here(until: Instant, now: number): string {
+  return localMoment(new Date(milliseconds(until)), new Date(now));
+}
+
+/** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */
+export function standing({ state, outcome }: SessionRow, held: boolean): string {
+  if (outcome !== null && state === "closed") return outcome;
+  const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
+  return held || idle ? state : `interrupted (${state})`;
+}

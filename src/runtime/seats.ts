@@ -1,0 +1,59 @@
+import type { Seat } from "../kernel/mode.ts";
+import type { Role, RoleType } from "../protocol/roles.ts";
+
+/** How many turns of each type of role may run at once. */
+export type Capacity = Readonly<Record<RoleType, number>>;
+
+/** Who of a crew can take a seat now: within the capacity of each type of role and the instances of each role. */
+export class Seats {
+  readonly roles: readonly Role[];
+  readonly isHeld: (role_id: string) => boolean;
+  readonly #capacity: Capacity;
+  readonly #takenByRole = new Map<string, number>();
+  readonly #takenByType = new Map<RoleType, number>();
+
+  constructor(roles: readonly Role[], capacity: Capacity, isHeld: (role_id: string) => boolean) {
+    this.roles = roles;
+    this.#capacity = capacity;
+    this.isHeld = isHeld;
+  }
+
+  /** The suitable role with the fewest turns, so that work spreads over a crew. */
+  pick(seat: Seat): Role | undefined {
+    let best: Role | undefined;
+    if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;
+    for (const role of this.roles) {
+      if (!suits(role, seat) || this.isHeld(role.role_id)) continue;
+      const taken = this.#takenByRole.get(role.role_id) ?? 0;
+      if (taken >= instances(role)) continue;
+      if (!best || taken < (this.#takenByRole.get(best.role_id) ?? 0)) best = role;
+    }
+    return best;
+  }
+
+  take(role: Role): void {
+    this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) + 1);
+    this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) + 1);
+  }
+
+  free(role: Role): void {
+    this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) - 1);
+    this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) - 1);
+  }
+}
+
+/** Whether the role may sit there, whoever does now. */
+export function suits(role: Role, seat: Seat): boolean {
+  return (
+    role.type === seat.type &&
+    (seat.role_id === undefined || role.role_id === seat.role_id) &&
+    (seat.capability === undefined || (role.capabilities ?? []).includes(seat.capability))
+  );
+}
+
+/** A manager answers one thing at a time unless it says otherwise; workers are as many as the capacity allows. */
+function instances(role: Role): number {
+  if (role.max_instances !== undefined) return role.max_instances;
+  const several = role.supports_multiple_instances ?? role.type !== "manager";
+  return several ? Number.POSITIVE_INFINITY : 1;
+}
