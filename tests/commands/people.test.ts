@@ -223,7 +223,7 @@ describe("a plan that waits for a person", () => {
     const seen = here.write("seen", "");
     const looking = here.write("looking.sh", `cat "$1" > ${seen}; echo 'tasks: 8' > "$1"\n`);
     const again = await typed(here, ["plan", "--edit"], { EDITOR: `sh ${looking}` });
-    expect(again.stderr).toContain("What you wrote is kept.");
+    expect(again.stderr).toContain(`What you wrote is kept. To go on from it: bosun plan ${session_id} --edit\n`);
     const told = readFileSync(seen, "utf8").split("\n");
     const line = told.indexOf("tasks: 7") + 1;
     expect(told[0]).toMatch(/^#! /);
