@@ -213,7 +213,10 @@ describe("a plan that waits for a person", () => {
   it("is not approved by an editor that changed nothing, nor by one that broke it", async () => {
     const here = rig();
     const session_id = await gated(here);
-    expect((await typed(here, ["plan", "--edit"], { EDITOR: "true" })).stdout).toContain("Nothing was changed");
+    const shown = here.write("shown", "");
+    const reading = `sh ${here.write("reading.sh", `cat "$1" > ${shown}\n`)}`;
+    expect((await typed(here, ["plan", "--edit"], { EDITOR: reading })).stdout).toContain("Nothing was changed");
+    expect(readFileSync(shown, "utf8")).toMatch(/^tasks:\n {2}- task_id: write\n {4}description: Do write\n/m);
     const editor = here.write("editor.sh", "#!/bin/sh\necho 'tasks: 7' > \"$1\"\n");
     chmodSync(editor, 0o755);
     const broken = await typed(here, ["plan", "--edit"], { EDITOR: editor });
