@@ -119,7 +119,9 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
     case "clarification":
       return { text: `QUESTIONS of ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
     case "approval":
-      return { text: `${wordsOf(payload.decision).toUpperCase()} by ${who(record)}${said(payload.notes)}` };
+      return {
+        text: `${wordsOf(payload.decision).toUpperCase()} by ${who(record)}${edited(payload)}${said(payload.notes)}`,
+      };
     case "clarification_response":
       return { text: `ANSWERED by ${who(record)}${answered(payload)}` };
     case "turn_failed":
@@ -179,6 +181,10 @@ function shifted({ cause, shift_ms }: JsonObject): string {
 
 function codeOf(payload: JsonObject, room: number): string {
   return `${wordsOf(payload.code)}${said(payload.message, room)}${said(payload.resolution_hint, room)}`;
+}
+
+function edited({ plan }: JsonObject): string {
+  return plan === undefined ? "" : ", as they edited it";
 }
 
 function answered({ answers, status }: JsonObject): string {

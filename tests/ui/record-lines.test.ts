@@ -124,6 +124,11 @@ describe("a record, told to a person", () => {
       ['-: REJECTED by ada (cli) "Too long."', "t: pending -> error reason=plan_rejected"],
     ],
     [
+      "a person's yes to a plan that they changed",
+      record("approval", { decision: "approved", plan: { tasks: [] }, notes: "Mine." }, {}, "user"),
+      ['-: APPROVED by user, as they edited it "Mine."'],
+    ],
+    [
       "a person's answer, and that they want to hear no more questions",
       record(
         "clarification_response",
