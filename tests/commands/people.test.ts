@@ -236,6 +236,17 @@ describe("a plan that waits for a person", () => {
     expect((await status(here, session_id)).tickets).toMatchObject([{ description: "Do write" }]);
   });
 
+  it("opens no vi where there is no terminal", async () => {
+    const here = rig();
+    await gated(here);
+    const refused = await typed(here, ["plan", "--edit"], { EDITOR: "", VISUAL: "" });
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+      3,
+      "",
+      'Error: The editor "vi" cannot be used: there is no terminal.\n  Set VISUAL or EDITOR to one that works.\n',
+    ]);
+  });
+
   it("is not approved by an editor after which there is no file, and says so", async () => {
     const here = rig();
     const session_id = await gated(here);
