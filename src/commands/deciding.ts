@@ -1,6 +1,5 @@
 import type { LedgerAsk } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
 import { planLines } from "../ui/plan.ts";
@@ -31,14 +30,13 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
   const { terminal } = context;
   const plan = planOf(store, session_id);
   if (plan === undefined) return false;
-  const { folder } = sessionPaths(home, session_id);
   terminal.err.line();
   for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
   terminal.err.line();
   for (;;) {
     const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
     if (choice === undefined) return false;
-    const edit = async () => editPlan(context, folder, ask_id, plan);
+    const edit = async () => editPlan(context, { home, session_id, ask_id }, plan);
     const word = await planWord(parts, choice, edit, signal);
     if (word === undefined) continue;
     const refused = await parts.say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);

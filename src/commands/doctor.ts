@@ -225,6 +225,9 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
   off: ["  ", "dim"],
 };
 
+/** The bundled crew needs a plan, and any other is named. */
+const RUNS = ["run --plan FILE", 'run "…" --manager CMD --worker CMD'];
+
 function show({ terminal: { out }, bosun }: CommandContext, findings: readonly Finding[], missing: number): void {
   for (const { name, state, what, hint } of findings) {
     const [mark, style] = MARK[state];
@@ -233,5 +236,6 @@ function show({ terminal: { out }, bosun }: CommandContext, findings: readonly F
   }
   out.line();
   out.line(missing === 0 ? "Everything is there." : out.style("red", `${missing} of these must be put right first.`));
-  out.line(`next    ${bosun} ${missing === 0 ? "run" : "doctor --crew NAME, to look at another crew"}`);
+  const next = missing === 0 ? RUNS : ["doctor --crew NAME, to look at another crew"];
+  for (const [index, text] of next.entries()) out.line(`${index === 0 ? "next" : "    "}    ${bosun} ${text}`);
 }

@@ -16,7 +16,7 @@ import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
 import { firstOfLatest, recordsOf, stateOf } from "./session-state.ts";
-import { watchSignals } from "./signals.ts";
+import { tellKilled, watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
@@ -72,7 +72,13 @@ export async function driveSession<S>(
   session.bus.subscribe((event) => reporter.event(event));
   session.bus.subscribe((event) => people.event(event));
   const signals = watchSignals(
-    { stop: (signal) => session.stop("signal", `stopped by ${signal}`, { signal }), kill: place.killAll },
+    {
+      stop: (signal) => session.stop("signal", `stopped by ${signal}`, { signal }),
+      kill: () => {
+        place.killAll();
+        tellKilled(context, session_id);
+      },
+    },
     context.leave,
   );
   const forget = watchers && heed(watchers, place, session, people);

@@ -5,8 +5,15 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { CommandContext } from "./command.ts";
 
 /** Opens a file in `$VISUAL` or `$EDITOR` at this terminal and comes back when the person is done. Failure `environment`. */
-export async function openEditor({ environment }: CommandContext, file: string): Promise<Result<void, Failure>> {
+export async function openEditor(
+  { environment, terminal }: CommandContext,
+  file: string,
+): Promise<Result<void, Failure>> {
   const named = environment.VISUAL || environment.EDITOR || "vi";
+  // An editor that somebody named may open a window of its own; this one draws on whatever it is given.
+  if (named === "vi" && !(terminal.input.isTTY && terminal.out.stream.isTTY)) {
+    return err(noEditor(named, "there is no terminal"));
+  }
   const command = splitCommand(named);
   const [program, ...rest] = command.ok ? command.value : [];
   if (program === undefined) {

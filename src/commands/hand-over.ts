@@ -12,7 +12,7 @@ import type { CommandContext } from "./command.ts";
 import { reporterFor } from "./drive.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
 import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
-import { watchSignals } from "./signals.ts";
+import { tellKilled, watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { Viewer } from "./viewer.ts";
 
@@ -58,7 +58,10 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
         scheduler.signal(signal);
         if (begun) void viewer.stopping();
       },
-      kill: () => scheduler.signal("SIGINT"),
+      kill: () => {
+        scheduler.signal("SIGINT");
+        tellKilled(context, session_id);
+      },
     },
     context.leave,
     ["SIGINT"],

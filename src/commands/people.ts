@@ -34,6 +34,8 @@ export class People<S> {
   #over = false;
   /** The last record that was told: what the store knows. */
   #told = 0;
+  /** Asks that are to be shown when the record that asks is: what is asked is durable before what it is about is told. */
+  #unshown: { readonly record: number; readonly waiting: Waiting }[] = [];
   /** Those who wait for a record to be told, or for nothing more to come. */
   readonly #waiting = new Set<{ readonly sequence: number; readonly settle: () => void }>();
 
@@ -56,6 +58,7 @@ export class People<S> {
   event(event: SessionEvent): void {
     if (event.kind === "record") {
       this.#told = event.sequence;
+      this.#show();
       this.#settle();
       this.#begin();
       this.#asking?.look();
@@ -67,6 +70,7 @@ export class People<S> {
   /** Nobody is asked any more; settles when the terminal is free again. */
   async end(): Promise<void> {
     this.#over = true;
+    this.#show();
     this.#settle();
     await this.#asking?.end();
   }
@@ -94,7 +98,7 @@ export class People<S> {
   }
 
   #consider(ask_id: string): void {
-    const { session, manner, attended, tell } = this.#parts;
+    const { session, manner, attended } = this.#parts;
     const waiting = this.#waitingFor(ask_id);
     const [first] = waiting;
     if (this.#over || first === undefined) return;
@@ -105,10 +109,22 @@ export class People<S> {
     const word = wordFor(waiting, manner, !attended());
     const refused = word && this.#say(word);
     if (refused) this.#asking?.complain(refused);
-    if (!session.ledger.asks.has(ask_id)) return;
+    const ask = session.ledger.asks.get(ask_id);
+    if (ask === undefined) return;
     const said = refused ? undefined : word;
     if (this.#asking) this.#asking.ask(ask_id);
-    else for (const one of waiting) if (!isAnswered(one, said)) tell(one);
+    else {
+      const open = waiting.filter((one) => !isAnswered(one, said));
+      this.#unshown.push(...open.map((one) => ({ record: ask.record, waiting: one })));
+      this.#show();
+    }
+  }
+
+  #show(): void {
+    const isTold = ({ record }: { readonly record: number }) => this.#over || record <= this.#told;
+    const shown = this.#unshown.filter(isTold);
+    this.#unshown = this.#unshown.filter((one) => !isTold(one));
+    for (const { waiting } of shown) this.#parts.tell(waiting);
   }
 
   /** Puts a person's word to the session; gives back why it does not stand, if it does not. */

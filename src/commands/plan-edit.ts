@@ -26,10 +26,10 @@ const WHY = "#! ";
  */
 export async function editPlan(
   context: CommandContext,
-  folder: string,
-  ask_id: string,
+  { home, session_id, ask_id }: Omit<DecidedGate, "store">,
   plan: ShownPlan,
 ): Promise<Result<PayloadByType["plan"] | undefined, Failure>> {
+  const { folder } = sessionPaths(home, session_id);
   const file = fileFor(folder, ask_id);
   const original = await planFileText(file, { summary: plan.summary, tasks: [...plan.tasks] });
   const begin = () => {
@@ -47,7 +47,8 @@ export async function editPlan(
   if (after === original) forgetEdit(folder, ask_id);
   if (after === original || after === before) return ok(undefined);
   const read = await readEdited(file);
-  return read.ok ? read : err({ ...read.error, hint: `${read.error.hint ?? ""} What you wrote is kept.`.trim() });
+  const kept = `What you wrote is kept. To go on from it: bosun plan ${session_id} --edit`;
+  return read.ok ? read : err({ ...read.error, hint: `${read.error.hint ?? ""} ${kept}`.trim() });
 }
 
 /** The gate that a person has decided on. */

@@ -6,7 +6,6 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
@@ -125,8 +124,7 @@ async function wordOn(
   if (options.approve === true) return ok({ decision: "approved", ...notes });
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
   if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
-  const { folder } = sessionPaths(home, row.session_id);
-  const edited = await editPlan(context, folder, ask_id, shown);
+  const edited = await editPlan(context, { home, session_id: row.session_id, ask_id }, shown);
   if (!edited.ok) return edited;
   return ok(edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject, ...notes });
 }

@@ -93,7 +93,8 @@ function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement
 }
 
 /** A plan file's text, for a file of that name; a terminal can show it as it is. */
-export async function planFileText(file: string, plan: PlanFile): Promise<string> {
+export async function planFileText(file: string, { tasks, ...about }: PlanFile): Promise<string> {
+  const plan: PlanFile = { ...about, tasks: tasks.map(readable) };
   if (file.endsWith(".json")) return `${safeQuoted(JSON.stringify(plan, null, 2))}\n`;
   const { Document, visit } = await import("yaml");
   const document = new Document(plan);
@@ -103,4 +104,14 @@ export async function planFileText(file: string, plan: PlanFile): Promise<string
     },
   });
   return safeQuoted(document.toString());
+}
+
+/** A record has its keys by the alphabet; who reads a plan looks for the task first, and for what an instruction is about. */
+function readable({ task_id, description, ...rest }: Task): Task {
+  const { instruction } = rest;
+  return { task_id, description, ...rest, ...(instruction && { instruction: summaryFirst(instruction) }) };
+}
+
+function summaryFirst({ summary, ...rest }: Instruction): Instruction {
+  return { summary, ...rest };
 }

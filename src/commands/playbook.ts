@@ -7,7 +7,9 @@ import { problemsFailure } from "../config/problem.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
+import { assignment } from "../modes/schedule/tasks.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { Instruction, Task } from "../protocol/payload.ts";
 import { planProblems } from "../protocol/playbook/plan-check.ts";
 import type { Role } from "../protocol/roles.ts";
 
@@ -25,6 +27,40 @@ export function unplayable({ source }: LoadedPlan): Failure | undefined {
       const pointer = path.reduce<string>((parent, key) => pointerTo(parent, String(key)), "");
       return source.problem(pointer, message, at_key === true ? { at: "key" } : {});
     }),
+  );
+}
+
+/**
+ * Why the bundled worker, which runs commands and can do nothing else, would fail at a task of a plan that is played: nobody else takes it, and
+ * nothing in it is a command. Told before anything begins, since each of its tries would only say the same.
+ */
+export function nothingToRun({ plan, source }: LoadedPlan, roles: readonly Role[]): Failure | undefined {
+  const workers = roles.filter(({ type }) => type === "worker");
+  const problems = plan.tasks.flatMap((task, index) => {
+    const { role_id, capability } = assignment(task);
+    const takers = workers.filter(
+      (role) =>
+        (role_id === undefined || role.role_id === role_id) &&
+        (capability === undefined || role.capabilities?.includes(capability) === true),
+    );
+    if (!takers.every(isShell) || hasCommand(task)) return [];
+    const pointer = `/tasks/${index}/${task.instruction === undefined ? "task_id" : "instruction"}`;
+    const what = `task "${task.task_id}" has no step with a command, and its worker only runs commands`;
+    return [source.problem(pointer, what, { expected: "instruction.steps with a command or a shell text" })];
+  });
+  if (problems.length === 0) return undefined;
+  const hint = 'Give it one, or a worker that can do without: --worker "CMD" or --roles FILE.';
+  return { ...problemsFailure(problems), hint };
+}
+
+function isShell({ cli_command }: Role): boolean {
+  return cli_command?.includes(crewProgram("shell")) === true;
+}
+
+function hasCommand({ instruction, metadata }: Task): boolean {
+  const { revisions = [] } = (metadata?.playbook ?? {}) as { readonly revisions?: readonly Instruction[] };
+  return [instruction, ...revisions].some((given) =>
+    given?.steps?.some((step) => typeof step === "object" && (step.command !== undefined || step.shell !== undefined)),
   );
 }
 

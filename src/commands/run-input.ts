@@ -16,7 +16,7 @@ import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./command.ts";
 import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
-import { isPlaybook, unplayable } from "./playbook.ts";
+import { isPlaybook, nothingToRun, unplayable } from "./playbook.ts";
 import { missingProgram, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { rehearse } from "./rehearse.ts";
@@ -115,7 +115,7 @@ function inputOf(
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [...facts.slice(0, 1), planFact]);
   if (refused) return err(placed(refused, plan));
-  const wrong = played ? unplayable(plan) : undefined;
+  const wrong = played ? (unplayable(plan) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
   return ok({
     session: {

@@ -1,3 +1,4 @@
+import type { CommandContext } from "./command.ts";
 import { CODE_OF_SIGNAL, type StopSignal } from "../runtime/exit.ts";
 
 /** What to do with the first signal, and with any after it. */
@@ -40,4 +41,9 @@ export function watchSignals(
       for (const name of names) process.off(name, heard);
     },
   };
+}
+
+/** The last word of a command whose second signal has killed everything: nothing comes after it that could say how the session goes on. */
+export function tellKilled({ terminal, bosun }: CommandContext, session_id: string): void {
+  terminal.err.line(`Killed. What was committed is safe: ${bosun} resume ${session_id}`);
 }

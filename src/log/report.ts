@@ -100,9 +100,11 @@ function ticketRow(ticket: ReportedTicket): string {
 }
 
 function ticketSection(ticket: ReportedTicket): string[] {
-  const outputs = (ticket.outputs ?? []).map((output) =>
-    typeof output === "string" ? output : (output.label ?? output.uri ?? output),
-  );
+  // Of what was kept the entry with its place says all.
+  const kept = new Set<unknown>((ticket.artifacts ?? []).map(({ label }) => label));
+  const outputs = (ticket.outputs ?? [])
+    .map((output) => (typeof output === "string" ? output : (output.label ?? output.uri ?? output)))
+    .filter((output) => !kept.has(output));
   const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
   const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${phrase(entry)}`);

@@ -30,17 +30,26 @@ export function printedLines(record: UnsealedRecord, { last_lines, output, room 
   if (payload_type !== "turn_failed") return [];
   const words = wordsOf((payload.details as JsonObject | undefined)?.stderr_tail);
   const { turn_id, run } = record.record;
-  const lines = lastLines(words, last_lines, room);
+  const lines = lastLines(words, last_lines, room, isMessage);
   if (lines.length === 0 || output === undefined || turn_id === undefined) return lines;
   return [...lines, `stderr: ${join(output, `${turn_id}.${run ?? 1}.stderr.log`)}`];
 }
 
-/** The last lines of a text that hold anything, each made safe and cut to `room` columns. */
-function lastLines(text: string, most: number, room: number): string[] {
+/**
+ * The last lines of a text that hold anything, each made safe and cut to `room` columns; where there are more than are shown, those that
+ * `matter`, if any does.
+ */
+function lastLines(text: string, most: number, room: number, matter: (line: string) => boolean = () => true): string[] {
   const lines = safeText(text)
     .split("\n")
     .filter((line) => line.trim() !== "");
-  return lines.slice(-most).map((line) => `| ${clipped(line, room)}`);
+  const telling = lines.length > most ? lines.filter(matter) : [];
+  return (telling.length > 0 ? telling : lines).slice(-most).map((line) => `| ${clipped(line, room)}`);
+}
+
+/** What interpreters print around the message of an exception is indented, is punctuation, or is Node's last line, its version. */
+function isMessage(line: string): boolean {
+  return /^\S*\p{Letter}/u.test(line) && !/^Node\.js v\d/.test(line);
 }
 
 function failedResults(payload: JsonObject): JsonObject[] {

@@ -35,16 +35,27 @@ export async function discardTyped({ input }: Terminal): Promise<void> {
  */
 export function promptLine({ input, err }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
   if (signal.aborted) return Promise.resolve({ kind: "left" });
+  let isWhole = false;
+  // A line that nobody ended is ended here: what is told next does not belong to it.
+  const endLine = () => {
+    if (!isWhole) err.line();
+    isWhole = true;
+  };
   const lines = createInterface({ input, output: err.stream, terminal: true });
   return new Promise<Typed>((resolve) => {
     const take = () => lines.close();
     signal.addEventListener("abort", take);
-    lines.on("SIGINT", () => process.emit("SIGINT", "SIGINT"));
+    lines.on("SIGINT", () => {
+      endLine();
+      process.emit("SIGINT", "SIGINT");
+    });
     lines.on("close", () => {
+      endLine();
       signal.removeEventListener("abort", take);
       resolve({ kind: "left" });
     });
     lines.question(label, (text) => {
+      isWhole = true;
       resolve({ kind: "text", text: text.trim() });
       lines.close();
     });

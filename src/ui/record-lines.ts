@@ -48,8 +48,8 @@ export function recordLines(record: UnsealedRecord, telling: Telling = BRIEF): R
   ];
 }
 
-/** What is said with these is more than why a subject moved. */
-const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict"]);
+/** What is said with these is more than why a subject moved: an opinion, or a person's word, which moves one subject or many. */
+const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "approval", "user_command"]);
 
 function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], telling: Telling): RecordLine[] {
   const { ticket_id } = record.record;
@@ -119,9 +119,11 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
     case "clarification":
       return { text: `QUESTIONS of ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
     case "approval":
-      return { text: `${wordsOf(payload.decision).toUpperCase()} by ${who(record)}${said(payload.notes)}` };
+      return {
+        text: `${wordsOf(payload.decision).toUpperCase()} by ${who(record)}${edited(payload)}${said(payload.notes)}`,
+      };
     case "clarification_response":
-      return { text: `ANSWERED by ${who(record)} ${quoted(answersOf(payload))}` };
+      return { text: `ANSWERED by ${who(record)}${answered(payload)}` };
     case "turn_failed":
       return { text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${codeOf(payload, room)}`, style: "yellow" };
     case "error":
@@ -132,7 +134,7 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
       return { text: `artifact ${wordsOf(payload.label)}${sizeOf(payload.size_bytes)}`, style: "dim" };
     case "user_command":
       return {
-        text: `${[wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim()} by ${who(record)}${said(payload.text)}`,
+        text: `${[wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim()} by ${who(record)}${said(payload.text ?? payload.reason)}`,
       };
     case "session_begun":
       return { text: `DISCUSSED in ${wordsOf(payload.session_id)}, a ${wordsOf(payload.mode)} of its own` };
@@ -181,9 +183,14 @@ function codeOf(payload: JsonObject, room: number): string {
   return `${wordsOf(payload.code)}${said(payload.message, room)}${said(payload.resolution_hint, room)}`;
 }
 
-function answersOf(payload: JsonObject): string {
-  const answers = (Array.isArray(payload.answers) ? payload.answers : []) as JsonObject[];
-  return answers.map((answer) => `${wordsOf(answer.question_id)}: ${wordsOf(answer.text)}`).join("; ");
+function edited({ plan }: JsonObject): string {
+  return plan === undefined ? "" : ", as they edited it";
+}
+
+function answered({ answers, status }: JsonObject): string {
+  const given = (Array.isArray(answers) ? answers : []) as JsonObject[];
+  const words = given.map((answer) => `${wordsOf(answer.question_id)}: ${wordsOf(answer.text)}`).join("; ");
+  return `${words === "" ? "" : ` ${quoted(words)}`}${status === "complete" ? ", and wants no more questions" : ""}`;
 }
 
 function who({ source, record }: UnsealedRecord): string {

@@ -22,7 +22,10 @@ export interface Output {
   hold(): () => void;
   /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
   style(style: Style, text: string): string;
-  /** The terminal's columns; without end where there is none, since what is read later or by a program is not to be cut. */
+  /**
+   * The terminal's columns; without end where there is none, since what is read later or by a program is not to be cut, and where it
+   * has not told them: a container's or a build's often says 0.
+   */
   readonly width: number;
 }
 
@@ -64,7 +67,7 @@ export function outputOn(stream: NodeJS.WriteStream): Output {
     },
     style: (style, text) => styleText(style, text, { stream }),
     get width() {
-      return stream.columns ?? Number.POSITIVE_INFINITY;
+      return stream.columns || Number.POSITIVE_INFINITY;
     },
   };
 }

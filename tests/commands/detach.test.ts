@@ -79,6 +79,7 @@ describe("bosun run at a terminal", () => {
     await pane.shows("Stopping: asked 1 agent to end");
     pane.type("C-c");
     expect(await pane.exit()).toBe(130);
+    expect(pane.screen()).toContain(`Killed. What was committed is safe: bosun resume ${await onlySession(here)}`);
     pane.hangUp();
     await nobodyIsLeft(here);
   });

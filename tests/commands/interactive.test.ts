@@ -119,7 +119,7 @@ describe("a person at the terminal", () => {
       `cat "$1" >> ${seen}
 case $(cat ${seen}.times 2> /dev/null | wc -l) in
   0) sed -i 's/Do write/Do it well/; s/summary: One/summary: : One/' "$1" ;;
-  1) sed -i 's/summary: : One/summary: One/; s/^    task_id: write/&\\n    dependencies: [nowhere]/' "$1" ;;
+  1) sed -i 's/summary: : One/summary: One/; s/^  - task_id: write/&\\n    dependencies: [nowhere]/' "$1" ;;
   2) ;;
   3) sed -i '/nowhere/d' "$1" ;;
 esac
@@ -157,7 +157,7 @@ echo >> ${seen}.times
 
   it("is told why an edited plan was refused, and keeps it, however long the scheduler takes", async () => {
     const here = rig();
-    const editor = here.write("editor.sh", `sed -i 's/^    task_id: write/&\\n    dependencies: [nowhere]/' "$1"\n`);
+    const editor = here.write("editor.sh", `sed -i 's/^  - task_id: write/&\\n    dependencies: [nowhere]/' "$1"\n`);
     const pane = open(
       here,
       ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
@@ -233,6 +233,7 @@ echo >> ${seen}.times
     await pane.asks("Question 1 of 1");
     pane.type("C-d");
     expect(await pane.exit()).toBe(4);
+    expect(pane.screen()).toMatch(/^>\n.*STOPPED waiting/m);
     expect(pane.screen()).toContain(`bosun answer ${await onlySession(here)} c1.name Ada`);
   });
 
@@ -242,7 +243,7 @@ echo >> ${seen}.times
     await pane.asks("Question 1 of 1");
     pane.type("half an ans", "C-c");
     expect(await pane.exit()).toBe(130);
-    expect(pane.screen()).toContain("Stopping:");
+    expect(pane.screen()).toMatch(/^> half an ans\nStopping:.*\n.*STOPPED/m);
     expect((await typedJson<{ state: string }>(here, ["status", await onlySession(here), "--json"])).state).toBe(
       "stopped",
     );
@@ -254,6 +255,7 @@ echo >> ${seen}.times
     await pane.shows("Question 1 of 1");
     expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
     expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toMatch(/^>\n.*ANSWERED by/m);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 

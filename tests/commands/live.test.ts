@@ -140,6 +140,7 @@ describe("stopping a session", () => {
     await until("the first word", () => owner.stderr().includes("Stopping:"));
     owner.child.kill("SIGINT");
     expect((await owner.done).code).toBe(130);
+    expect(owner.stderr()).toMatch(/^Killed\. What was committed is safe: bosun resume s-\w+$/m);
     await until("the worker to be gone", () => strays(here).length === 0);
   });
 

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -281,6 +281,22 @@ describe("bosun replay", () => {
     const told = await typed(here, ["replay", log]);
     expect(told.code).toBe(0);
     expect(told.stdout).toMatch(/^ {5}3 000003-\S+ cannot be read/m);
+  });
+});
+
+describe("a terminal that does not tell its columns", () => {
+  it("cuts nothing", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const status = [process.execPath, built("cli.js"), "--home", here.home, "status", session_id];
+    const spawned = execFileSync("python3", ["-c", "import pty, sys; pty.spawn(sys.argv[1:])", ...status], {
+      cwd: here.workspace,
+      env: here.environment,
+      stdio: ["ignore", "pipe", "inherit"],
+      encoding: "utf8",
+    });
+    expect(spawned).toContain("Write some files.\r\n");
+    expect(spawned).toMatch(/second +done +shell +1 +Do second\r\n/);
   });
 });
 

@@ -114,7 +114,9 @@ describe("a home that was named with --home", () => {
     expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
     expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
     expect((await copied(`${named} roles`)).stdout).toContain(`next    ${named} doctor\n`);
-    expect((await copied(`${named} doctor`)).stdout).toContain(`next    ${named} `);
+    expect((await copied(`${named} doctor`)).stdout).toContain(
+      `next    ${named} run --plan FILE\n        ${named} run "…" --manager CMD --worker CMD\n`,
+    );
     const found = await at(home, ["status", "asks", "--home", home]);
     expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
   });

@@ -213,7 +213,10 @@ describe("a plan that waits for a person", () => {
   it("is not approved by an editor that changed nothing, nor by one that broke it", async () => {
     const here = rig();
     const session_id = await gated(here);
-    expect((await typed(here, ["plan", "--edit"], { EDITOR: "true" })).stdout).toContain("Nothing was changed");
+    const shown = here.write("shown", "");
+    const reading = `sh ${here.write("reading.sh", `cat "$1" > ${shown}\n`)}`;
+    expect((await typed(here, ["plan", "--edit"], { EDITOR: reading })).stdout).toContain("Nothing was changed");
+    expect(readFileSync(shown, "utf8")).toMatch(/^tasks:\n {2}- task_id: write\n {4}description: Do write\n/m);
     const editor = here.write("editor.sh", "#!/bin/sh\necho 'tasks: 7' > \"$1\"\n");
     chmodSync(editor, 0o755);
     const broken = await typed(here, ["plan", "--edit"], { EDITOR: editor });
@@ -223,7 +226,7 @@ describe("a plan that waits for a person", () => {
     const seen = here.write("seen", "");
     const looking = here.write("looking.sh", `cat "$1" > ${seen}; echo 'tasks: 8' > "$1"\n`);
     const again = await typed(here, ["plan", "--edit"], { EDITOR: `sh ${looking}` });
-    expect(again.stderr).toContain("What you wrote is kept.");
+    expect(again.stderr).toContain(`What you wrote is kept. To go on from it: bosun plan ${session_id} --edit\n`);
     const told = readFileSync(seen, "utf8").split("\n");
     const line = told.indexOf("tasks: 7") + 1;
     expect(told[0]).toMatch(/^#! /);
@@ -231,6 +234,17 @@ describe("a plan that waits for a person", () => {
     expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await status(here, session_id)).tickets).toMatchObject([{ description: "Do write" }]);
+  });
+
+  it("opens no vi where there is no terminal", async () => {
+    const here = rig();
+    await gated(here);
+    const refused = await typed(here, ["plan", "--edit"], { EDITOR: "", VISUAL: "" });
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
+      3,
+      "",
+      'Error: The editor "vi" cannot be used: there is no terminal.\n  Set VISUAL or EDITOR to one that works.\n',
+    ]);
   });
 
   it("is not approved by an editor after which there is no file, and says so", async () => {

@@ -29,11 +29,21 @@ async function openThenClosed(here: Rig): Promise<{ open: string; closed: string
 describe("no more questions, please", () => {
   it("closes what is asked, and the manager decides the rest", async () => {
     const here = rig();
-    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
+    const ran = await here.run(["run", "--plan", here.write("plan.json", TWO)]);
+    expect(ran.code).toBe(4);
+    // Each is shown after the record that asks it.
+    expect(ran.stdout).toMatch(
+      /QUESTIONS of playbook .*\n.*WAITS FOR A PERSON\n(?: +.*\n)+.*WAITS FOR A PERSON\n(?: +.*\n)+.*STOPPED/,
+    );
     const said = await here.run(["answer", "--no-more"]);
     expect(said).toMatchObject({ code: 0, stderr: "" });
     expect(said.stdout).toContain("bosun resume");
-    expect((await here.run(["resume"])).code).toBe(0);
+    const resumed = await here.run(["resume"]);
+    expect(resumed.code).toBe(0);
+    expect(resumed.stdout).toMatch(/ANSWERED by \S+ \(cli\), and wants no more questions$/m);
+    expect(resumed.stdout).toMatch(/^Going on with s-/);
+    const closed = await here.run(["resume", await onlySession(here)]);
+    expect([closed.code, closed.stdout]).toEqual([0, expect.stringMatching(/^Session s-/)]);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada 7\n");
   });
 

@@ -24,6 +24,9 @@ const FILES: Readonly<Record<string, string>> = {
   "unchecked.yaml": "requirement: x\ntasks:\n  - {task_id: a, description: d, review: checks}\n",
   "both.yaml":
     "tasks:\n  - task_id: a\n    description: d\n    instruction: {summary: s, steps: [{shell: x, command: [y]}]}\n",
+  "no-instruction.yaml": "tasks:\n  - task_id: a\n    description: d\n",
+  "no-command.yaml":
+    "tasks:\n  - task_id: a\n    description: d\n    instruction: {summary: s, steps: [think, {text: write}]}\n",
   "says-nothing.yaml": "tasks:\n  - task_id: a\n    description: ' '\n",
   "unknown-name.yaml": "tasks:\n  - task_id: a\n    description: d\n    instruction: {summary: '${answers.x}'}\n",
   "asking.yaml":
@@ -66,6 +69,12 @@ const WRONG: readonly Wrong[] = [
   [["demo", LONG], 2, "is not a directory that is there"],
   [["replay", `./${LONG}`], 2, "is not a folder that is there"],
   [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: expected either "command" or "shell", found both/],
+  [["run", "--plan", "no-instruction.yaml"], 3, 'no-instruction.yaml:2:14: task "a" has no step with a command'],
+  [
+    ["run", "--plan", "no-command.yaml"],
+    3,
+    /no-command\.yaml:4:18: task "a" has no step with a command[^]*--worker "CMD"/,
+  ],
   [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: expected a text that says something/],
   [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: \$\{answers\.x\} stands for nothing/],
   [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
@@ -102,6 +103,46 @@ describe("a record, told to a person", () => {
       ),
       ['-: TELL by ada (cli) "Mind."'],
     ],
+    [
+      "a person's command with what it moved, and why they gave it",
+      record(
+        "user_command",
+        { command: "cancel", reason: "Not needed." },
+        { ...moved("pending", "error", "cancelled"), actor: { user: "ada", host: "h", via: "cli" } },
+        "user",
+      ),
+      ['t: CANCEL by ada (cli) "Not needed."', "t: pending -> error reason=cancelled"],
+    ],
+    [
+      "a person's no to a plan with what they said, beside the tickets that it ends",
+      record(
+        "approval",
+        { decision: "rejected", notes: "Too long." },
+        { effects: moved("pending", "error", "plan_rejected").effects, actor: { user: "ada", host: "h", via: "cli" } },
+        "user",
+      ),
+      ['-: REJECTED by ada (cli) "Too long."', "t: pending -> error reason=plan_rejected"],
+    ],
+    [
+      "a person's yes to a plan that they changed",
+      record("approval", { decision: "approved", plan: { tasks: [] }, notes: "Mine." }, {}, "user"),
+      ['-: APPROVED by user, as they edited it "Mine."'],
+    ],
+    [
+      "a person's answer, and that they want to hear no more questions",
+      record(
+        "clarification_response",
+        { answers: [{ question_id: "c1.q", text: "yes" }], status: "complete" },
+        { actor: { user: "ada", host: "h", via: "cli" } },
+        "user",
+      ),
+      ['-: ANSWERED by ada (cli) "c1.q: yes", and wants no more questions'],
+    ],
+    [
+      "that a person wants to hear no more questions",
+      record("clarification_response", { answers: [], status: "complete" }, {}, "user"),
+      ["-: ANSWERED by user, and wants no more questions"],
+    ],
     ["progress not at all", record("report", { status: "progress", summary: "half" }), []],
     ["a ticket's own requests not at all", record("turn_request", {}, { ticket_id: "t" }, "scheduler"), []],
     [
@@ -161,6 +202,33 @@ describe("failed checks", () => {
       "| c",
       "| sh: 1: y: not found",
     ]);
+  });
+});
+
+describe("what an interpreter prints around an exception", () => {
+  const lastWordsOf = (program: string, args: readonly string[]) => {
+    const { stderr } = spawnSync(program, args, { encoding: "utf8" });
+    const failed = record("turn_failed", { code: "agent_failed", details: { stderr_tail: stderr } }, {}, "scheduler");
+    return recordLines(failed)
+      .slice(1)
+      .map(({ text }) => text);
+  };
+
+  it.each([
+    ["a program that is not there", ["/nosuch/manager.mjs"], /^\| Error: Cannot find module '\/nosuch\/manager.mjs'$/m],
+    ["an error", ["-e", "setImmediate(() => { null.name })"], /^\| TypeError: Cannot read properties of null/m],
+    [
+      "an error with fields of its own",
+      ["-e", "throw Object.assign(new Error('no key'), { code: 'E', list: [{ a: { b: 1 } }] })"],
+      /^\| Error: no key$/m,
+    ],
+  ])("is left out for its message: of Node, %s", (_what, args, message) => {
+    expect(lastWordsOf(process.execPath, args).join("\n")).toMatch(message);
+  });
+
+  it("is left out for its message: of Python", () => {
+    const thrown = "def f(): g()\ndef g(): raise ValueError('no key')\nf()";
+    expect(lastWordsOf("python3", ["-c", thrown])).toContain("| ValueError: no key");
   });
 });
 
