@@ -68,7 +68,7 @@ it("has for people no byte of an agent's that a terminal would obey, and no line
 it("tells each output once, with its place where it was kept", () => {
   const artifacts = [{ label: "a.md", uri: "file:///a.md" }];
   const ticket = { ticket_id: "t", status: "done", outputs: ["a.md", { label: "b.md" }, "a note"], artifacts };
-  expect(writeReport(folder, report([ticket])).ok).toBe(true);
+  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text.match(/^- (?:a|b).*$/gm)).toEqual(["- b.md", "- a note", "- a.md: file:///a.md"]);
 });
