@@ -48,7 +48,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
     to = Number.MAX_SAFE_INTEGER,
   ): IterableIterator<T> {
     const key = keyOf(session_id);
-    for (let sequence = Math.max(from, 1); sequence <= to; sequence++) {
+    for (let sequence = from; sequence <= to; sequence++) {
       let found = at(key, sequence);
       if (found === undefined) {
         if (sequence > (sessions.byId(session_id)?.last_sequence ?? 0)) return;
