@@ -33,7 +33,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
   const keyOf = (session_id: string): number => {
     const known = keys.get(session_id);
     if (known !== undefined) return known;
-    const key = reading(file, () => sessions.key(session_id)) ?? 0;
+    const key = sessions.key(session_id) ?? 0;
     if (key !== 0) keys.set(session_id, key);
     return key;
   };

@@ -2,13 +2,13 @@ import { closeSync, openSync, statSync, writeFileSync, writeSync } from "node:fs
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
-import { databasePath } from "../../src/store/database.ts";
+import { DAMAGED, databasePath } from "../../src/store/database.ts";
 import { keptRecord, measuredRecord } from "../../src/store/kept-record.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
 import type { StoreReader } from "../../src/store/store.ts";
-import { chain, cleanUp, closeLater, OWNER, temporaryDirectory } from "./rig.ts";
+import { chain, cleanUp, closeLater, openFiles, OWNER, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
@@ -56,6 +56,11 @@ function edit(home: string, sql: string): void {
   database.close();
 }
 
+/** That the home's database is damaged, and what to do. */
+function damagedAt(home: string) {
+  return { code: "storage", message: expect.stringContaining(databasePath(home)) as string, hint: DAMAGED };
+}
+
 /** What a read is refused with. */
 function refusalOf(read: () => unknown): unknown {
   try {
@@ -76,7 +81,7 @@ describe("a database that is damaged while it is open is told as damaged", () =>
     const home = await homeWithSession();
     const reader = readerOf(home);
     damage(home);
-    const damaged = { code: "storage", message: expect.stringContaining(databasePath(home)) as string };
+    const damaged = damagedAt(home);
     expect(refusalOf(() => read(reader))).toMatchObject(damaged);
     expect(failureOf(reader.session("s1"))).toMatchObject(damaged);
     expect(failureOf(await reader.load("s1"))).toMatchObject(damaged);
@@ -94,11 +99,15 @@ describe("a database that is damaged while it is open is told as damaged", () =>
     const reader = readerOf(home);
     reader.record("s1", 1);
     damage(home);
-    expect(refusalOf(() => read(reader))).toMatchObject({
-      code: "storage",
-      message: expect.stringContaining(databasePath(home)) as string,
-    });
+    expect(refusalOf(() => read(reader))).toMatchObject(damagedAt(home));
   });
+});
+
+test("something else where the database should be is told to readers, who leave nothing open", () => {
+  const home = temporaryDirectory();
+  writeFileSync(databasePath(home), "This is no database. ".repeat(1_000));
+  expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
+  expect(openFiles(process.pid)).not.toContain(databasePath(home));
 });
 
 test("a lock that is no lock is told by its name", async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
@@ -106,7 +106,7 @@ describe("what another process has made of a database meanwhile", () => {
   function overtaken(further: readonly Migration[]): { migrated: Database; first: Migration } {
     const home = temporaryDirectory();
     const [migrated, other] = [database(home), database(home)];
-    migrated.function("overtake", () => void value(migrate(other, further)));
+    migrated.function("overtake", () => value(migrate(other, further)));
     return { migrated, first: { ...FIRST, sql: `${FIRST.sql} COMMIT; SELECT overtake(); BEGIN;` } };
   }
 
@@ -147,6 +147,21 @@ test.runIf(process.platform === "linux")("a home that another process is just ma
   other.close();
   expect(await opener.line()).toBe("opened");
   await opener.gone;
+});
+
+test("a home that another process never comes to an end of making is told as locked, and not waited for without end", () => {
+  const home = temporaryDirectory();
+  const other = new SqliteDatabase(databasePath(home));
+  closeLater(() => other.close());
+  other.exec("CREATE TABLE t (x); BEGIN IMMEDIATE");
+  // The other holds it indeed; only the clock by which it is waited is faster.
+  const [start, now] = [performance.now(), performance.now.bind(performance)];
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => start + (now() - start) * 100);
+  closeLater(() => clock.mockRestore());
+  expect(failureOf(openForWriting(home))).toMatchObject({
+    code: "storage",
+    message: expect.stringContaining("stayed locked") as string,
+  });
 });
 
 test("people find tickets, turns, timers and asks under their names", () => {

@@ -302,7 +302,7 @@ describe("a disk that refuses", () => {
     expect(failure.message).toContain(home);
     expect(failure.hint).toMatch(/--home/);
     expect(performance.now() - began).toBeLessThan(5_000);
-    if (process.platform === "linux") expect(openFiles(process.pid)).not.toContain(databasePath(home));
+    expect(openFiles(process.pid)).not.toContain(databasePath(home));
   });
 
   test("for a lock that cannot be made: the session is not taken", async () => {
