@@ -51,6 +51,14 @@ describe("supervision", () => {
     expect(await run.ended).toMatchObject({ cause: "exited" });
   });
 
+  test("does not count a standstill that was over before the limit passed either", async () => {
+    const { run } = await supervise("sleep 7.5", { idle_timeout_ms: 7_000 }, () => undefined);
+    run.give("");
+    // Longer than from one look to the next, which is late therefore.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_200);
+    expect(await run.ended).toMatchObject({ cause: "exited" });
+  });
+
   test("reads no more while its listener waits, and goes on after", async () => {
     const first = Promise.withResolvers<void>();
     const relief = Promise.withResolvers<void>();
