@@ -1,0 +1,62 @@
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { TimeLimits } from "../../src/agents/cli/time-limits.ts";
+import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { supervise } from "./supervised.ts";
+
+const HOUR_MS = 3_600_000;
+
+let cleanup: Cleanup;
+let directory: string;
+
+beforeEach(async () => {
+  cleanup = new Cleanup();
+  directory = await scratchDirectory(cleanup);
+});
+afterEach(() => cleanup.run());
+
+function timers(): number {
+  return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
+}
+
+describe("the time limits of a run", () => {
+  test("take one timer, and none once the run is over, whatever comes after", () => {
+    const before = timers();
+    const terms = { timeout_ms: HOUR_MS, idle_timeout_ms: HOUR_MS, answer_grace_ms: HOUR_MS };
+    const time = new TimeLimits(
+      terms,
+      () => false,
+      () => {},
+    );
+    time.given();
+    expect(timers()).toBe(before + 1);
+    time.answered();
+    expect(timers()).toBe(before + 1);
+    time.end();
+    expect(timers()).toBe(before);
+    time.answered();
+    expect(timers()).toBe(before);
+  });
+});
+
+describe("the limit of an agent's silence", () => {
+  test("does not count the time in which this process itself stood still", async () => {
+    const { run } = await supervise(directory, cleanup, "sleep 2", { idle_timeout_ms: 500 });
+    run.give("");
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_700);
+    expect(await run.ended).toMatchObject({ cause: "exited" });
+  });
+
+  test("does not count a standstill that was over before it passed either", async () => {
+    const { run } = await supervise(directory, cleanup, "sleep 7.5", { idle_timeout_ms: 7_000 });
+    run.give("");
+    // Longer than from one look to the next, which is late therefore.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_200);
+    expect(await run.ended).toMatchObject({ cause: "exited" });
+  });
+
+  test("passes also where it is longer than from one look at the time to the next", async () => {
+    const { run } = await supervise(directory, cleanup, "sleep 600", { idle_timeout_ms: 5_200 });
+    run.give("");
+    expect(await run.ended).toMatchObject({ cause: "idle_timeout", spoke: false });
+  });
+});
