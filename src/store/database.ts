@@ -172,7 +172,6 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     case "SQLITE_FULL":
     case "ENOSPC":
     case "EDQUOT":
-    case "EFBIG":
       return noSpace(message);
     case "EROFS":
     case "SQLITE_READONLY":
