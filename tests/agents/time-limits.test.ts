@@ -18,22 +18,33 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 }
 
+/** Limits that are passed so late, or never for 0. */
+function limitsOf(ms: number): TimeLimits {
+  const terms = { timeout_ms: ms, idle_timeout_ms: ms, answer_grace_ms: ms };
+  return new TimeLimits(
+    terms,
+    () => false,
+    () => {},
+  );
+}
+
 describe("the time limits of a run", () => {
   test("take one timer, and none once the run is over, whatever comes after", () => {
     const before = timers();
-    const terms = { timeout_ms: HOUR_MS, idle_timeout_ms: HOUR_MS, answer_grace_ms: HOUR_MS };
-    const time = new TimeLimits(
-      terms,
-      () => false,
-      () => {},
-    );
-    time.given();
+    const limits = limitsOf(HOUR_MS);
+    limits.given();
     expect(timers()).toBe(before + 1);
-    time.answered();
+    limits.answered();
     expect(timers()).toBe(before + 1);
-    time.end();
+    limits.end();
     expect(timers()).toBe(before);
-    time.answered();
+    limits.answered();
+    expect(timers()).toBe(before);
+  });
+
+  test("take no timer where there are none", () => {
+    const before = timers();
+    limitsOf(0).given();
     expect(timers()).toBe(before);
   });
 });

@@ -66,6 +66,23 @@ test("nothing stands of a transaction that gives a failure or throws", () => {
   expect(rows(database)).toBe(1);
 });
 
+test("nobody writes between what a transaction reads and what it writes", () => {
+  const home = temporaryDirectory();
+  const database = writable(home);
+  const other = value(openForWriting(home));
+  closeLater(() => other.close());
+  other.pragma("busy_timeout = 0");
+  const insert = (into: Database) => ok(into.exec("INSERT INTO t VALUES (1)"));
+  const written = write(database, () => {
+    expect(rows(database)).toBe(0);
+    expect(failureOf(write(other, () => insert(other))).message).toContain("locked");
+    return insert(database);
+  });
+  expect(written.ok).toBe(true);
+  value(write(other, () => insert(other)));
+  expect(rows(database)).toBe(2);
+});
+
 test("what a reader's connection may not do is not done", () => {
   const home = temporaryDirectory();
   const database = writable(home);

@@ -72,17 +72,19 @@ test("a migration that fails leaves neither half of itself nor its row in the le
   expect(schema(migrated).join()).toContain("two");
 });
 
-test("a database of a newer version is refused with the way out, by writers and readers", () => {
+test("a database of a newer version is refused with the way out, by writers and readers, who leave nothing open", () => {
   const home = temporaryDirectory();
   const newer = database(home);
   const known = bundledMigrations().length;
   value(migrate(newer, [...bundledMigrations(), { ...SECOND, number: known + 1 }]));
+  newer.close();
   for (const open of [openStore, openReader]) {
     const failure = failureOf(open(home));
     expect(failure.code).toBe("newer_database");
     expect(failure.message).toContain(databasePath(home));
     expect(failure.message).toContain(`schema ${known + 1}; this one knows ${known}`);
     expect(failure.hint).toContain("npm install -g bosun");
+    expect(openFiles(process.pid)).not.toContain(databasePath(home));
   }
 });
 
