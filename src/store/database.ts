@@ -33,7 +33,8 @@ export function openForWriting(home: string): Result<Database, Failure> {
   const path = databasePath(home);
   return guarded(path, () => {
     makeDirectory(home);
-    return prepared(new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS }), (database) => {
+    const database = new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS });
+    try {
       // Of a new file, before anything is in it: records of about 1 KiB fill such pages better, and with fewer writes.
       database.pragma("page_size = 8192");
       writeAhead(database);
@@ -43,7 +44,11 @@ export function openForWriting(home: string): Result<Database, Failure> {
       // KiB, negative: state is updated here and there, and the default of 2 MiB holds few of its pages. More gained nothing (measured).
       database.pragma("cache_size = -4096");
       database.pragma("foreign_keys = ON");
-    });
+      return ok(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
   });
 }
 
@@ -66,7 +71,7 @@ function writeAhead(database: Database): void {
 
 /**
  * Opens a home's database for looking only, also where nothing may be written. `not_found` if the home has none, else as
- * `openForWriting`.
+ * `openForWriting`; but what is no database shows itself only to who reads.
  */
 export function openForReading(home: string): Result<Database, Failure> {
   const path = databasePath(home);
@@ -80,8 +85,7 @@ export function openForReading(home: string): Result<Database, Failure> {
   return guarded(path, () => {
     const mayMakeFiles = refusalOf(dirname(path)) === undefined;
     const file = mayMakeFiles || existsSync(`${path}-wal`) ? path : asLeft(path);
-    const database = new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS });
-    return prepared(database, () => {});
+    return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   });
 }
 
@@ -147,20 +151,7 @@ export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterat
   }
 }
 
-function prepared(database: Database, prepare: (database: Database) => void): Result<Database, Failure> {
-  try {
-    // A file is not read before the first statement, so what is no database shows itself here.
-    database.pragma("schema_version");
-    prepare(database);
-    return ok(database);
-  } catch (error) {
-    database.close();
-    throw error;
-  }
-}
-
 function storageFailure(error: unknown, path: string): Failure | undefined {
-  if (error instanceof StorageError) return error.failure;
   // Everything that is stored as JSON was written as JSON.
   if (error instanceof SyntaxError)
     return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: DAMAGED });
@@ -181,7 +172,6 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     case "SQLITE_FULL":
     case "ENOSPC":
     case "EDQUOT":
-    case "EFBIG":
       return noSpace(message);
     case "EROFS":
     case "SQLITE_READONLY":

@@ -21,8 +21,7 @@ export function measuredRecord(
   session_id: string,
   sequence: number,
 ): { readonly record: LogRecord; readonly bytes: number } {
-  const line = reader.record(session_id, sequence);
-  if (line === undefined) throw new StorageError(lost(reader.place, session_id, sequence));
+  const line = reader.record(session_id, sequence) ?? "";
   try {
     return { record: JSON.parse(line) as LogRecord, bytes: Buffer.byteLength(line) };
   } catch (error) {

@@ -46,7 +46,6 @@ export function bundledMigrations(): readonly Migration[] {
 export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
   const before = standing(database, migrations, database.name);
   if (!before.ok) return before;
-  if (before.value === migrations.length) return ok(undefined);
   for (const migration of migrations.slice(before.value)) {
     const applied = write(database, () => apply(database, migration));
     if (!applied.ok) return applied;
@@ -69,7 +68,7 @@ export function standing(database: Database, migrations: readonly Migration[], p
   for (const [index, row] of rows.entries()) {
     const migration = migrations[index];
     if (migration === undefined) return err(newer(path, row.number, migrations.length));
-    if (row.number !== migration.number || row.sha256 !== migration.sha256) {
+    if (row.sha256 !== migration.sha256) {
       return err(
         failure(
           "storage",

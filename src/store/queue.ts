@@ -86,7 +86,6 @@ export function embeddedQueue<T>(): DispatchQueue<T> {
         continue;
       }
       removeWaiting(entry);
-      if (heap.size === 0) open.delete(heap);
       fence += 1;
       const made = { ...entry.offer, fence };
       claimed.set(made.id, made);

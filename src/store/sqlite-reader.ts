@@ -33,7 +33,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
   const keyOf = (session_id: string): number => {
     const known = keys.get(session_id);
     if (known !== undefined) return known;
-    const key = reading(file, () => sessions.key(session_id)) ?? 0;
+    const key = sessions.key(session_id) ?? 0;
     if (key !== 0) keys.set(session_id, key);
     return key;
   };
@@ -48,7 +48,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
     to = Number.MAX_SAFE_INTEGER,
   ): IterableIterator<T> {
     const key = keyOf(session_id);
-    for (let sequence = Math.max(from, 1); sequence <= to; sequence++) {
+    for (let sequence = from; sequence <= to; sequence++) {
       let found = at(key, sequence);
       if (found === undefined) {
         if (sequence > (sessions.byId(session_id)?.last_sequence ?? 0)) return;

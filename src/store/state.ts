@@ -37,7 +37,8 @@ export function stateQueries(database: Database) {
   function* rowsOf(session: number, collection: string): IterableIterator<StateRow> {
     let from = "";
     for (;;) {
-      const [idsText, valuesText] = page.get(session, collection, from, PAGE_ROWS) ?? ["[]", "[]"];
+      // There is one, whatever there is to put together.
+      const [idsText, valuesText] = page.get(session, collection, from, PAGE_ROWS) as [string, string];
       const ids = JSON.parse(idsText) as string[];
       const values = JSON.parse(valuesText) as Json[];
       if (ids.length !== values.length) throw new SyntaxError(`a value of "${collection}" is not one`);

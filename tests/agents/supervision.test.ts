@@ -3,10 +3,9 @@ import { readdirSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agents/cli/process.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
 import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
+import { supervise } from "./supervised.ts";
 import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 let cleanup: Cleanup;
@@ -18,45 +17,13 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-const LIMITS: RunLimits = {
-  timeout_ms: 0,
-  idle_timeout_ms: 0,
-  kill_grace_ms: 1_000,
-  answer_grace_ms: 0,
-  max_output_bytes: 1e12,
-};
-
-/** A supervised shell script. */
-async function supervise(script: string, limits: Partial<RunLimits>, line: RunListener["line"]) {
-  const launched = await embeddedLauncher().launch({
-    command: ["sh", "-c", script],
-    directory: rig.directory,
-    environment: { PATH: process.env["PATH"] ?? "" },
-  });
-  if (!launched.ok) throw new Error(launched.error.message);
-  const abort = new AbortController();
-  const run = new SupervisedRun(launched.value, { ...LIMITS, ...limits }, { capOf: () => 100, line }, abort.signal);
-  cleanup.add(async () => {
-    abort.abort();
-    await run.ended;
-  });
-  return { run, launched: launched.value, abort };
-}
-
 describe("supervision", () => {
-  test("does not count as silence the time in which this process itself stood still", async () => {
-    const { run } = await supervise("sleep 2", { idle_timeout_ms: 500 }, () => undefined);
-    run.give("");
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_700);
-    expect(await run.ended).toMatchObject({ cause: "exited" });
-  });
-
   test("reads no more while its listener waits, and goes on after", async () => {
     const first = Promise.withResolvers<void>();
     const relief = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     let relieved = false;
-    const { run, launched, abort } = await supervise("exec yes", {}, () => {
+    const { run, launched, abort } = await supervise(rig.directory, cleanup, "exec yes", {}, () => {
       if (relieved) second.resolve();
       first.resolve();
       return relief.promise;
@@ -76,7 +43,7 @@ describe("supervision", () => {
     const first = Promise.withResolvers<void>();
     // More than comes in one piece: half of it waits in this process, half in the pipe.
     const script = "echo first; read -r _; yes | head -c 110000; echo; echo last";
-    const { run, launched } = await supervise(script, {}, (_, bytes) => {
+    const { run, launched } = await supervise(rig.directory, cleanup, script, {}, (_, bytes) => {
       last = bytes.toString();
       first.resolve();
       return new Promise(() => {});
@@ -90,7 +57,7 @@ describe("supervision", () => {
 
   test("ends what is deaf to SIGTERM and floods by closing its pipe, without waiting for the kill grace", async () => {
     const limits = { max_output_bytes: 1_000_000, kill_grace_ms: 20_000 };
-    const { run } = await supervise("trap '' TERM; exec yes", limits, () => undefined);
+    const { run } = await supervise(rig.directory, cleanup, "trap '' TERM; exec yes", limits, () => undefined);
     run.give("");
     const before = performance.now();
     const { cause, exit } = await run.ended;
@@ -100,7 +67,13 @@ describe("supervision", () => {
   });
 
   test("stops at the output limit also when the process has exited and its child floods on", async () => {
-    const { run, launched } = await supervise("yes & exit 0", { max_output_bytes: 1_000_000 }, () => undefined);
+    const { run, launched } = await supervise(
+      rig.directory,
+      cleanup,
+      "yes & exit 0",
+      { max_output_bytes: 1_000_000 },
+      () => undefined,
+    );
     run.give("");
     expect((await run.ended).cause).toBe("output_limit");
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
@@ -108,7 +81,7 @@ describe("supervision", () => {
 
   test("hears what a child of its group says shortly after the exit", async () => {
     const lines: string[] = [];
-    const { run } = await supervise("(sleep 0.1; echo late) & exit 0", {}, (_, bytes) => {
+    const { run } = await supervise(rig.directory, cleanup, "(sleep 0.1; echo late) & exit 0", {}, (_, bytes) => {
       lines.push(bytes.toString());
       return undefined;
     });
@@ -118,7 +91,13 @@ describe("supervision", () => {
   });
 
   test("ends what goes on after its flood was cut off", async () => {
-    const { run, launched } = await supervise("yes; sleep 600", { max_output_bytes: 1_000_000 }, () => undefined);
+    const { run, launched } = await supervise(
+      rig.directory,
+      cleanup,
+      "yes; sleep 600",
+      { max_output_bytes: 1_000_000 },
+      () => undefined,
+    );
     run.give("");
     expect((await run.ended).cause).toBe("output_limit");
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
@@ -128,6 +107,8 @@ describe("supervision", () => {
     const stray = Promise.withResolvers<number>();
     const leave = "trap 'setsid sh -c \"echo \\$\\$; exec sleep 600\" & ' TERM";
     const { run, abort } = await supervise(
+      rig.directory,
+      cleanup,
       `${leave}; echo ready; while :; do sleep 600 & wait; done`,
       { kill_grace_ms: 2_000 },
       (_, bytes) => {

@@ -86,7 +86,7 @@ describe("what has to fit", () => {
     const sizes = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 3_000 }));
     fc.assert(
       fc.property(
-        fc.array(sizes, { minLength: 1, maxLength: 20 }),
+        fc.array(sizes, { minLength: 1, maxLength: 20, size: "max" }),
         fc.integer({ min: 16_000, max: 60_000 }),
         (all, bytes) => {
           const lookup = lookupOf(

@@ -237,7 +237,9 @@ const edgy = fc
   .map(([before, letters, pairs, after]) => before + "k".repeat(letters) + "😀".repeat(pairs) + after);
 
 /** Of any UTF-16 units at all. */
-const anything = fc.array(fc.nat(0xffff), { maxLength: 600 }).map((units) => String.fromCharCode(...units));
+const anything = fc
+  .array(fc.nat(0xffff), { maxLength: 600, size: "max" })
+  .map((units) => String.fromCharCode(...units));
 
 /** Whether it is well formed, and fits the place where it is put again. */
 function isRecordable(refusal: Refusal): boolean {

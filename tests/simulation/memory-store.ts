@@ -251,7 +251,7 @@ function* rowsIn(state: StoredRow["state"], wanted?: string) {
 }
 
 function* recordsOf(session: StoredRow | undefined, from: number, to = Number.MAX_SAFE_INTEGER) {
-  for (let sequence = Math.max(1, from); sequence <= to; sequence++) {
+  for (let sequence = from; sequence <= to; sequence++) {
     const found = session?.records[sequence - 1];
     if (!found) return;
     yield found;

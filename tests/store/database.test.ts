@@ -4,7 +4,14 @@ import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
-import { type Database, databasePath, openForReading, openForWriting, write } from "../../src/store/database.ts";
+import {
+  type Database,
+  databasePath,
+  guarded,
+  openForReading,
+  openForWriting,
+  write,
+} from "../../src/store/database.ts";
 import { isLocked, lockPath, takeLock } from "../../src/store/lock.ts";
 import { child, cleanUp, closeLater, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
@@ -59,6 +66,23 @@ test("nothing stands of a transaction that gives a failure or throws", () => {
   expect(rows(database)).toBe(1);
 });
 
+test("nobody writes between what a transaction reads and what it writes", () => {
+  const home = temporaryDirectory();
+  const database = writable(home);
+  const other = value(openForWriting(home));
+  closeLater(() => other.close());
+  other.pragma("busy_timeout = 0");
+  const insert = (into: Database) => ok(into.exec("INSERT INTO t VALUES (1)"));
+  const written = write(database, () => {
+    expect(rows(database)).toBe(0);
+    expect(failureOf(write(other, () => insert(other))).message).toContain("locked");
+    return insert(database);
+  });
+  expect(written.ok).toBe(true);
+  value(write(other, () => insert(other)));
+  expect(rows(database)).toBe(2);
+});
+
 test("what a reader's connection may not do is not done", () => {
   const home = temporaryDirectory();
   const database = writable(home);
@@ -70,9 +94,26 @@ test("what a reader's connection may not do is not done", () => {
   expect(rows(database)).toBe(0);
 });
 
-test("a wrong statement is a bug and no failure of the disk", () => {
+test.each([
+  ["a table that is not there", "INSERT INTO nowhere VALUES (1)", "SQLITE_ERROR"],
+  ["a value of another type", "INSERT INTO t VALUES ('x')", "SQLITE_CONSTRAINT_DATATYPE"],
+  ["a key of another type", "CREATE TABLE k (a INTEGER PRIMARY KEY); INSERT INTO k VALUES ('x')", "SQLITE_MISMATCH"],
+])("a wrong statement, with %s, is a bug and no failure of the disk", (_, sql, code) => {
   const database = writable(temporaryDirectory());
-  expect(() => write(database, () => ok(database.exec("INSERT INTO nowhere VALUES (1)")))).toThrow("no such table");
+  const wrong = () => write(database, () => ok(database.exec(sql)));
+  expect(wrong).toThrow(expect.objectContaining({ code }) as Error);
+});
+
+test("a bug is no failure of the disk, though Node gives it a code", () => {
+  const wrong = () => guarded("/somewhere", () => ok(Buffer.alloc(-1)));
+  expect(wrong).toThrow(expect.objectContaining({ code: "ERR_OUT_OF_RANGE" }) as Error);
+});
+
+test.each(["ENOSPC", "EDQUOT"])("a directory that cannot be made for want of space (%s) is told as that", (code) => {
+  const refused = guarded("/somewhere", () => {
+    throw Object.assign(new Error(code), { code, syscall: "mkdir" });
+  });
+  expect(failureOf(refused)).toMatchObject({ code: "storage_full", message: expect.stringContaining(code) as string });
 });
 
 test("a lock that somebody only asks about is not held, and taking it waits for the asking to end", async () => {

@@ -1,11 +1,11 @@
-import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
-import { child, cleanUp, closeLater, temporaryDirectory } from "./rig.ts";
+import { child, cleanUp, closeLater, openFiles, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
 afterEach(cleanUp);
@@ -17,18 +17,6 @@ function database(home = temporaryDirectory()): Database {
   const opened = value(openForWriting(home));
   closeLater(() => opened.close());
   return opened;
-}
-
-/** The files that a process has open now. */
-function openFiles(pid = 0): string[] {
-  const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).flatMap((name) => {
-    try {
-      return readlinkSync(join(folder, name));
-    } catch {
-      return [];
-    }
-  });
 }
 
 function schema(of: Database): string[] {
@@ -84,15 +72,19 @@ test("a migration that fails leaves neither half of itself nor its row in the le
   expect(schema(migrated).join()).toContain("two");
 });
 
-test("a database of a newer version is refused with the way out, by writers and readers", () => {
+test("a database of a newer version is refused with the way out, by writers and readers, who leave nothing open", () => {
   const home = temporaryDirectory();
   const newer = database(home);
-  value(migrate(newer, [...bundledMigrations(), { ...SECOND, number: bundledMigrations().length + 1 }]));
+  const known = bundledMigrations().length;
+  value(migrate(newer, [...bundledMigrations(), { ...SECOND, number: known + 1 }]));
+  newer.close();
   for (const open of [openStore, openReader]) {
     const failure = failureOf(open(home));
     expect(failure.code).toBe("newer_database");
     expect(failure.message).toContain(databasePath(home));
+    expect(failure.message).toContain(`schema ${known + 1}; this one knows ${known}`);
     expect(failure.hint).toContain("npm install -g bosun");
+    expect(openFiles(process.pid)).not.toContain(databasePath(home));
   }
 });
 
@@ -115,6 +107,34 @@ test("a database that other migrations made is refused", () => {
   const failure = failureOf(migrate(migrated, [FIRST, { ...SECOND, sha256: "changed" }]));
   expect(failure.code).toBe("storage");
   expect(failure.message).toContain("migration 2 (second)");
+});
+
+test("a migration for which there is no room is told, and nothing is opened on half of them", () => {
+  const migrated = database();
+  value(migrate(migrated, [FIRST]));
+  migrated.pragma(`max_page_count = ${migrated.pragma("page_count", { simple: true }) as number}`);
+  expect(failureOf(migrate(migrated, [FIRST, SECOND])).code).toBe("storage_full");
+});
+
+describe("what another process has made of a database meanwhile", () => {
+  /** Two connections, of which the other brings the database further between two migrations of the first. */
+  function overtaken(further: readonly Migration[]): { migrated: Database; first: Migration } {
+    const home = temporaryDirectory();
+    const [migrated, other] = [database(home), database(home)];
+    migrated.function("overtake", () => value(migrate(other, further)));
+    return { migrated, first: { ...FIRST, sql: `${FIRST.sql} COMMIT; SELECT overtake(); BEGIN;` } };
+  }
+
+  test("is not made again", () => {
+    const { migrated, first } = overtaken([FIRST, SECOND]);
+    value(migrate(migrated, [first, SECOND]));
+    expect(migrated.prepare("SELECT number FROM migrations").pluck().all()).toEqual([1, 2]);
+  });
+
+  test("is refused if it is newer than this program", () => {
+    const { migrated, first } = overtaken([FIRST, SECOND]);
+    expect(failureOf(migrate(migrated, [first])).code).toBe("newer_database");
+  });
 });
 
 test("twenty processes that open a new home at once all find it whole", async () => {
@@ -142,6 +162,21 @@ test.runIf(process.platform === "linux")("a home that another process is just ma
   other.close();
   expect(await opener.line()).toBe("opened");
   await opener.gone;
+});
+
+test("a home that another process never comes to an end of making is told as locked, and not waited for without end", () => {
+  const home = temporaryDirectory();
+  const other = new SqliteDatabase(databasePath(home));
+  closeLater(() => other.close());
+  other.exec("CREATE TABLE t (x); BEGIN IMMEDIATE");
+  // The other holds it indeed; only the clock by which it is waited is faster.
+  const [start, now] = [performance.now(), performance.now.bind(performance)];
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => start + (now() - start) * 100);
+  closeLater(() => clock.mockRestore());
+  expect(failureOf(openForWriting(home))).toMatchObject({
+    code: "storage",
+    message: expect.stringContaining("stayed locked") as string,
+  });
 });
 
 test("people find tickets, turns, timers and asks under their names", () => {

@@ -136,7 +136,7 @@ export function queueContract(name: string, open: () => DispatchQueue<string>): 
 
     test("in any order of events it does what a plain sorted list would", () => {
       fc.assert(
-        fc.property(fc.array(EVENT, { maxLength: 120 }), (events) => {
+        fc.property(fc.array(EVENT, { maxLength: 120, size: "max" }), (events) => {
           expect(trace(open(), events)).toEqual(trace(sortedList(), events));
         }),
         { numRuns: 200 },

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -32,6 +32,19 @@ export async function cleanUp(): Promise<void> {
   children.clear();
   for (const close of closing.splice(0)) close();
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
+}
+
+/** The files that a process has open now, as far as the platform tells. */
+export function openFiles(pid = 0): string[] {
+  if (process.platform !== "linux") return [];
+  const folder = `/proc/${pid}/fd`;
+  return readdirSync(folder).flatMap((name) => {
+    try {
+      return readlinkSync(join(folder, name));
+    } catch {
+      return [];
+    }
+  });
 }
 
 /** A real process running one of `children/`. */

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
@@ -13,7 +13,7 @@ import { queriesOn, readerOn } from "../../src/store/sqlite-reader.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
 import { catchStorage } from "../../src/store/storage-error.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
-import { chain, child, cleanUp, closeLater, OWNER, temporaryDirectory, unsealed } from "./rig.ts";
+import { chain, child, cleanUp, closeLater, openFiles, OWNER, temporaryDirectory, unsealed } from "./rig.ts";
 import { storeContract } from "./store.contract.ts";
 import { failureOf, value } from "../results.ts";
 
@@ -98,23 +98,35 @@ describe("a session's owner", () => {
     expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(4711);
   });
 
-  test("is not said to be one who is dead, while the next has the lock and is not yet written down", async () => {
-    const home = temporaryDirectory();
-    const store = await withSession(home);
-    const committer = child("committer.ts", home);
-    await committer.line();
-    committer.process.kill("SIGKILL");
-    await committer.gone;
-    const database = new SqliteDatabase(databasePath(home));
-    closeLater(() => database.close());
-    expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(committer.process.pid);
-    database.prepare("UPDATE sessions SET owner_host = ?").run(hostname());
-    const next = value(takeLock(lockPath(home, "s1")));
-    closeLater(() => next?.release());
-    const refused = failureOf(await store.acquire("s1", OWNER));
-    expect(refused).toMatchObject({ code: "busy", message: "The session s1 is held by another process." });
-    expect(store.holder("s1")).toBeUndefined();
-  });
+  test.each([
+    ["nobody", () => undefined],
+    ["one who let go of it", async (store: Store) => store.release(value(await store.acquire("s1", OWNER)))],
+    [
+      "one who is dead",
+      async (_: Store, home: string) => {
+        const committer = child("committer.ts", home);
+        await committer.line();
+        committer.process.kill("SIGKILL");
+        await committer.gone;
+        const database = new SqliteDatabase(databasePath(home));
+        closeLater(() => database.close());
+        expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(committer.process.pid);
+        database.prepare("UPDATE sessions SET owner_host = ?").run(hostname());
+      },
+    ],
+  ])(
+    "is not said to be %s, while the next has the lock and is not yet written down",
+    async (_who, holdBefore: (store: Store, home: string) => Promise<void> | undefined) => {
+      const home = temporaryDirectory();
+      const store = await withSession(home);
+      await holdBefore(store, home);
+      const next = value(takeLock(lockPath(home, "s1")));
+      closeLater(() => next?.release());
+      const refused = failureOf(await store.acquire("s1", OWNER));
+      expect(refused).toMatchObject({ code: "busy", message: "The session s1 is held by another process." });
+      expect(store.holder("s1")).toBeUndefined();
+    },
+  );
 
   test("lets go of its sessions by closing the store", async () => {
     const home = temporaryDirectory();
@@ -124,6 +136,15 @@ describe("a session's owner", () => {
     other.close();
     expect(store.holder("s1")).toBeUndefined();
     expect((await store.acquire("s1", OWNER)).ok).toBe(true);
+  });
+
+  test("leaves one whole file by closing the last store", async () => {
+    const home = temporaryDirectory();
+    const store = await withSession(home);
+    const reader = value(openReader(home));
+    reader.close();
+    store.close();
+    expect(readdirSync(home)).toEqual(["bosun.db"]);
   });
 });
 
@@ -160,6 +181,18 @@ describe("readers", () => {
       expect(errors).toEqual([]);
       expect(looks).toBeGreaterThan(5);
     }
+  });
+
+  test.each([
+    [5, "a1, a2, a3, a4, a5."],
+    [6, "a1, a2, a3, a4, a5, …."],
+  ])("are told five of %i sessions that a prefix may mean, and that there are more", async (count, told) => {
+    const store = storeIn(temporaryDirectory());
+    for (let number = count; number > 0; number--)
+      value(await store.create({ session_id: `a${number}`, mode: "m", workspace: "/w", created_at: "" }));
+    const refused = failureOf(store.session("a"));
+    expect(refused.message).toBe(`More than one session begins with "a": ${told}`);
+    expect(refused.details).toEqual({ candidates: ["a1", "a2", "a3", "a4", "a5"] });
   });
 
   test("cannot write", () => {
@@ -260,13 +293,16 @@ describe("a disk that refuses", () => {
         writeFileSync(databasePath(path), "This is no database. ".repeat(100));
       },
     ],
-  ])("for %s: the store does not open, and the failure names the path", (_what, prepare) => {
+  ])("for %s: the store does not open, says so at once, and leaves nothing open", (_what, prepare) => {
     const home = join(temporaryDirectory(), "home");
     prepare(home);
+    const began = performance.now();
     const failure = failureOf(openStore(home));
     expect(failure.code).toBe("storage");
     expect(failure.message).toContain(home);
     expect(failure.hint).toMatch(/--home/);
+    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(openFiles(process.pid)).not.toContain(databasePath(home));
   });
 
   test("for a lock that cannot be made: the session is not taken", async () => {

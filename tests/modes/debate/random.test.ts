@@ -25,7 +25,7 @@ const moves = fc.array(
     fc.record({ turn: fc.constantFrom(...TURN_ACTIONS), pick }),
     fc.record({ other: fc.constantFrom(...OTHER_ACTIONS), pick }),
   ),
-  { maxLength: 40 },
+  { maxLength: 40, size: "max" },
 );
 
 const input = fc.record({
