@@ -97,7 +97,7 @@ export function sessionQueries(database: Database) {
 export function checkSessionId(session_id: string): Result<void, Failure> {
   if (SESSION_ID.test(session_id) && !session_id.endsWith(".")) return ok(undefined);
   return err(
-    failure("usage", `${JSON.stringify(session_id)} cannot be a session's id.`, {
+    failure("usage", `${JSON.stringify(session_id.slice(0, 200))} cannot be a session's id.`, {
       hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or a digit, do not end with a dot.",
     }),
   );

@@ -66,6 +66,11 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(failure.hint).toContain("letters");
   });
 
+  test("an id that is far too long is quoted in part", async () => {
+    const { store } = open();
+    expect(failureOf(await store.create(session("a".repeat(100_000)))).message.length).toBeLessThan(300);
+  });
+
   test("a child of the session with the longest id has the room for its number", async () => {
     const { store } = open();
     const parent = "x".repeat(120);
