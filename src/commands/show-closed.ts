@@ -27,6 +27,7 @@ export async function showClosed<S>(
     workspace: row.ok ? row.value.workspace : "",
     output: sessionPaths(place.home, session.session_id).output,
     resumed: true,
+    closed: true,
     kill_grace_s: 0,
     now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] }),
   });

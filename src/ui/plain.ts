@@ -49,10 +49,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     earlier: (record) => void teller.tell(record, BRIEF),
     begin(begun) {
       opening = begun;
-      const { session_id, requirement } = begun;
-      const goesOn = begun.resumed && begun.now().state !== "closed";
+      const { session_id, requirement, resumed, closed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
-      out.line(out.style("bold", `${goesOn ? "Going on with" : "Session"} ${session_id}${words}`));
+      out.line(out.style("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`));
       for (const text of whereLines(bosun, begun)) out.line(out.style("dim", text));
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {

@@ -31,6 +31,8 @@ export interface Opening {
   readonly output: string;
   /** Whether this command takes up a session that was there before. */
   readonly resumed: boolean;
+  /** It was closed before, and is only shown. */
+  readonly closed?: boolean;
   /** Seconds the agents get to end when the session is stopped. */
   readonly kill_grace_s: number;
   /** Where another process runs it: what Ctrl-C does at this terminal, and how many earlier records are not shown. */
