@@ -7,15 +7,15 @@ import { jsonReporter } from "../ui/json.ts";
 import { plainReporter } from "../ui/plain.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { silentReporter } from "../ui/silent.ts";
+import { SAY_OF_LATER } from "../ui/teller.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import type { SessionRow, Store } from "../store/store.ts";
 import { ChildrenWatch } from "./children-waiting.ts";
 import type { CommandContext } from "./command.ts";
 import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
-import { firstOfLatest, recordsOf, stateOf } from "./session-state.ts";
+import { latestOf, stateOf } from "./session-state.ts";
 import { tellKilled, watchSignals } from "./signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";
@@ -52,7 +52,11 @@ export async function driveSession<S>(
     attended: () => manner.ask || watchers?.attended() === true,
     tell: (waiting) => reporter.asked(waiting),
   });
-  if (resumed) tellEarlier(reporter, store, row.value);
+  if (resumed && reporter.earlier) {
+    // The opening says who shares an account, the latest records who is held.
+    reporter.earlier(keptRecord(store, session_id, 1));
+    for (const record of latestOf(store, row.value, SAY_OF_LATER)) reporter.earlier(record);
+  }
   reporter.begin({
     session_id,
     version: place.version,
@@ -105,13 +109,6 @@ export async function driveSession<S>(
   if (left.ok) return ok(left.value.exit_code);
   // What failed first is the reason; that it cannot be read any more what came of it only follows.
   return end.ok ? left : end;
-}
-
-/** What the opening and the latest records say about those to come: who shares an account, and who is held. */
-function tellEarlier(reporter: Reporter, store: Store, { session_id, last_sequence }: SessionRow): void {
-  if (!reporter.earlier) return;
-  reporter.earlier(keptRecord(store, session_id, 1));
-  for (const record of recordsOf(store, session_id, firstOfLatest(last_sequence))) reporter.earlier(record);
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */

@@ -5,7 +5,7 @@ import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import type { TOLD, Told } from "../runtime/notifications.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import { StorageError } from "../store/storage-error.ts";
-import type { StoredSession, StoreReader } from "../store/store.ts";
+import type { SessionRow, StoredSession, StoreReader } from "../store/store.ts";
 
 // Records and values of a session of whatever mode, for commands that need some and not the whole.
 
@@ -50,9 +50,16 @@ export function* recordsOf(reader: StoreReader, session_id: string, from: number
 /** How many of the latest records are looked through for what they say about later ones. */
 const LOOKED_THROUGH = 2_000;
 
-/** The first of them. */
-export function firstOfLatest(last_sequence: number): number {
-  return Math.max(1, last_sequence - LOOKED_THROUGH + 1);
+/** Of the latest records of a session those of some types; no other is read. Throws a `StorageError` like `recordsOf`. */
+export function* latestOf(
+  reader: StoreReader,
+  { session_id, last_sequence }: Pick<SessionRow, "session_id" | "last_sequence">,
+  types: ReadonlySet<string>,
+): Generator<LogRecord> {
+  for (let sequence = Math.max(1, last_sequence - LOOKED_THROUGH + 1); sequence <= last_sequence; sequence += 1) {
+    const payload_type = reader.payloadType(session_id, sequence);
+    if (payload_type === undefined || types.has(payload_type)) yield keptRecord(reader, session_id, sequence);
+  }
 }
 
 /** What a session was opened with, by its first record; undefined if it was never begun. */

@@ -32,7 +32,7 @@ export function showSession(
   if (tickets.length > 0) for (const line of ["", ...ticketTable(showing, tickets, out)]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   if (running.length > 0) {
-    const words = runningWords(withSince(store, session_id, row.last_sequence, running), now);
+    const words = runningWords(withSince(store, row, running), now);
     out.line();
     out.line(`Running: ${safeLine(words)}`);
   }

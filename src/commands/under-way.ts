@@ -1,8 +1,9 @@
 import type { LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
-import type { StoreReader } from "../store/store.ts";
+import type { PayloadType } from "../protocol/payload.ts";
+import type { SessionRow, StoreReader } from "../store/store.ts";
 import type { Standing } from "../ui/reporter.ts";
 import type { RunningTurn } from "../ui/under-way.ts";
-import { firstOfLatest, recordsOf } from "./session-state.ts";
+import { latestOf } from "./session-state.ts";
 
 /** Who works on what, as the ledger's turns, checks and holds say. */
 export function underWay(
@@ -28,18 +29,18 @@ export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
   );
 }
 
+const TURN_REQUESTS: ReadonlySet<PayloadType> = new Set(["turn_request"]);
+
 /** The same turns with when they were given, from the latest records; those from long ago go without it. */
 export function withSince(
   store: StoreReader,
-  session_id: string,
-  last_sequence: number,
+  row: Pick<SessionRow, "session_id" | "last_sequence">,
   running: readonly RunningTurn[],
 ): RunningTurn[] {
   const given = new Map<string, number>();
-  const first = firstOfLatest(last_sequence);
-  for (const { payload_type, record } of running.length === 0 ? [] : recordsOf(store, session_id, first)) {
+  for (const { record } of running.length === 0 ? [] : latestOf(store, row, TURN_REQUESTS)) {
     const { turn_id, received_at } = record;
-    if (payload_type === "turn_request" && turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
+    if (turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
   }
   return running.map((turn) => ({ ...turn, since: given.get(turn.turn_id) }));
 }

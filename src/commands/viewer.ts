@@ -58,8 +58,7 @@ export class Viewer {
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const found = underWayIn(stored.value);
-    const { last_sequence } = stored.value.session;
-    this.#underWay = { ...found, running: withSince(store, session_id, last_sequence, found.running) };
+    this.#underWay = { ...found, running: withSince(store, stored.value.session, found.running) };
   }
 
   /**

@@ -8,6 +8,9 @@ export function recordQueries(database: Database) {
   const insert = database.prepare<[number, number, string, string | null, string, string]>(
     "INSERT INTO records (session, sequence, payload_type, subject, hash, line) VALUES (?, ?, ?, ?, ?, ?)",
   );
+  const payloadType = database
+    .prepare<[number, number], string>("SELECT payload_type FROM records WHERE session = ? AND sequence = ?")
+    .pluck();
   const line = database
     .prepare<[number, number], string>("SELECT line FROM records WHERE session = ? AND sequence = ?")
     .pluck();
@@ -19,6 +22,7 @@ export function recordQueries(database: Database) {
     insert(session: number, record: SealedRecord): void {
       insert.run(session, record.sequence, record.payload_type, record.subject ?? null, record.hash, record.line);
     },
+    payloadType: (session: number, sequence: number): string | undefined => payloadType.get(session, sequence),
     line: (session: number, sequence: number): string | undefined => line.get(session, sequence),
     sealed: (session: number, sequence: number): SealedRecord | undefined => withoutNull(sealed.get(session, sequence)),
   };

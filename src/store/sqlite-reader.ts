@@ -74,6 +74,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
       });
     },
     record: (session_id, sequence) => reading(file, () => records.line(keyOf(session_id), sequence)),
+    payloadType: (session_id, sequence) => reading(file, () => records.payloadType(keyOf(session_id), sequence)),
     records: (session_id, from, to) => readingEach(file, range(records.line, session_id, from, to)),
     sealed: (session_id, from, to) => readingEach(file, range(records.sealed, session_id, from, to)),
     sessions: (filter = {}) => reading(file, () => sessions.list(filter)),

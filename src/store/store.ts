@@ -44,6 +44,8 @@ export interface StoreReader {
   load(session_id: string): Promise<Result<StoredSession, Failure>>;
   /** The stored line of one record, with its line end. */
   record(session_id: string, sequence: number): string | undefined;
+  /** What kind of envelope a record holds, without reading it: a record may be as large as a plan. */
+  payloadType(session_id: string, sequence: number): string | undefined;
   /** The stored lines from `from` to `to` (inclusive; the last by default), in order. Throws a `StorageError` for one that is lost. */
   records(session_id: string, from: number, to?: number): IterableIterator<string>;
   /** The same range as `records`, with what a log file's name needs. */

@@ -8,7 +8,7 @@ import type { ChildWaiting, Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
 export interface Reporter {
-  /** A record from before what is shown, which later ones may be about. Comes before the beginning. */
+  /** A record from before what is shown, which says something of later ones. Comes before the beginning. */
   earlier?(record: UnsealedRecord): void;
   /** The session is about to run. */
   begin(opening: Opening): void;

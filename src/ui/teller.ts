@@ -1,3 +1,4 @@
+import type { PayloadType } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { HoldLines } from "./hold-lines.ts";
 import { type RecordLine, recordLines, type Telling } from "./record-lines.ts";
@@ -9,6 +10,14 @@ export interface TakenTurn {
   /** When it was given, in milliseconds since 1970. */
   readonly since: number;
 }
+
+/** The records that, besides the opening, say something of later ones, and are to be told to a teller even where nobody is shown them. */
+export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
+  "turn_request",
+  "turn_failed",
+  "error",
+  "user_command",
+]);
 
 /** Of how many turns it is remembered who took them; what is told later than that goes without the name. */
 const REMEMBERED = 10_000;

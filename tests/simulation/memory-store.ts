@@ -88,6 +88,7 @@ export class MemoryDatabase {
         return ok({ session: session.row, rows: (collection?: string) => rowsIn(session.state, collection) });
       },
       record: (session_id, sequence) => rowsOf(session_id)?.records[sequence - 1]?.line,
+      payloadType: (session_id, sequence) => rowsOf(session_id)?.records[sequence - 1]?.payload_type,
       *records(session_id, from, to) {
         for (const { line } of recordsOf(rowsOf(session_id), from, to)) yield line;
       },

@@ -48,6 +48,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect([...reader.records("s1", 2, 2)]).toEqual([records[1]?.line]);
     expect([...reader.sealed("s1", 2)]).toEqual(records.slice(1));
     expect(reader.record("s1", 3)).toBe(records[2]?.line);
+    expect(reader.payloadType("s1", 3)).toBe(records[2]?.payload_type);
     expect(reader.artifacts("s1")).toEqual([artifact, plain, last]);
     expect([...value(await reader.load("s1")).rows()]).toEqual([
       { collection: "ticket", id: "T-1", value: { status: "pending" } },

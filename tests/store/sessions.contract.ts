@@ -124,6 +124,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     const { store, another } = open();
     const reader = another();
     expect(reader.record("s1", 1)).toBeUndefined();
+    expect(reader.payloadType("s1", 1)).toBeUndefined();
     value(await store.create(session("s1")));
     const lease = value(await store.acquire("s1", OWNER));
     const records = chain(1);

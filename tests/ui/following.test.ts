@@ -4,7 +4,7 @@ import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import { BRIEF } from "../../src/ui/record-lines.ts";
 import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
-import { Teller } from "../../src/ui/teller.ts";
+import { SAY_OF_LATER, Teller } from "../../src/ui/teller.ts";
 
 const AT = "2026-01-02T03:04:05Z";
 
@@ -26,11 +26,20 @@ const opened = record("session_opened", {
   ],
 });
 
-/** What is told of holds, by the records of a session in their order. */
-function holds(records: readonly UnsealedRecord[]): string[] {
+/** What is told of each of the records from one on, to somebody who of those before it has only what says something of later ones. */
+function toldFrom(records: readonly UnsealedRecord[], first: number): string[][] {
   const teller = new Teller("bosun");
-  const lines = records.flatMap((one) => teller.tell(one, BRIEF).map(({ text }) => text));
-  return lines.filter((text) => text.includes("HELD"));
+  const [opening, ...earlier] = records.slice(0, first);
+  if (opening) teller.tell(opening, BRIEF);
+  for (const one of earlier) if (SAY_OF_LATER.has(one.payload_type)) teller.tell(one, BRIEF);
+  return records.slice(first).map((one) => teller.tell(one, BRIEF).map(({ text }) => text));
+}
+
+/** What is told of holds, by the records of a session in their order; whoever comes later is told the same of the rest. */
+function holds(records: readonly UnsealedRecord[]): string[] {
+  const told = toldFrom(records, 0);
+  for (const [first] of records.entries()) expect(toldFrom(records, first)).toEqual(told.slice(first));
+  return told.flat().filter((text) => text.includes("HELD"));
 }
 
 describe("a hold, told from the records", () => {
@@ -40,6 +49,12 @@ describe("a hold, told from the records", () => {
       "HELD a and all of account acme (authentication): log in with its program, then: bosun resume s-1 --release a",
       "NOT HELD any more: b and all of account acme",
     ]);
+  });
+
+  it("that an agent's own error began is told like any other", () => {
+    const refused = record("error", { code: "trust", message: "No more." }, { turn_id: "t1" });
+    const told = holds([opened, given("t1", "c", "x"), refused, record("report", {}), given("t1", "c", "x")]);
+    expect(told).toEqual([expect.stringMatching(/^HELD c \(trust\): /), "NOT HELD any more: c"]);
   });
 
   it("can only become longer, and one that is over already is none", () => {
