@@ -66,9 +66,16 @@ function drivenHere(
   return {
     driven,
     input,
-    written: () => String(err.stream.read() ?? ""),
-    shown: () => String(out.stream.read() ?? ""),
+    written: () => unread(err.stream as unknown as PassThrough),
+    shown: () => unread(out.stream as unknown as PassThrough),
   };
+}
+
+/** A read may give one of the chunks that were written, or all of them: that differs between versions of Node. */
+function unread(stream: PassThrough): string {
+  let text = "";
+  for (let chunk: unknown = stream.read(); chunk !== null; chunk = stream.read()) text += String(chunk);
+  return text;
 }
 
 it("lets go of a session whose row cannot be read any more", async () => {
