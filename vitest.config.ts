@@ -6,10 +6,10 @@ const SURVIVAL = ["tests/{crash,simulation,failures}/**/*.test.ts"];
 export default defineConfig({
   test: {
     globalSetup: "tests/build.ts",
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    testTimeout: 90_000,
+    hookTimeout: 60_000,
     // Whatever a test waits for comes from other processes, on a machine that is busy with more tests.
-    expect: { poll: { timeout: 20_000, interval: 15 } },
+    expect: { poll: { timeout: 60_000, interval: 15 } },
     pool: "forks",
     // One more than CI has processors: a third of what tests take is waiting for other processes.
     maxWorkers: 3,

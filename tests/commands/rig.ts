@@ -109,7 +109,7 @@ export function rig(): Rig {
 export async function until(
   what: string | (() => string),
   condition: () => boolean | Promise<boolean>,
-  within_ms = 20_000,
+  within_ms = 60_000,
 ): Promise<void> {
   const deadline = performance.now() + within_ms;
   while (!(await condition())) {

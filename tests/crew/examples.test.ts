@@ -70,7 +70,7 @@ describe("examples/survey.yaml", () => {
       "- `src/cold.ts`: 2 commits × 21 lines (+21 −0)",
       "- `src/hot.ts`: 1 commit × 40 lines (+40 −0)",
     ]);
-  }, 60_000);
+  });
 
   it("is not sent back where names tell the truth, and has a report for an empty repository", async () => {
     repository.write({ "src/hot.ts": "x\n", "tests/hot.test.ts": 'import "../src/hot.ts";\n' });
@@ -78,7 +78,7 @@ describe("examples/survey.yaml", () => {
     const driven = await drive(survey, repository.root, answers);
     expect(driven.every(({ decision, rounds }) => decision === "approved" && rounds.length === 1)).toBe(true);
     expect(repository.git("status", "--porcelain")).toBe("");
-  }, 60_000);
+  });
 });
 
 describe("examples/release-check.yaml", () => {

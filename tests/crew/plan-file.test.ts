@@ -143,10 +143,12 @@ describe("a plan of 20,000 tasks", () => {
     planProblems({ tasks: tasks(dependencies) }, () => true)[0]?.message;
 
   it("is looked through at once as a chain, with a circle in it or without", async () => {
-    const before = performance.now();
     expect(await problem(JSON.stringify({ tasks: chain([]) }), "plan.json")).toBe("");
-    expect(planProblems({ tasks: chain(["t0"]) }, () => true)).toMatchObject([{ path: ["tasks", 0, "dependencies"] }]);
-    expect(performance.now() - before).toBeLessThan(5_000);
+    const [whole, circle] = [{ tasks: chain([]) }, { tasks: chain(["t0"]) }];
+    expect(computing(() => expect(planProblems(whole, () => true)).toEqual([]))).toBeLessThan(5_000);
+    const found = () =>
+      expect(planProblems(circle, () => true)).toMatchObject([{ path: ["tasks", 0, "dependencies"] }]);
+    expect(computing(found)).toBeLessThan(5_000);
   });
 
   it("is looked through at once where hundreds of them wait for a thousand others", () => {
@@ -159,10 +161,16 @@ describe("a plan of 20,000 tasks", () => {
     const unknown = tasks((index) => [`u${index + 1}`]).slice(0, 8_000);
     const questions = Array.from({ length: 5_000 }, (_, index) => ({ question_id: `q${index}`, text: `${index}?` }));
     const named = unknown.slice(0, 1_000).map((one) => ({ ...one, description: "${answers.x}", dependencies: [] }));
-    const before = performance.now();
-    const [first, ...others] = planProblems({ tasks: unknown }, () => true);
-    const messages = planProblems({ tasks: named, questions }, () => true).map((found) => found.message);
-    expect(performance.now() - before).toBeLessThan(5_000);
+    const found: ReturnType<typeof planProblems>[] = [];
+    const computed = computing(() => {
+      found.push(
+        planProblems({ tasks: unknown }, () => true),
+        planProblems({ tasks: named, questions }, () => true),
+      );
+    });
+    expect(computed).toBeLessThan(5_000);
+    const [[first, ...others] = [], second = []] = found;
+    const messages = second.map(({ message }) => message);
     expect(first?.message).toBe('there is no task "u1"; did you mean "t1"?');
     expect(others).toHaveLength(7_999);
     expect(messages).toHaveLength(1_000);

@@ -20,7 +20,7 @@ export const ALL = process.env.BOSUN_FAILURES === "all";
 export const TRIALS_TIMEOUT_MS = ALL ? 7_200_000 : 600_000;
 
 /** Long beyond anything that goes right, in ms: whoever takes longer hangs. */
-const WATCHDOG_MS = 20_000;
+const WATCHDOG_MS = 60_000;
 
 let scenes = 0;
 let commands = 0;
