@@ -74,8 +74,11 @@ function drivenHere(
 /** A read may give one of the chunks that were written, or all of them: that differs between versions of Node. */
 function unread(stream: PassThrough): string {
   let text = "";
-  for (let chunk: unknown = stream.read(); chunk !== null; chunk = stream.read()) text += String(chunk);
-  return text;
+  for (;;) {
+    const chunk = stream.read() as Buffer | null;
+    if (chunk === null) return text;
+    text += chunk.toString("utf8");
+  }
 }
 
 it("lets go of a session whose row cannot be read any more", async () => {
