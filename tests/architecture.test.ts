@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
+import { circleIn, importsOf, neededBy, withoutComments } from "./imports.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
@@ -100,18 +101,6 @@ const SOURCES: readonly Source[] = filesBelow(join(ROOT, "src")).map((file) => {
   return { name: relative(join(ROOT, "src"), file), text, code: withoutComments(text) };
 });
 
-/** Strings are matched so that a `//` in one is no comment; in doubt (a quote in a regular expression) a line is kept. */
-function withoutComments(text: string): string {
-  const parts = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
-  return text.replace(parts, (_, literal: string | undefined) => literal ?? "");
-}
-
-/** Every module a source names: static, type-only, re-exported and dynamic alike. */
-function importsOf(code: string): string[] {
-  const named = /\b(?:import|export)\b[^;"'()]*?\bfrom\s*["']([^"']+)["']|\bimport\s*\(?\s*["']([^"']+)["']/g;
-  return [...code.matchAll(named)].map((match) => match[1] ?? match[2] ?? "");
-}
-
 /** The part of the house a file of `src/` belongs to: its folder, for a mode the mode's own, at the top the file's name. */
 function partOf(name: string): string {
   const [folder = "", inner = ""] = name.split("/");
@@ -169,6 +158,14 @@ describe("the order of the house", () => {
     expect(wrong).toEqual([]);
   });
 
+  it("has no files that have to run before each other", () => {
+    const needs = SOURCES.map(({ name, code }) => {
+      const own = neededBy(code).filter((specifier) => specifier.startsWith("."));
+      return [name, own.map((specifier) => join(dirname(name), specifier))] as const;
+    });
+    expect(circleIn(new Map(needs))).toBeUndefined();
+  });
+
   it("has a place for every file", () => {
     const homeless = SOURCES.filter(({ name }) => partOf(name) !== "crew" && rankOf(partOf(name)) < 0);
     expect(homeless.map(({ name }) => name)).toEqual([]);
@@ -186,6 +183,10 @@ describe("the order of the house", () => {
     `);
     const named = ["../runtime/session.ts", "../store/store.ts", "./side-effect.ts", "../ui/plain.ts", "./c.ts"];
     expect(importsOf(code).toSorted()).toEqual(named.toSorted());
+    expect(neededBy(code).toSorted()).toEqual(["../store/store.ts", "./side-effect.ts"]);
+    const [a, b, c] = [["b"], ["c", "d"], ["b"]];
+    expect(circleIn(new Map(Object.entries({ a, b, c })))).toEqual(["b", "c", "b"]);
+    expect(circleIn(new Map(Object.entries({ a, b, c: [] })))).toBeUndefined();
     expect(wrongImport("kernel/mode.ts", "lib/json.ts")).toBeUndefined();
     expect(wrongImport("modes/debate/decide.ts", "kernel/mode.ts")).toBeUndefined();
     const forbidden = [
