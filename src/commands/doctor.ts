@@ -3,7 +3,7 @@ import os from "node:os";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
-import { programFile } from "../agents/program-file.ts";
+import { noProgram, programFile } from "../agents/program-file.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
@@ -182,7 +182,7 @@ async function notifyFinding(
   return {
     name,
     state: "missing",
-    what: `notify.command runs ${JSON.stringify(program)}, which is not there`,
+    what: `notify.command runs ${JSON.stringify(program)}, which ${noProgram(program, place).why}`,
     hint: `Install it, or correct the setting, which ${settings.value.origins.get("notify.command")?.where ?? "somebody"} gives.`,
   };
 }

@@ -39,6 +39,8 @@ const FILES: Readonly<Record<string, string>> = {
   "money.json": '{"budget": {"ticket": {"usd": 5}}}',
   "roles.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["w"], "colour": "red"}]}',
   "model.json": '{"roles": [{"role_id": "playbook", "type": "manager", "backend": "model", "model": "small"}]}',
+  "script.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["./good.json"]}]}',
+  "worker.py": "#!/usr/bin/env python3\n",
   "answers.yaml": "name: [1, 2]\n",
 };
 
@@ -95,6 +97,17 @@ const WRONG: readonly Wrong[] = [
   [["run", "x", "--manager", "cat | cat"], 2, "a meaning only for a shell"],
   [["run", "x", "--manager", "cat", "--worker", "no-such-program"], 3, '"no-such-program", which is not on the PATH'],
   [["run", "x", "--manager", "./nothing here", "--worker", "cat"], 3, "is not a program that is there"],
+  [
+    ["run", "x", "--manager", "cat", "--worker", "./worker.py"],
+    3,
+    /"\.\/worker\.py", which is there, but may not be executed\.\n.*\(chmod \+x \/\S+\/workspace\/worker\.py\), .*: python3 \.\/worker\.py;/,
+  ],
+  [["run", "x", "--manager", "./", "--worker", "cat"], 3, '"./", which is a directory.\n'],
+  [
+    ["run", "--plan", "good.json", "--roles", "script.json"],
+    3,
+    /"\.\/good\.json", which is there, .*\n.*good\.json\);/,
+  ],
   [["run", "--plan", "good.json", "--roles", "roles.json"], 3, "roles.json:1:"],
   [
     ["run", "--plan", "good.json", "--crew", "embedded", "--roles", "model.json"],
