@@ -16,6 +16,12 @@ const FILES: Readonly<Record<string, string>> = {
     { task_id: "a", shell: "true", dependencies: ["b"] },
     { task_id: "b", shell: "true", dependencies: ["a"] },
   ]),
+  "circle.yaml": [
+    "requirement: x\ntasks:",
+    "  - {task_id: first, description: in no circle, dependencies: [second]}",
+    "  - {task_id: second, description: in it, dependencies: [third]}",
+    "  - {task_id: third, description: in it, dependencies: [second]}\n",
+  ].join("\n"),
   "unknown-dependency.yaml": "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    dependencies: [b]\n",
   "unknown-role.yaml":
     "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    assigned_to:\n      role_id: nobody\n",
@@ -80,6 +86,12 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: expected a text that says something/],
   [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: \$\{answers\.x\} stands for nothing/],
   [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
+  [
+    ["run", "--plan", "circle.yaml"],
+    3,
+    "circle.yaml:4:5: the dependencies run in a circle: second -> third -> second\n",
+  ],
+  [["run", "--plan", "circle.yaml", ...CREW], 3, "circle.yaml:4:5: the dependencies run in a circle: "],
   [
     ["run", "--plan", "unknown-dependency.yaml"],
     3,
