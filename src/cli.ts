@@ -1,3 +1,4 @@
+import { called, hintHere } from "./commands/called.ts";
 import { runCommandLine } from "./commands/main.ts";
 import { EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
@@ -9,7 +10,10 @@ const terminal = processTerminal(process.env);
 function tellBug(error: unknown): number {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   terminal.err.line(`Error: Bosun has met a bug of its own, and stops.\n${safeText(trace)}`);
-  terminal.err.line("  What was committed is safe: `bosun status` shows it. Please report this with the lines above.");
+  // Nothing is known of where this is: the current directory may be gone.
+  const bosun = called({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
+  const next = "What was committed is safe: `bosun status` shows it. Please report this with the lines above.";
+  terminal.err.line(`  ${hintHere(bosun, next)}`);
   return EXIT_INTERNAL;
 }
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 
 const root = join(import.meta.dirname, "..");
@@ -14,6 +14,9 @@ export function setup(): void {
   mkdirSync(cache, { recursive: true });
   folder = mkdtempSync(join(cache, "bosun-build-"));
   execFileSync(process.execPath, [join(root, "build.config.ts"), folder], { cwd: root });
+  mkdirSync(join(folder, "bin"));
+  symlinkSync("../bin.js", join(folder, "bin", "bosun"));
+  chmodSync(join(folder, "bin.js"), 0o755);
   process.env.BOSUN_BUILD = folder;
 }
 

@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 
 /** Where `build.ts` has put the bundled program. */
 export function built(...path: string[]): string {
@@ -6,4 +6,9 @@ export function built(...path: string[]): string {
   if (folder === undefined)
     throw new Error("BOSUN_BUILD is not set: run the tests through vitest, whose set-up builds the program");
   return join(folder, ...path);
+}
+
+/** A `PATH` on which the bundled program is `bosun`, as where it is installed. */
+export function pathWithBosun(): string {
+  return [built("bin"), dirname(process.execPath), process.env.PATH].join(":");
 }

@@ -1,7 +1,7 @@
 import { mayEnter } from "../lib/directory.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
-import { programFile } from "./program-file.ts";
+import { noProgram, programFile } from "./program-file.ts";
 
 /** Why this cannot be started whatever the machine is like; `configuration`. */
 export function unfit(spec: LaunchSpec): Failure | undefined {
@@ -65,6 +65,8 @@ function explain(
     }
     case "EACCES":
     case "EPERM":
+      if (noProgram(program, directory).instead === "directory")
+        return ["it is a directory", "Correct the role's cli_command."];
       return ["it may not be executed", `Make it executable: chmod +x ${quoted(program)}.`];
     case "ENOEXEC":
       return [

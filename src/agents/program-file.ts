@@ -19,3 +19,17 @@ function executable(file: string): string | undefined {
     return undefined;
   }
 }
+
+/** Why there is none, to follow the program's name; and what is there `instead`, if anything is. */
+export function noProgram(
+  program: string,
+  directory: string,
+): { readonly why: string; readonly instead?: "directory" | "file" } {
+  if (!program.includes("/")) return { why: "is not on the PATH" };
+  try {
+    const found = statSync(resolve(directory, program));
+    if (found.isDirectory()) return { why: "is a directory", instead: "directory" };
+    if (found.isFile()) return { why: "is there, but may not be executed", instead: "file" };
+  } catch {}
+  return { why: "is not a program that is there" };
+}

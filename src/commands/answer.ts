@@ -54,11 +54,15 @@ async function answer(
     const questions = waiting.value.filter((one) => one.kind === "question");
     if (questions.length === 0) return err(nothingAsked(row, waiting.value));
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
-    const answers = await answersFrom(context, questions, kept, rest, options);
+    const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
+    const answers = await answersFrom(context, questions, isKept, rest, options);
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
-    if (answers.value.length === 0 && !noMore) return ok(listOpen(context, row, questions, kept));
+    if (answers.value.length === 0 && !noMore) {
+      listOpen(context, row, "asks", questions, kept);
+      return ok(questions.every(isKept) ? EXIT_DONE : EXIT_PERSON_NEEDED);
+    }
     const overtaken = answeredAlready(row, questions, kept, answers.value);
     if (overtaken) return err(overtaken);
     const status = noMore ? "complete" : "answered";
@@ -74,6 +78,10 @@ async function answer(
       if (before !== undefined)
         context.terminal.out.line(`It replaces what was kept for ${safeLine(question_id)}: ${quoted(before)}.`);
     }
+    const answered = new Set(answers.value.map(({ question_id }) => question_id));
+    const left = questions.filter((one) => !isKept(one) && !answered.has(one.question_id));
+    const isForAll = options.defaults === true || options.file !== undefined;
+    if (isForAll && !noMore && left.length > 0) listOpen(context, row, "still asks", left, kept);
     return ok(EXIT_DONE);
   });
 }
@@ -140,7 +148,7 @@ function sessionAmong(
 async function answersFrom(
   context: CommandContext,
   questions: readonly Question[],
-  kept: Kept,
+  isKept: (question: Question) => boolean,
   words: readonly string[],
   options: AnswerOptions,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
@@ -150,7 +158,6 @@ async function answersFrom(
     const one = answerIn(questions, words);
     return one.ok ? ok([one.value]) : one;
   }
-  const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
   const given = options.file === undefined ? ok([]) : await loadAnswers(options.file);
   if (!given.ok) return given;
   showUnused(context.terminal.err, given.value, questions, questions, "that is open");
@@ -230,14 +237,13 @@ function decidedBy(waiting: Waiting, session_id: string): string {
   return `${waiting.kind === "approval" && waiting.about === "plan" ? "plan" : "review"} ${session_id}`;
 }
 
-/** Lists them, and says with the exit code whether any still needs an answer. */
 function listOpen(
   { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
+  asks: "asks" | "still asks",
   questions: readonly Question[],
   kept: Kept,
-): number {
-  out.line(`${session_id} asks:`);
+): void {
+  out.line(`${session_id} ${asks}:`);
   for (const question of questions) showWaiting(out, bosun, session_id, question, kept.get(question.question_id));
-  return questions.some(({ question_id }) => kept.get(question_id) === undefined) ? EXIT_PERSON_NEEDED : EXIT_DONE;
 }

@@ -1,5 +1,9 @@
+import { realpathSync } from "node:fs";
+import { relative } from "node:path";
+import { programFile } from "../agents/program-file.ts";
 import type { Environment } from "../config/found.ts";
 import { resolveHome } from "../config/home.ts";
+import { bosunProgram } from "../config/installation.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { shellWord } from "../ui/words.ts";
 
@@ -9,23 +13,45 @@ interface Here {
   readonly environment: Environment;
 }
 
-/** What a person types for this program so that it has the home that was named: without a word where it finds that by itself. */
-export function called({ directory, environment, home }: Here & { readonly home: string | undefined }): string {
-  if (home === undefined) return "bosun";
-  const named = resolveHome(home, environment, directory);
-  return named.ok ? `bosun${homeFlag({ directory, environment }, named.value.directory)}` : "bosun";
+/**
+ * What a person types for this program: its name where the shell finds it, else how it is started; and the home that was named, as it
+ * was, where it is not found without. For whoever reads it elsewhere every path stands whole.
+ */
+export function called(
+  { directory, environment, home }: Here & { readonly home: string | undefined },
+  reader: "here" | "elsewhere" = "here",
+): string {
+  const here = { directory, environment };
+  const installed = programFile("bosun", directory, environment.PATH) !== undefined;
+  const program = installed ? "bosun" : startCommand(here, reader);
+  const named = home === undefined ? undefined : resolveHome(home, environment, directory);
+  if (home === undefined || !named?.ok) return program;
+  const found = resolveHome(undefined, environment, directory);
+  if (found.ok && found.value.directory === named.value.directory) return program;
+  return `${program} --home ${shellWord(reader === "here" ? home : named.value.directory)}`;
 }
 
-/** What names a home on a command line from here, with a blank before it; nothing where it is found. `shown` is how its path is written. */
-export function homeFlag({ directory, environment }: Here, home: string, shown: string = home): string {
-  const found = resolveHome(undefined, environment, directory);
-  return found.ok && found.value.directory === home ? "" : ` --home ${shellWord(shown)}`;
+/** Another Node that the shell finds may be too old; and what npm has put on its own `PATH` is not on the person's. */
+function startCommand({ directory, environment }: Here, reader: "here" | "elsewhere"): string {
+  const shown = (path: string) => (reader === "here" ? shortPath(directory, path) : path);
+  const found = programFile("node", directory, environment.PATH);
+  const isThis = found !== undefined && realpathSync(found) === process.execPath && !found.includes("/node_modules/");
+  const node = shown(process.execPath);
+  const words = [isThis ? "node" : node.includes("/") ? node : `./${node}`, shown(bosunProgram())];
+  return words.map(shellWord).join(" ");
+}
+
+/** A path as it is shortest from a directory: one that leads out of it stands whole. */
+export function shortPath(directory: string, path: string): string {
+  const near = relative(directory, path) || ".";
+  const isInside = near !== ".." && !near.startsWith("../");
+  return isInside && near.length < path.length ? near : path;
 }
 
 // The program itself is always "Bosun" in a sentence.
 const COMMAND = /(?<![\w./-])bosun (?=[a-z])/g;
 
-/** A hint, whoever gave it, with its commands as they are typed here: those who know what went wrong do not know of homes. */
+/** A hint, whoever gave it, with its commands as they are typed here: those who know what went wrong do not know of that. */
 export function hintHere(bosun: string, hint: string): string {
   return hint.replace(COMMAND, () => `${bosun} `);
 }

@@ -1,12 +1,11 @@
 import { relative } from "node:path";
 import type { Command } from "commander";
-import { programFile } from "../agents/program-file.ts";
 import { shipped } from "../config/installation.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { shellWord } from "../ui/words.ts";
-import { homeFlag } from "./called.ts";
+import { shortPath } from "./called.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { conduct } from "./demo/conduct.ts";
@@ -14,8 +13,7 @@ import { CrewSession } from "./demo/crew-session.ts";
 import type { DemoEvent, DemoResult } from "./demo/events.ts";
 import { carefulGit } from "./demo/git.ts";
 import { fillScratch, makeScratch, removeScratch, type Scratch } from "./demo/scratch.ts";
-import { bosunProgram } from "./demo/scheduler.ts";
-import { shortPath, showFor } from "./demo/show.ts";
+import { showFor } from "./demo/show.ts";
 import { findSource, type Source } from "./demo/source.ts";
 import { homeOf } from "./home.ts";
 import { mannerOf } from "./manner.ts";
@@ -97,7 +95,7 @@ async function demo(
     show({ type: "failed", exit_code, error: conducted.error });
     if (!interruption.signal.aborted) return conducted;
     const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
-    context.terminal.err.line(`Interrupted: nothing runs any more.${record} To see it whole: bosun demo`);
+    context.terminal.err.line(`Interrupted: nothing runs any more.${record} To see it whole: ${context.bosun} demo`);
     return ok(exit_code);
   }
   show({
@@ -106,7 +104,7 @@ async function demo(
     ...conducted.value,
     kept: options.keep === true ? scratch.folder : null,
     elapsed_ms: performance.now() - began,
-    next: nextSteps(context, home.value, source.value, conducted.value.session_id),
+    next: nextSteps(context, source.value, conducted.value.session_id),
   });
   return ok(EXIT_DONE);
 }
@@ -115,26 +113,17 @@ function scratchEvent({ directory, uncommitted }: Source, { work }: Scratch, hea
   return { type: "scratch", source: directory, work, head: head ?? null, uncommitted: uncommitted ?? null };
 }
 
-/** What to type now, as it works from the current directory, whether the program is on the PATH or not. */
-function nextSteps(
-  { directory, environment }: CommandContext,
-  home: string,
-  source: Source,
-  session_id: string,
-): DemoResult["next"] {
-  const from = (path: string) => shellWord(shortPath(directory, path));
-  const onPath = programFile("bosun", directory, environment.PATH) !== undefined;
-  const flag = homeFlag({ directory, environment }, home, shortPath(directory, home));
-  // The first Node that the person's own shell finds may be too old.
-  const bosun = `${onPath ? "bosun" : `${from(process.execPath)} ${from(bosunProgram())}`}${flag}`;
+/** What to type now, as it works from the current directory. */
+function nextSteps({ directory, bosun }: CommandContext, source: Source, session_id: string): DemoResult["next"] {
   const inside = source.directory !== shipped() && !relative(source.directory, directory).startsWith("..");
+  const plan = shellWord(shortPath(directory, shipped("examples", "release-check.yaml")));
   const where = inside ? "" : " --cwd YOUR-REPOSITORY";
   return [
     { what: "prove it again", command: `${bosun} replay ${session_id} --verify` },
     { what: "see how it stands", command: `${bosun} status ${session_id}` },
     {
       what: inside ? "work on it yourself" : "in your repository",
-      command: `${bosun} run --plan ${from(shipped("examples", "release-check.yaml"))}${where}`,
+      command: `${bosun} run --plan ${plan}${where}`,
     },
   ];
 }

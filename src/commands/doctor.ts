@@ -3,7 +3,8 @@ import os from "node:os";
 import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
-import { programFile } from "../agents/program-file.ts";
+import { isSecretProxy } from "../agents/cli/environment.ts";
+import { noProgram, programFile } from "../agents/program-file.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
@@ -67,6 +68,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     await git(context),
     ...(await crewFindings(context, options)),
     ...(await sandboxFindings(context)),
+    ...proxies(context),
     workspace(),
     timers(),
   ];
@@ -116,12 +118,8 @@ function homeFinding(context: CommandContext): Finding {
   try {
     accessSync(there, constants.W_OK | constants.X_OK);
   } catch {
-    return {
-      name: "home",
-      state: "missing",
-      what: `${what}: it cannot be written`,
-      hint: "Name another with --home or BOSUN_HOME.",
-    };
+    const hint = "Name another with --home or BOSUN_HOME.";
+    return { name: "home", state: "missing", what: `${what}: it cannot be written`, hint };
   }
   if (standing === "good") return { name: "home", state: "ok", what };
   return {
@@ -182,7 +180,7 @@ async function notifyFinding(
   return {
     name,
     state: "missing",
-    what: `notify.command runs ${JSON.stringify(program)}, which is not there`,
+    what: `notify.command runs ${JSON.stringify(program)}, which ${noProgram(program, place).why}`,
     hint: `Install it, or correct the setting, which ${settings.value.origins.get("notify.command")?.where ?? "somebody"} gives.`,
   };
 }
@@ -195,6 +193,16 @@ async function sandboxFindings({ environment }: CommandContext): Promise<Finding
     // The first is what every agent gets that does not ask for something else; the others are for those who ask.
     return because(why, name, level === "processes" ? "poor" : "off");
   });
+}
+
+/** Agents get proxies as this process has them, but for those that are secrets. */
+function proxies({ environment }: CommandContext): Finding[] {
+  const names = Object.keys(environment).filter((name) => isSecretProxy(name, environment[name] ?? ""));
+  if (names.length === 0) return [];
+  const what = `no agent and no check gets ${names.join(" and ")}: there is a user name in it`;
+  return [
+    { name: "proxy", state: "poor", what, hint: "Name it in the env of the roles that need it; no log holds it then." },
+  ];
 }
 
 function workspace(): Finding {

@@ -65,6 +65,7 @@ export async function driveSession<S>(
     output: sessionPaths(place.home, session_id).output,
     resumed,
     kill_grace_s: manner.kill_grace_s,
+    bundled_worker: manner.bundled_worker ?? false,
     now: () => ({
       state: stateOf(store, session_id),
       counts: session.view().counts,

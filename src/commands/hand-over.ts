@@ -90,10 +90,10 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
 }
 
 function openingOf(order: Order, before: Result<SessionRow, Failure>): Parameters<Viewer["begin"]>[0] {
-  const { kill_grace_s } = order.manner;
+  const { kill_grace_s, bundled_worker = false } = order.manner;
   if (order.do === "begin") {
     const { requirement, workspace } = order.input.session;
-    return { requirement, workspace, resumed: false, kill_grace_s };
+    return { requirement, workspace, resumed: false, kill_grace_s, bundled_worker };
   }
   const { requirement, workspace } = before.ok ? before.value : { requirement: null, workspace: "" };
   return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };

@@ -17,7 +17,7 @@ import { openAsks } from "./asks.ts";
 import { childrenWaiting } from "./children-waiting.ts";
 import { exitCodeAfter } from "./exit-code.ts";
 import { openedWith } from "./session-state.ts";
-import { toldHere } from "./called.ts";
+import { hintHere, toldHere } from "./called.ts";
 import { nextSteps } from "./next.ts";
 import { readSession } from "./stored.ts";
 import { finalReport, ticketLines } from "./tickets.ts";
@@ -89,6 +89,7 @@ export function endingOf(
 ): Ending {
   const end = left.ok ? left : err(toldHere(bosun, left.error));
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
+  const message = messageOf(left, waiting.length + children.length > 0);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
@@ -97,7 +98,7 @@ export function endingOf(
     free,
     exit_code,
     state,
-    message: messageOf(end, waiting.length + children.length > 0),
+    message: message && hintHere(bosun, message),
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets,

@@ -24,7 +24,7 @@ export async function runCommandLine(
 ): Promise<number> {
   const { terminal } = around;
   let exit_code = EXIT_DONE;
-  const program = newProgram(terminal);
+  const program = newProgram(terminal, called({ ...around, home: undefined }));
   const run: Run = async (work) => {
     const { home } = program.opts<{ home?: string }>();
     const bosun = called({ ...around, home });
@@ -54,8 +54,8 @@ export async function runCommandLine(
   return exit_code;
 }
 
-function newProgram({ out, err }: Terminal): Command {
-  return new Command("bosun")
+function newProgram({ out, err }: Terminal, bosun: string): Command {
+  return new Command(bosun)
     .description("A scheduler for crews of agents.")
     .version(programVersion(), "--version", "show the version")
     .helpOption("-h, --help", "show help")
@@ -65,8 +65,8 @@ function newProgram({ out, err }: Terminal): Command {
     .addHelpText("after", HELP)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => out.line(text.trimEnd()),
-      writeErr: (text) => err.line(text.trimEnd()),
+      writeOut: (text) => out.line(hintHere(bosun, text.trimEnd())),
+      writeErr: (text) => err.line(hintHere(bosun, text.trimEnd())),
       outputError: (text) => err.line(commanderError(text)),
     });
 }

@@ -18,6 +18,8 @@ export interface Manner extends GivenWord {
   readonly scheduler: SchedulerPlace;
   /** What the session's agents get to end, in seconds; for the message only. */
   readonly kill_grace_s: number;
+  /** All work goes to Bosun's own worker, though nobody named its crew; for the message only. */
+  readonly bundled_worker?: boolean;
 }
 
 export type ReporterName = "plain" | "json" | "silent";

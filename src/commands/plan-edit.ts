@@ -13,6 +13,7 @@ import type { ShownPlan } from "../ui/plan.ts";
 import type { CommandContext } from "./command.ts";
 import { openEditor } from "./editor.ts";
 import { planFileText } from "./plans.ts";
+import { tangled } from "./refused-plan.ts";
 import type { Refusal } from "./word.ts";
 
 /** How the lines begin in which the file itself tells why what is in it was refused. */
@@ -20,9 +21,9 @@ const WHY = "#! ";
 
 /**
  * Lets the person edit the plan that a gate is about, in their editor: as it is, or where they tried before, as they left it, with
- * why it was refused on top. The edited plan fits its schema; undefined if they changed nothing. What they wrote is kept until
- * `settleEdit`. Failures: `environment` if there is no editor, `configuration` for what they wrote; `storage` and `storage_full`
- * if there is no place for a file.
+ * why it was refused on top. The edited plan fits its schema, and its tasks can wait for each other; undefined if they changed
+ * nothing. What they wrote is kept until `settleEdit`. Failures: `environment` if there is no editor, `configuration` and
+ * `invalid_plan` for what they wrote; `storage` and `storage_full` if there is no place for a file.
  */
 export async function editPlan(
   context: CommandContext,
@@ -119,5 +120,6 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
       }),
     );
   }
-  return ok({ ...(summary === undefined ? {} : { summary }), tasks });
+  const wrong = tangled(loaded.value);
+  return wrong ? err(wrong) : ok({ ...(summary === undefined ? {} : { summary }), tasks });
 }

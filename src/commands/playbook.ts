@@ -53,6 +53,11 @@ export function nothingToRun({ plan, source }: LoadedPlan, roles: readonly Role[
   return { ...problemsFailure(problems), hint };
 }
 
+/** Whether all work goes to the bundled worker although another manager than the bundled one hands it out. */
+export function worksByShell(roles: readonly Role[]): boolean {
+  return !roles.some(isPlaybook) && roles.every((role) => role.type !== "worker" || isShell(role));
+}
+
 function isShell({ cli_command }: Role): boolean {
   return cli_command?.includes(crewProgram("shell")) === true;
 }

@@ -1,8 +1,10 @@
-import { programFile } from "../agents/program-file.ts";
+import { extname, resolve } from "node:path";
+import { noProgram, programFile } from "../agents/program-file.ts";
 import { mayEnter } from "../lib/directory.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
+import { shellWord } from "../ui/words.ts";
 
 /** The file that a role's program would be started from: it is looked up in the `PATH` of its own environment. */
 export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {
@@ -14,10 +16,24 @@ export function programOf(role: Role, directory: string, path: string | undefine
 export function missingProgram(role: Role, directory: string, path: string | undefined): Failure | undefined {
   const program = role.cli_command?.[0];
   if (program === undefined || programOf(role, directory, path) !== undefined) return undefined;
-  const where = program.includes("/") ? "is not a program that is there" : "is not on the PATH";
-  return failure("environment", `The role ${role.role_id} runs ${JSON.stringify(program)}, which ${where}.`, {
-    hint: "Install it, or name another with --manager CMD, --worker CMD, --crew NAME or --roles FILE; `bosun doctor` checks them all.",
+  const { why, instead } = noProgram(program, directory);
+  const another = "with --manager CMD, --worker CMD, --crew NAME or --roles FILE";
+  const remedy =
+    instead === "file"
+      ? `Make it executable (chmod +x ${shellWord(resolve(directory, program))})${readBy(program)}`
+      : `Install it, or name another ${another}`;
+  return failure("environment", `The role ${role.role_id} runs ${JSON.stringify(program)}, which ${why}.`, {
+    hint: `${remedy}; \`bosun doctor\` checks them all.`,
   });
+}
+
+/** What reads a script, by the ending of its name. */
+const READERS: Readonly<Record<string, string>> = { ".js": "node", ".mjs": "node", ".py": "python3", ".sh": "sh" };
+
+/** How else a script is run; nothing where its name does not tell. */
+function readBy(program: string): string {
+  const reader = READERS[extname(program)];
+  return reader === undefined ? "" : `, or give the role what reads it, too: ${reader} ${shellWord(program)}`;
 }
 
 /** A failure for a workspace in which no program could be started. */

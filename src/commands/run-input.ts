@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type LoadedPlan, loadPlanFile } from "../config/plan-file.ts";
-import { explain } from "../config/problem.ts";
 import { MAX_REQUIREMENT_BYTES, readRequirement, type RequirementSource } from "../config/requirement.ts";
 import { completeRole } from "../config/role-defaults.ts";
 import { checkSeats } from "../config/roles.ts";
@@ -19,6 +18,7 @@ import { nothingToUse } from "./limits.ts";
 import { isPlaybook, nothingToRun, unplayable } from "./playbook.ts";
 import { missingProgram, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
+import { placed } from "./refused-plan.ts";
 import { rehearse } from "./rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { unreachable } from "./surroundings.ts";
@@ -133,18 +133,6 @@ function inputOf(
 function planPayload({ plan }: LoadedPlan): JsonObject {
   const { summary, tasks } = plan;
   return { ...(summary === undefined ? {} : { summary }), tasks };
-}
-
-/** What the rules refuse of a plan, shown at its place in the file. */
-function placed(refused: Failure, plan: LoadedPlan): Failure {
-  const pointer = typeof refused.details?.pointer === "string" ? refused.details.pointer : "";
-  const { hint } = refused;
-  const lines = explain(plan.source.problem(pointer, refused.message));
-  return failure("invalid_plan", lines.join("\n"), hint === undefined ? {} : { hint: sentence(hint) });
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.?!]$/.test(text) ? "" : "."}`;
 }
 
 async function requirementOf(

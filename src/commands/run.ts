@@ -10,7 +10,7 @@ import type { CommandContext, Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
-import { keepPlaybook, playbookIn, withPlaybook } from "./playbook.ts";
+import { keepPlaybook, playbookIn, withPlaybook, worksByShell } from "./playbook.ts";
 import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
@@ -75,7 +75,8 @@ async function runSession(
     const { store } = home;
     const place = placeOf(home, context);
     const { session } = input.value;
-    const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s };
+    const bundled_worker = options.crew === undefined && worksByShell(session.roles);
+    const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s, bundled_worker };
     const there = options.session === undefined ? undefined : store.session(options.session);
     if (there?.ok === false && isOfStorage(there.error)) return there;
     // Of one whose beginning failed there is a name and nothing under it.

@@ -15,6 +15,7 @@ import type { Surroundings } from "../runtime/assemble.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { databasePath } from "../store/database.ts";
 import type { Store } from "../store/store.ts";
+import { called } from "./called.ts";
 import type { CommandContext } from "./command.ts";
 import type { OpenHome } from "./home.ts";
 import { loadMode } from "./modes.ts";
@@ -36,6 +37,7 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
   collectEarly();
   // Node asks the system for each variable whenever it is read, and every turn reads them all.
   const environment = { ...context.environment };
+  const bosun = called(context, "elsewhere");
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
   return {
     home,
@@ -46,7 +48,7 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
     version: programVersion(),
     files: true,
     notify: {
-      words: (session, telling) => notificationFor(context.bosun, home, store, session, telling),
+      words: (session, telling) => notificationFor(bosun, home, store, session, telling),
       timeout_ms: NOTIFICATION_MS,
       environment,
     },

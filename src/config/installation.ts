@@ -14,6 +14,11 @@ export function crewProgram(name: string): string {
   return FROM_SOURCE ? shipped("src", "crew", `${name}.ts`) : shipped("dist", "crew", `${name}.js`);
 }
 
+/** The program itself, from the sources or from the bundle: whichever this is. Absolute. */
+export function bosunProgram(): string {
+  return FROM_SOURCE ? shipped("src", "cli.ts") : shipped("dist", "bin.js");
+}
+
 /** Source and bundle lie at different depths below the root, so it is looked for. */
 function packageRoot(): string {
   for (let directory = import.meta.dirname; ; directory = dirname(directory)) {

@@ -15,44 +15,24 @@ const IDS_SHOWN = 10;
  * naming the id, or the circle by its first ids. Linear in nodes and edges, and not recursive: plans may be long chains.
  */
 export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
-  const byId = new Map<string, GraphNode>();
-  for (const [index, node] of nodes.entries()) {
-    if (byId.has(node.id)) {
-      return invalid(`task_id "${node.id}" is used twice`, `/tasks/${index}/task_id`, "give each task its own task_id");
+  const ids = new Set<string>();
+  for (const [index, { id }] of nodes.entries()) {
+    if (ids.has(id)) {
+      return invalid(`task_id "${id}" is used twice`, `/tasks/${index}/task_id`, "give each task its own task_id");
     }
-    byId.set(node.id, node);
+    ids.add(id);
   }
-  const waiting = new Map<string, number>();
-  const dependents = new Map<string, string[]>();
-  for (const [index, node] of nodes.entries()) {
-    const distinct = new Set(node.depends_on);
-    waiting.set(node.id, distinct.size);
-    for (const dependency of distinct) {
-      if (!byId.has(dependency)) {
-        const pointer = `/tasks/${index}/dependencies/${node.depends_on.indexOf(dependency)}`;
-        return invalid(
-          `task "${node.id}" depends on "${dependency}", which is not in the plan`,
-          pointer,
-          "name a task_id of this plan",
-        );
-      }
-      const list = dependents.get(dependency);
-      if (list) list.push(node.id);
-      else dependents.set(dependency, [node.id]);
-    }
+  for (const [index, { id, depends_on }] of nodes.entries()) {
+    const unknown = depends_on.findIndex((dependency) => !ids.has(dependency));
+    if (unknown === -1) continue;
+    return invalid(
+      `task "${id}" depends on "${depends_on[unknown]}", which is not in the plan`,
+      `/tasks/${index}/dependencies/${unknown}`,
+      "name a task_id of this plan",
+    );
   }
-  const ready = nodes.filter((node) => waiting.get(node.id) === 0).map((node) => node.id);
-  let done = 0;
-  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
-    done += 1;
-    for (const dependent of dependents.get(id) ?? []) {
-      const left = (waiting.get(dependent) ?? 0) - 1;
-      waiting.set(dependent, left);
-      if (left === 0) ready.push(dependent);
-    }
-  }
-  if (done === nodes.length) return ok(undefined);
-  const [first = "", ...others] = circleIn(byId, waiting);
+  const [first, ...others] = circleIn(nodes);
+  if (first === undefined) return ok(undefined);
   const shown = [first, ...others.slice(0, IDS_SHOWN - 1)];
   const more = others.length + 1 - shown.length;
   const path = [...shown, ...(more > 0 ? [`… and ${more} more`] : []), first];
@@ -63,11 +43,34 @@ export function checkGraph(nodes: readonly GraphNode[]): Result<void, Failure> {
   );
 }
 
-/** The ids of a circle, in its order. Every node left waiting has a waiting dependency, so walking along those must come back. */
-function circleIn(byId: ReadonlyMap<string, GraphNode>, waiting: ReadonlyMap<string, number>): string[] {
+/** The ids of a circle, in its order, where ids are unique and known; none if nothing waits for itself. */
+export function circleIn(nodes: readonly GraphNode[]): string[] {
+  const waiting = new Map<string, number>();
+  const dependents = new Map<string, string[]>();
+  for (const { id, depends_on } of nodes) {
+    const distinct = new Set(depends_on);
+    waiting.set(id, distinct.size);
+    for (const dependency of distinct) {
+      const list = dependents.get(dependency);
+      if (list) list.push(id);
+      else dependents.set(dependency, [id]);
+    }
+  }
+  const ready = nodes.filter(({ id }) => waiting.get(id) === 0).map(({ id }) => id);
+  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
+    for (const dependent of dependents.get(id) ?? []) {
+      const left = (waiting.get(dependent) ?? 0) - 1;
+      waiting.set(dependent, left);
+      if (left === 0) ready.push(dependent);
+    }
+  }
   const isWaiting = (id: string) => (waiting.get(id) ?? 0) > 0;
+  const from = nodes.find(({ id }) => isWaiting(id));
+  if (from === undefined) return [];
+  // Every node left waiting has a waiting dependency, so walking along those must come back.
+  const byId = new Map(nodes.map((node) => [node.id, node]));
   const steps = new Map<string, number>();
-  let id = [...byId.keys()].find(isWaiting) ?? "";
+  let { id } = from;
   while (!steps.has(id)) {
     steps.set(id, steps.size);
     id = byId.get(id)?.depends_on.find(isWaiting) ?? "";

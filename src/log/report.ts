@@ -67,7 +67,13 @@ function* reportMarkdown(report: Report, showing: Showing): IterableIterator<str
   for (const ticket of tickets) yield ticketRow(ticket);
   for (const ticket of tickets) yield* ticketSection(ticket);
   if (report.result !== undefined) yield* resultSections(showing.parts(report.result as JsonObject));
-  if (next_steps.length > 0) yield* ["", "## Next", "", ...next_steps.map((step) => `- ${phrase(step)}`)];
+  if (next_steps.length === 0) return;
+  yield* ["", "## Next", "", ...next_steps.map((step) => `- ${ofSession(report.session_id, phrase(step))}`)];
+}
+
+/** A recorded step knows of no other session; whoever reads it may have many. */
+function ofSession(session_id: string, step: string): string {
+  return step.replace(/(?<![\w./-])bosun (?:log|retry|replay)(?![\w-])/g, (command) => `${command} ${session_id}`);
 }
 
 /** Only what somebody told: agents that tell neither tokens nor money are most likely no models. */

@@ -1,3 +1,4 @@
+import { isSecretProxy } from "../agents/cli/environment.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -5,10 +6,11 @@ import type { Role } from "../protocol/roles.ts";
 const SECRET_NAME = /key|token|secret|password|passwd|credential/i;
 const WITHHELD = "[withheld]";
 
-/** A role as it is recorded: values that look secret by their name stay out of the log. */
+/** A role as it is recorded: values that look secret by their name, and a proxy's password, stay out of the log. */
 export function withoutSecrets(role: Role): Role {
   if (!role.env) return role;
-  const env = Object.entries(role.env).map(([name, value]) => [name, SECRET_NAME.test(name) ? WITHHELD : value]);
+  const isSecret = (name: string, value: string) => SECRET_NAME.test(name) || isSecretProxy(name, value);
+  const env = Object.entries(role.env).map(([name, value]) => [name, isSecret(name, value) ? WITHHELD : value]);
   return { ...role, env: Object.fromEntries(env) as Record<string, string> };
 }
 

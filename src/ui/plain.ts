@@ -19,6 +19,8 @@ const TICKET_WIDTH = 16;
 /** In fewer columns the session's id, which is in the first line, would take the room of what happened. */
 const NARROW = 60;
 
+const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
+
 /** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun: string): Reporter {
   let opening: Opening | undefined;
@@ -53,6 +55,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       out.line(out.style("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`));
       for (const text of whereLines(bosun, begun)) out.line(out.style("dim", text));
+      if (begun.bundled_worker === true) out.line(out.style("dim", BUNDLED_WORKER));
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
         out.line(out.style("dim", `${counted(skipped, "earlier record")}: ${bosun} log ${session_id}`));

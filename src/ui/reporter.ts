@@ -35,6 +35,8 @@ export interface Opening {
   readonly closed?: boolean;
   /** Seconds the agents get to end when the session is stopped. */
   readonly kill_grace_s: number;
+  /** All work goes to Bosun's own worker, though nobody named its crew. */
+  readonly bundled_worker?: boolean;
   /** Where another process runs it: what Ctrl-C does at this terminal, and how many earlier records are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   /** The tickets as they stand now, for the heartbeat. */

@@ -151,6 +151,12 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect(refused.hint).toContain(`chmod +x "${script}"`);
     });
 
+    test("gives a directory in the place of a program as what it is", async () => {
+      const refused = await failureOf([directory]);
+      expect(refused.message).toBe(`Cannot start ${JSON.stringify(directory)}: it is a directory.`);
+      expect(refused.hint).not.toContain("chmod");
+    });
+
     test("gives a missing directory as a failure about the directory, not the program", async () => {
       const nowhere = join(directory, "nowhere");
       const refused = await failureOf(["true"], nowhere);

@@ -167,7 +167,7 @@ describe("bosun attach", () => {
     ]);
     const editor = here.write(
       "editor.sh",
-      'sed -i "s/task_id: write/task_id: write\\n    dependencies: [nothing]/" "$1"\n',
+      'sed -i "s/task_id: write/task_id: write\\n    assigned_to: { role_id: nobody }/" "$1"\n',
     );
     const pane = open(here, ["attach", session_id], { EDITOR: `sh ${editor}` });
     await pane.asks("1  Approve");

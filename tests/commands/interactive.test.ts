@@ -119,7 +119,7 @@ describe("a person at the terminal", () => {
       `cat "$1" >> ${seen}
 case $(cat ${seen}.times 2> /dev/null | wc -l) in
   0) sed -i 's/Do write/Do it well/; s/summary: One/summary: : One/' "$1" ;;
-  1) sed -i 's/summary: : One/summary: One/; s/^  - task_id: write/&\\n    dependencies: [nowhere]/' "$1" ;;
+  1) sed -i 's/summary: : One/summary: One/; s/^  - task_id: write/&\\n    assigned_to: { role_id: nowhere }/' "$1" ;;
   2) ;;
   3) sed -i '/nowhere/d' "$1" ;;
 esac
@@ -140,7 +140,7 @@ echo >> ${seen}.times
     await edit(1);
     await pane.shows("plan-to-edit.yaml:");
     await edit(2);
-    await pane.shows("which is not in the plan; name a task_id");
+    await pane.shows('is assigned to the worker "nowhere"');
     await edit(3);
     await pane.shows("Nothing was changed");
     await edit(4);
@@ -148,7 +148,7 @@ echo >> ${seen}.times
     const saw = readFileSync(seen, "utf8");
     expect(saw.match(/Do it well/g)?.length).toBeGreaterThanOrEqual(3);
     expect(saw).toMatch(/^#! .*plan-to-edit\.yaml:\d+/m);
-    expect(saw).toMatch(/^#! .*not in the plan/m);
+    expect(saw).toMatch(/^#! .*this crew does not have/m);
     const session_id = await onlySession(here);
     const { tickets } = await typedJson<{ tickets: object[] }>(here, ["status", session_id, "--json"]);
     expect(tickets).toMatchObject([{ description: "Do it well" }]);
@@ -157,7 +157,10 @@ echo >> ${seen}.times
 
   it("is told why an edited plan was refused, and keeps it, however long the scheduler takes", async () => {
     const here = rig();
-    const editor = here.write("editor.sh", `sed -i 's/^  - task_id: write/&\\n    dependencies: [nowhere]/' "$1"\n`);
+    const editor = here.write(
+      "editor.sh",
+      `sed -i 's/^  - task_id: write/&\\n    assigned_to: { role_id: nowhere }/' "$1"\n`,
+    );
     const pane = open(
       here,
       ["run", "--plan", here.write("plan.json", ASK), "--config", here.write("config.json", GATED)],
@@ -172,7 +175,7 @@ echo >> ${seen}.times
     pane.type("3", "Enter");
     await pane.shows(`Kept for ${session_id}; its owner has not taken it yet.`);
     process.kill(owner.pid, "SIGCONT");
-    await pane.shows("which is not in the plan; name a task_id");
+    await pane.shows('is assigned to the worker "nowhere"');
     expect(readdirSync(join(here.home, "sessions", session_id)).join()).toContain("plan-to-edit.yaml");
     pane.type("4", "Enter");
     expect(await pane.exit()).toBe(1);

@@ -328,4 +328,16 @@ describe("bosun roles and doctor", () => {
     ]);
     expect((await typed(here, ["doctor", "--crew", "claude"])).code).toBe(3);
   });
+
+  it("names the proxies that agents do not get, but not what is in them", async () => {
+    const here = rig();
+    const proxies = { HTTPS_PROXY: "http://ada:hunter2@proxy", http_proxy: "ada@proxy", ALL_PROXY: "http://proxy" };
+    const told = await typed(here, ["doctor"], proxies);
+    expect([told.code, told.stdout]).toEqual([
+      0,
+      expect.stringContaining("--  proxy                no agent and no check gets HTTPS_PROXY and http_proxy: "),
+    ]);
+    expect(told.stdout).not.toMatch(/hunter2|ada@/);
+    expect((await typed(here, ["doctor"], { ALL_PROXY: "http://proxy" })).stdout).not.toContain("proxy");
+  });
 });

@@ -40,6 +40,27 @@ describe("the commands that come next", () => {
     expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun log ${session_id} bad`]);
   });
 
+  it("name their session in the report for people, which may be one of many", async () => {
+    const here = rig();
+    const run = (session: string, plan: string) =>
+      typed(here, ["run", "--session", session, "--plan", here.write(`${session}.json`, plan), "--config", once]);
+    const once = here.write("c.json", ONCE);
+    for (const [session, plan] of Object.entries({ lost: TWO, won: GOOD, newest: GOOD })) await run(session, plan);
+    const steps = (session: string) => {
+      const text = readFileSync(join(here.home, "sessions", session, "final_report.md"), "utf8");
+      return text.slice(text.indexOf("## Next\n\n- ") + 11).trimEnd();
+    };
+    expect(steps("lost")).toBe("bosun log lost bad, then bosun retry lost bad");
+    expect(steps("won")).toBe("bosun replay won --verify");
+    for (const step of [...steps("lost").split(", then "), steps("won")]) {
+      const { code } = await typed(here, step.split(" ").slice(1));
+      expect([step, code]).toEqual([step, step.includes("retry") ? 1 : 0]);
+    }
+    // What is on record is the mode's own, and knows of no session.
+    const recorded = JSON.parse(readFileSync(join(here.home, "sessions/won/final_report.json"), "utf8")) as object;
+    expect(recorded).toMatchObject({ next_steps: ["bosun replay --verify"] });
+  });
+
   it("raise the budget that stopped it, and no budget of nothing is taken", async () => {
     const here = rig();
     const run = (...args: string[]) => typed(here, ["run", "--plan", here.write("plan.json", TWO), ...args]);

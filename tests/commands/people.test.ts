@@ -236,6 +236,25 @@ describe("a plan that waits for a person", () => {
     expect((await status(here, session_id)).tickets).toMatchObject([{ description: "Do write" }]);
   });
 
+  it("is not approved as one that cannot stand, which is told at its place in the file", async () => {
+    const here = rig();
+    const session_id = await gated(here);
+    const waits = (id: string, other: string) => `{task_id: ${id}, description: d, dependencies: [${other}]}`;
+    const tasks = ["{task_id: write, description: d}", waits("a", "b"), waits("b", "a")];
+    const circle = here.write("circle.yaml", ["tasks:", ...tasks.map((task) => `  - ${task}`)].join("\n"));
+    const refused = await typed(here, ["plan", "--edit"], { EDITOR: `cp ${circle}` });
+    expect([refused.code, refused.stderr]).toEqual([
+      3,
+      expect.stringMatching(/plan-to-edit\.yaml:3:5: the dependencies run in a circle: a -> b -> a\n[^]*is kept/),
+    ]);
+    expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
+    const seen = here.write("seen", "");
+    await typed(here, ["plan", "--edit"], { EDITOR: `sh ${here.write("looking.sh", `cat "$1" > ${seen}\n`)}` });
+    const told = readFileSync(seen, "utf8").split("\n");
+    const line = told.findIndex((text) => text.startsWith("  - {task_id: a,")) + 1;
+    expect(told[0]).toMatch(new RegExp(`^#! \\S+plan-to-edit\\.yaml:${line}:5: the dependencies run in a circle`));
+  });
+
   it("opens no vi where there is no terminal", async () => {
     const here = rig();
     await gated(here);

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach } from "vitest";
-import { built } from "../built.ts";
+import { built, pathWithBosun } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "..", "..");
 const CLI = built("cli.js");
@@ -62,7 +62,7 @@ export function rig(): Rig {
   const workspace = join(directory, "workspace");
   mkdirSync(workspace);
   const environment: Record<string, string> = {
-    PATH: `${dirname(process.execPath)}:${process.env.PATH ?? ""}`,
+    PATH: pathWithBosun(),
     HOME: directory,
     XDG_STATE_HOME: join(directory, "state"),
     XDG_CONFIG_HOME: join(directory, "config"),

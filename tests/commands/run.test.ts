@@ -7,6 +7,7 @@ import { MAX_REQUIREMENT_CHARACTERS } from "../../src/config/requirement.ts";
 import { built } from "../built.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { frozen } from "../crash/freeze.ts";
+import { open } from "./terminal.ts";
 import { ASKING, foreignCrew, ROOT, rig, tinyPlan, until } from "./rig.ts";
 
 const WRITE = tinyPlan([
@@ -252,6 +253,28 @@ describe("bosun run", () => {
       );
     expect(records.filter((record) => record.payload_type === "plan").map((record) => record.source)).toEqual(["user"]);
     expect(records.find((record) => record.payload_type === "turn_request")?.record?.ticket_id).toBe("write");
+  });
+
+  it("says that its worker is the bundled one where only a manager was named", async () => {
+    const here = rig();
+    const [, manager = "", ...worker] = foreignCrew();
+    const plan = here.write("plan.json", WRITE);
+    const told = "\nits worker is Bosun's own, which only runs commands that it is given; another: --worker CMD\n";
+    const ran = await typed(here, ["run", "--plan", plan, "--manager", manager]);
+    expect([ran.code, ran.stdout]).toEqual([0, expect.stringContaining(told)]);
+    const pane = open(here, ["run", "--plan", plan, "--manager", manager]);
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain(told);
+    const silent = [
+      ["--manager", manager, ...worker],
+      ["--manager", manager, "--json"],
+      ["--manager", manager, "--crew", "embedded"],
+      [],
+    ];
+    for (const crew of silent) {
+      const { code, stdout, stderr } = await typed(here, ["run", "--plan", plan, ...crew]);
+      expect([code, stdout + stderr]).toEqual([0, expect.not.stringContaining("Bosun's own")]);
+    }
   });
 
   it("goes on with a session of the same id and inputs, and refuses other inputs by name", async () => {

@@ -270,6 +270,26 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
   });
 
+  it("says which questions stay open where the defaults, or a file's, were taken for all", async () => {
+    const here = rig();
+    const questions = [...ASKING.questions, { question_id: "age", text: "How old?", why: "It is asked for." }];
+    const plan = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+      questions,
+    });
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--session", "s"])).code).toBe(4);
+    const open =
+      '\ns still asks:\n  ? c1.age: How old?\n      why: It is asked for.\n      bosun answer s c1.age "…"\n';
+    const file = here.write("answers.yaml", "name: Eve\n");
+    for (const given of [["--defaults"], ["--file", file]]) {
+      const left = await typed(here, ["answer", ...given]);
+      expect([left.code, left.stdout]).toEqual([0, expect.stringContaining(open)]);
+    }
+    for (const given of [["name", "Bob"], ["--no-more"]]) {
+      const left = await typed(here, ["answer", ...given]);
+      expect([given, left.code, left.stdout]).toEqual([given, 0, expect.not.stringContaining("still asks")]);
+    }
+  });
+
   it("is shown so where it is a decision", async () => {
     const here = rig();
     const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));

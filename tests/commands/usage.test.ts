@@ -16,6 +16,12 @@ const FILES: Readonly<Record<string, string>> = {
     { task_id: "a", shell: "true", dependencies: ["b"] },
     { task_id: "b", shell: "true", dependencies: ["a"] },
   ]),
+  "circle.yaml": [
+    "requirement: x\ntasks:",
+    "  - {task_id: first, description: in no circle, dependencies: [second]}",
+    "  - {task_id: second, description: in it, dependencies: [third]}",
+    "  - {task_id: third, description: in it, dependencies: [second]}\n",
+  ].join("\n"),
   "unknown-dependency.yaml": "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    dependencies: [b]\n",
   "unknown-role.yaml":
     "requirement: x\ntasks:\n  - task_id: a\n    description: d\n    assigned_to:\n      role_id: nobody\n",
@@ -39,6 +45,8 @@ const FILES: Readonly<Record<string, string>> = {
   "money.json": '{"budget": {"ticket": {"usd": 5}}}',
   "roles.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["w"], "colour": "red"}]}',
   "model.json": '{"roles": [{"role_id": "playbook", "type": "manager", "backend": "model", "model": "small"}]}',
+  "script.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["./good.json"]}]}',
+  "worker.py": "#!/usr/bin/env python3\n",
   "answers.yaml": "name: [1, 2]\n",
 };
 
@@ -79,6 +87,12 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: \$\{answers\.x\} stands for nothing/],
   [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
   [
+    ["run", "--plan", "circle.yaml"],
+    3,
+    "circle.yaml:4:5: the dependencies run in a circle: second -> third -> second\n",
+  ],
+  [["run", "--plan", "circle.yaml", ...CREW], 3, "circle.yaml:4:5: the dependencies run in a circle: "],
+  [
     ["run", "--plan", "unknown-dependency.yaml"],
     3,
     'unknown-dependency.yaml:5:20: task "a" depends on "b", which is not in the plan',
@@ -95,6 +109,17 @@ const WRONG: readonly Wrong[] = [
   [["run", "x", "--manager", "cat | cat"], 2, "a meaning only for a shell"],
   [["run", "x", "--manager", "cat", "--worker", "no-such-program"], 3, '"no-such-program", which is not on the PATH'],
   [["run", "x", "--manager", "./nothing here", "--worker", "cat"], 3, "is not a program that is there"],
+  [
+    ["run", "x", "--manager", "cat", "--worker", "./worker.py"],
+    3,
+    /"\.\/worker\.py", which is there, but may not be executed\.\n.*\(chmod \+x \/\S+\/workspace\/worker\.py\), .*: python3 \.\/worker\.py;/,
+  ],
+  [["run", "x", "--manager", "./", "--worker", "cat"], 3, '"./", which is a directory.\n'],
+  [
+    ["run", "--plan", "good.json", "--roles", "script.json"],
+    3,
+    /"\.\/good\.json", which is there, .*\n.*good\.json\);/,
+  ],
   [["run", "--plan", "good.json", "--roles", "roles.json"], 3, "roles.json:1:"],
   [
     ["run", "--plan", "good.json", "--crew", "embedded", "--roles", "model.json"],

@@ -62,13 +62,15 @@ export function place(): Place {
     `[core]\n\thooksPath = ${hooks}\n[user]\n\tname = A\n\temail = a@b.c\n`,
   );
   writeFileSync(join(folder("person/.config/bosun"), "roles.json"), strangeRoles(marker));
+  writeFileSync(join(folder("older"), "node"), "#!/bin/sh\nexit 1\n");
+  chmodSync(join(base, "older", "node"), 0o755);
   return {
     base,
     home: join(base, "home"),
     temporary: folder("temporary"),
     marker,
     environment: {
-      PATH: `${dirname(process.execPath)}:${process.env["PATH"] ?? ""}`,
+      PATH: `${join(base, "older")}:${process.env["PATH"] ?? ""}`,
       HOME: join(base, "person"),
       TMPDIR: join(base, "temporary"),
       BOSUN_PLAN_APPROVAL: "ask",

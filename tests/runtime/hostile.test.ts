@@ -95,13 +95,15 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
 });
 
 describe("what a role is given in its environment", () => {
-  it("reaches it, and is kept out of the log where its name says that it is secret", async () => {
+  it("reaches it, and is kept out of the log where its name says that it is secret, or it is a proxy's password", async () => {
     const rig = newRig();
     const secret = "hunter2-hunter2";
     // Its own text must not hold the secret, since commands are recorded.
-    const script = `[ "$API_KEY" = "$HALF-$HALF" ] && [ "$MODE" = plain ] || exit 9\n${REPORT}`;
+    const script = `[ "$API_KEY" = "$HALF-$HALF" ] && [ "$MODE" = plain ] || exit 9
+[ "$https_proxy" = "http://ada:$HALF-$HALF@proxy" ] && [ "$HTTP_PROXY" = "http://proxy" ] || exit 9\n${REPORT}`;
+    const proxies = { https_proxy: `http://ada:${secret}@proxy`, HTTP_PROXY: "http://proxy" };
     const session = await begin(rig, {
-      roles: roles(script, { API_KEY: secret, HALF: "hunter2", MODE: "plain" }),
+      roles: roles(script, { API_KEY: secret, HALF: "hunter2", MODE: "plain", ...proxies }),
       agentFor: crew([instructed("a")], {}, { hand: cli() }),
     });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
@@ -110,7 +112,10 @@ describe("what a role is given in its environment", () => {
       .filter((name) => /\.(json|log|md)$/.test(name))
       .filter((name) => readFileSync(join(rig.home, name), "utf8").includes(secret));
     expect(telling).toEqual([]);
-    expect(opened?.payload["roles"]).toMatchObject([{}, { env: { API_KEY: "[withheld]", MODE: "plain" } }]);
+    expect(opened?.payload["roles"]).toMatchObject([
+      {},
+      { env: { API_KEY: "[withheld]", MODE: "plain", https_proxy: "[withheld]", HTTP_PROXY: "http://proxy" } },
+    ]);
   });
 
   it("is asked for by name when a session is resumed where it is not set, and found where it is", async () => {

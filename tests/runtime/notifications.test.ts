@@ -244,6 +244,7 @@ describe("a program of notifications", () => {
       /notify\.command "no-such-program" is not on the PATH\. The session goes on/,
     ],
     ["is named by a path where there is none", 30_000, ["./none"], /"\.\/none" is not a program that is there/],
+    ["is a directory", 30_000, ["/"], /"\/" is a directory\./],
     [
       "fails",
       30_000,

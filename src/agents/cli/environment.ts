@@ -1,11 +1,21 @@
 import type { TurnRequest } from "../../kernel/agent.ts";
 
-const PASSED_ON = /^(?:PATH|HOME|LANG|LC_[A-Z_]+|TMPDIR|USER|SHELL|TZ|XDG_[A-Z_]+)$/;
+const NEEDED = /^(?:PATH|HOME|LANG|LC_[A-Z_]+|TMPDIR|USER|SHELL|TZ|XDG_[A-Z_]+)$/;
+
+/** The files of those whom a company trusts beside everybody's. */
+const CERTIFICATES = /^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR)$/;
+
+const PROXY = /^(?:(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/;
+
+/** Whether a variable is a proxy's address with a user name, and mostly a password, in it: a secret like a key. */
+export function isSecretProxy(name: string, value: string): boolean {
+  return PROXY.test(name) && value.includes("@");
+}
 
 /**
- * The whole environment of an agent's process: the few names of the scheduler's own that programs need to run at all, the
- * role's `env`, and the `BOSUN_*` names of the wire, which no role can set. Anything else the scheduler knows (keys above
- * all) stays with it. `own` is the scheduler's environment.
+ * The whole environment of an agent's process: the few names of the scheduler's own that programs need to run at all, and to
+ * reach the network as others here do; the role's `env`, and the `BOSUN_*` names of the wire, which no role can set. Anything else
+ * the scheduler knows (keys above all) stays with it. `own` is the scheduler's environment.
  */
 export function agentEnvironment(
   own: Readonly<Record<string, string | undefined>>,
@@ -43,7 +53,8 @@ export function checkEnvironment(
 function passedOn(own: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(own)) {
-    if (value !== undefined && PASSED_ON.test(name)) environment[name] = value;
+    if (value === undefined || isSecretProxy(name, value)) continue;
+    if ([NEEDED, CERTIFICATES, PROXY].some((names) => names.test(name))) environment[name] = value;
   }
   return { ...environment, TERM: "dumb" };
 }

@@ -1,5 +1,5 @@
 import { embeddedLauncher, type Exit } from "../../agents/launcher.ts";
-import { shipped } from "../../config/installation.ts";
+import { bosunProgram } from "../../config/installation.ts";
 import type { Environment } from "../../config/found.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { LineSplitter } from "../../lib/lines.ts";
@@ -77,11 +77,6 @@ function parsed(line: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** The program itself, from the sources or from the bundle: whichever this is. Absolute. */
-export function bosunProgram(): string {
-  return import.meta.filename.endsWith(".ts") ? shipped("src", "cli.ts") : shipped("dist", "bin.js");
 }
 
 /**

@@ -1,8 +1,8 @@
-import { relative } from "node:path";
 import { formatDuration } from "../../lib/durations.ts";
 import { clipped, safeJson, safeLine, wrapped } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
+import { shortPath } from "../called.ts";
 import type { CommandContext } from "../command.ts";
 import type { ReporterName } from "../manner.ts";
 import type {
@@ -227,10 +227,4 @@ function recoveryRows({ pid, ended, repeated, records }: Recovery): [string, str
     ["repeated", `${counted(repeated, "turn")} that had no answer yet`],
     ["kept", `${counted(records, "record")}, every one as it was`],
   ];
-}
-
-/** A path as it is shortest from a directory. */
-export function shortPath(directory: string, path: string): string {
-  const near = relative(directory, path) || ".";
-  return near.length < path.length ? near : path;
 }

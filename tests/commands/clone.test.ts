@@ -1,0 +1,100 @@
+import { spawnSync } from "node:child_process";
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { delimiter, dirname, join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { built } from "../built.ts";
+import { type Rig, rig, ROOT } from "./rig.ts";
+import { ASK } from "./waiting-task.ts";
+
+let here: Rig;
+let clone: string;
+let programs: string;
+
+beforeEach(() => {
+  here = rig();
+  clone = join(dirname(here.home), "a clone");
+  cpSync(built(), join(clone, "dist"), { recursive: true });
+  for (const name of ["package.json", "schemas", "migrations", "config"])
+    cpSync(join(ROOT, name), join(clone, name), { recursive: true });
+  symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));
+  programs = join(dirname(here.home), "programs");
+  mkdirSync(programs);
+  symlinkSync(process.execPath, join(programs, "node"));
+});
+
+/** What a person types into a shell whose `PATH` has no `bosun`, but where this test puts one. */
+function shell(command: string, directory: string = clone) {
+  const without = (process.env.PATH ?? "").split(delimiter).filter((folder) => !existsSync(join(folder, "bosun")));
+  const env = { ...here.environment, PATH: [programs, ...without].join(delimiter), BOSUN_HOME: here.home };
+  return spawnSync("sh", ["-c", command], { cwd: directory, env, encoding: "utf8" });
+}
+
+function nextIn(stdout: string): string[] {
+  const lines = stdout.trimEnd().split("\n");
+  return lines.slice(lines.findLastIndex((line) => line.startsWith("next    "))).map((line) => line.slice(8));
+}
+
+describe("in a clone that is not installed", () => {
+  it("every command that is printed can be copied", () => {
+    const asked = shell(`node dist/bin.js run --plan ${here.write("ask.json", ASK)} --session s`);
+    expect(asked.status).toBe(4);
+    const [answer = "", resume = ""] = nextIn(asked.stdout);
+    expect([answer, resume]).toEqual(["node dist/bin.js answer s c1.name Ada", "node dist/bin.js resume s"]);
+    expect(shell("node dist/bin.js inbox").stdout).toContain(`      ${answer}\n`);
+    expect(shell(answer).stdout).toContain(`  ${resume}\n`);
+    const done = shell(resume);
+    expect(nextIn(done.stdout)).toEqual(["node dist/bin.js replay s --verify"]);
+    expect(shell(nextIn(done.stdout).join()).status).toBe(0);
+    expect(shell("node dist/bin.js status nope").stderr).toContain("`node dist/bin.js status` lists the sessions");
+    expect(shell("node dist/bin.js help run").stdout).toMatch(
+      /^Usage: node dist\/bin.js run [^]*\n {2}node dist\/bin.js run --plan /,
+    );
+    expect(shell("node dist/bin.js nope").stderr).toContain("(`node dist/bin.js help` lists the commands");
+  });
+
+  it("they have the whole path elsewhere, and name a home as it was typed", () => {
+    const run = `node dist/bin.js --home 'my home' run --plan ${here.write("ask.json", ASK)} --session s --answer name=Ada`;
+    const [replay = ""] = nextIn(shell(run).stdout);
+    expect(replay).toBe("node dist/bin.js --home 'my home' replay s --verify");
+    expect(shell(replay).status).toBe(0);
+    const [afar = ""] = nextIn(
+      shell(`node '${clone}/dist/bin.js' --home '${clone}/my home' status s`, here.workspace).stdout,
+    );
+    expect(afar).toBe(`node '${clone}/dist/bin.js' --home '${clone}/my home' replay s --verify`);
+    expect(shell(afar, here.workspace).status).toBe(0);
+  });
+
+  it("a notification's can be copied anywhere", () => {
+    const notify = { command: ["sh", "-c", "cat >>told"], on: ["stopped"] };
+    const config = here.write("config.json", JSON.stringify({ notify }));
+    const plan = here.write("ask.json", ASK);
+    shell(`node dist/bin.js --home 'my home' run --plan ${plan} --session s --config ${config}`);
+    const { next } = JSON.parse(readFileSync(join(clone, "told"), "utf8")) as { next: string[] };
+    expect(next[0]).toBe(`node '${clone}/dist/bin.js' --home '${clone}/my home' answer s c1.name Ada`);
+    expect(shell(next[0] ?? "", "/").status).toBe(0);
+  });
+
+  it("they have this Node where the shell finds another, and where npm has lent its own", () => {
+    const older = join(programs, "node");
+    writeFileSync(join(programs, "older"), "#!/bin/sh\nexit 1\n");
+    chmodSync(join(programs, "older"), 0o755);
+    const typed = (path: string) => shell(`PATH='${path}':$PATH '${process.execPath}' dist/bin.js status`).stderr;
+    expect(typed(programs)).toContain("Start with `node dist/bin.js run`");
+    const lent = join(dirname(here.home), "node_modules", ".bin");
+    mkdirSync(lent, { recursive: true });
+    symlinkSync(older, join(lent, "node"));
+    const whole = `Start with \`${process.execPath} dist/bin.js run\``;
+    expect(typed(lent)).toContain(whole);
+    const another = join(dirname(here.home), "another");
+    mkdirSync(another);
+    symlinkSync(join(programs, "older"), join(another, "node"));
+    expect(typed(another)).toContain(whole);
+  });
+
+  it("they say bosun as soon as that is on the PATH", () => {
+    chmodSync(join(clone, "dist", "bin.js"), 0o755);
+    symlinkSync(join(clone, "dist", "bin.js"), join(programs, "bosun"));
+    expect(shell("bosun status").stderr).toContain("Start with `bosun run`");
+    expect(shell("node dist/bin.js status").stderr).toContain("Start with `bosun run`");
+  });
+});
