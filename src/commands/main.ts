@@ -55,7 +55,7 @@ export async function runCommandLine(
 }
 
 function newProgram({ out, err }: Terminal, bosun: string): Command {
-  return new Command(bosun)
+  return new Command("bosun")
     .description("A scheduler for crews of agents.")
     .version(programVersion(), "--version", "show the version")
     .helpOption("-h, --help", "show help")
@@ -65,7 +65,8 @@ function newProgram({ out, err }: Terminal, bosun: string): Command {
     .addHelpText("after", HELP)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => out.line(hintHere(bosun, text.trimEnd())),
+      // Help is a manual, where the program has its name; an error names what to type next.
+      writeOut: (text) => out.line(text.trimEnd()),
       writeErr: (text) => err.line(hintHere(bosun, text.trimEnd())),
       outputError: (text) => err.line(commanderError(text)),
     });

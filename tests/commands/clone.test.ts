@@ -46,9 +46,7 @@ describe("in a clone that is not installed", () => {
     expect(nextIn(done.stdout)).toEqual(["node dist/bin.js replay s --verify"]);
     expect(shell(nextIn(done.stdout).join()).status).toBe(0);
     expect(shell("node dist/bin.js status nope").stderr).toContain("`node dist/bin.js status` lists the sessions");
-    expect(shell("node dist/bin.js help run").stdout).toMatch(
-      /^Usage: node dist\/bin.js run [^]*\n {2}node dist\/bin.js run --plan /,
-    );
+    expect(shell("node dist/bin.js help run").stdout).toMatch(/^Usage: bosun run [^]*\n {2}bosun run --plan /);
     expect(shell("node dist/bin.js nope").stderr).toContain("(`node dist/bin.js help` lists the commands");
   });
 
