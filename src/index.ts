@@ -1,5 +1,5 @@
 // The public library: sessions run in a program of one's own, and logs proved. Everything else is private and may change.
-export { embeddedLauncher } from "./agents/launcher.ts";
+export { embeddedLauncher } from "./agents/embedded-launcher.ts";
 export { type CliSettings, cliAgent } from "./agents/cli/agent.ts";
 export { scriptedAgent } from "./agents/scripted.ts";
 export type { Agent, Answer, TurnContext, TurnRequest, TurnResult } from "./kernel/agent.ts";

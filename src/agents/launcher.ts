@@ -2,11 +2,8 @@ import type { Readable, Writable } from "node:stream";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { wayHere } from "./isolation/machine.ts";
-import type { Isolation } from "./isolation/way.ts";
-import { start } from "./launch.ts";
+import type { Sandbox } from "../protocol/roles.ts";
 import type { SessionMark } from "./mark.ts";
-import { endLeftovers } from "./processes.ts";
 
 /**
  * Starts processes. Node forks, which blocks the event loop in proportion to the scheduler's memory, so starting is behind
@@ -36,6 +33,27 @@ export interface LaunchSpec {
   readonly isolation?: Isolation;
 }
 
+/** A level that keeps an agent from something; what each keeps from it is in SPEC.md, "Sandboxes". */
+export type Level = Exclude<Sandbox, "none">;
+
+/** How one process is kept apart. */
+export interface Isolation {
+  readonly level: Level;
+  /** Whether not having it is a failure; else the process is started without. */
+  readonly required: boolean;
+  readonly places?: Places;
+}
+
+/** Absolute paths, for the levels that keep the file system; those that are not there are left out. */
+export interface Places {
+  /** What the agent may change, whatever is around it. */
+  readonly writable: readonly string[];
+  /** What it may not even see. */
+  readonly hidden: readonly string[];
+  /** Parts of what is hidden that it may read. */
+  readonly shown: readonly string[];
+}
+
 /**
  * A running process. Its streams flow as soon as someone listens, and must be listened to in the tick that `launch` returns in.
  * A pipe whose other end is closed (EPIPE) is no error to anybody.
@@ -60,20 +78,4 @@ export interface Launched {
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
-}
-
-/**
- * The launcher inside the scheduler's own process. `path` is where the programs are looked for that keep others apart; without it, only
- * what needs none can be started.
- */
-export function embeddedLauncher(path?: string): Launcher {
-  return {
-    launch: async (spec) => {
-      if (spec.isolation === undefined) return start(spec);
-      const way = await wayHere(spec.isolation.level, path);
-      if (way.ok) return start(spec, way.value);
-      return spec.isolation.required ? way : start(spec);
-    },
-    endLeftovers,
-  };
 }

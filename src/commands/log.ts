@@ -6,7 +6,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { WHOLE } from "../ui/record-lines.ts";
+import { WHOLE } from "../ui/telling.ts";
 import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";

@@ -1,8 +1,8 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { cliAgent } from "../agents/cli/agent.ts";
-import type { Places } from "../agents/isolation/way.ts";
-import { embeddedLauncher, type Launched, type Launcher } from "../agents/launcher.ts";
+import type { Launched, Launcher, Places } from "../agents/launcher.ts";
+import { embeddedLauncher } from "../agents/embedded-launcher.ts";
 import { dialectOf } from "../config/role-defaults.ts";
 import type { Agent } from "../kernel/agent.ts";
 import { type Failure, failure } from "../protocol/failure.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { JsonObject } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, safeText } from "./display.ts";
-import type { RecordLine, Telling } from "./record-lines.ts";
+import type { RecordLine, Telling } from "./telling.ts";
 import { quoted, wordsOf } from "./words.ts";
 
 /** What checks found, in one line: how many failed, and of each what it asks and why it does not hold. */

@@ -1,5 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
-import { BRIEF } from "./record-lines.ts";
+import { BRIEF } from "./telling.ts";
 import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";

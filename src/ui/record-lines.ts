@@ -2,33 +2,9 @@ import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { checkLines, failedChecks, printedLines } from "./failure-lines.ts";
+import { BRIEF, type RecordLine, type Telling } from "./telling.ts";
 import type { Style } from "./terminal.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
-
-/** One line of a record for people: the ticket it is about, what happened, and how it should catch the eye. */
-export interface RecordLine {
-  readonly ticket: string | undefined;
-  readonly text: string;
-  readonly style?: Style;
-}
-
-/** How much is told, and what is known besides the record itself. */
-export interface Telling {
-  /** How many columns the words of an error, a refusal or a failure get; what agents say otherwise gets fewer. */
-  readonly room: number;
-  /** How many of the last lines that a failed agent or check printed are shown. */
-  readonly last_lines: number;
-  /** The folder with what agents printed, if it is to be named. */
-  readonly output?: string;
-  /** The role that took the record's turn, if it is known. */
-  readonly role_id?: string | undefined;
-}
-
-/** For somebody who watches. */
-export const BRIEF: Telling = { room: 400, last_lines: 2 };
-
-/** For somebody who looks for a reason: nothing is cut. */
-export const WHOLE: Telling = { room: Number.POSITIVE_INFINITY, last_lines: 10 };
 
 /**
  * What a record means to somebody who follows a session: a line for every transition, and for what else they would want to

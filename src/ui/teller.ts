@@ -1,7 +1,8 @@
 import type { PayloadType } from "../protocol/payload.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { HoldLines } from "./hold-lines.ts";
-import { type RecordLine, recordLines, type Telling } from "./record-lines.ts";
+import { recordLines } from "./record-lines.ts";
+import type { RecordLine, Telling } from "./telling.ts";
 
 /** A turn that somebody took. */
 export interface TakenTurn {

@@ -1,4 +1,4 @@
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { launcherContract } from "./launcher-contract.ts";
 
 launcherContract("embedded", embeddedLauncher);

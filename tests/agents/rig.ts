@@ -3,7 +3,7 @@ import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { cliAgent, type CliSettings } from "../../src/agents/cli/agent.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { ProcessIdentity, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { type Cleanup, scratchDirectory } from "./cleanup.ts";

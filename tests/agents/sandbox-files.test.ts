@@ -5,8 +5,8 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { wayHere } from "../../src/agents/isolation/machine.ts";
-import type { Isolation, Level } from "../../src/agents/isolation/way.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import type { Isolation, Level } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";

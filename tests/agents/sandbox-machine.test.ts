@@ -2,7 +2,8 @@ import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { wayHere } from "../../src/agents/isolation/machine.ts";
-import { embeddedLauncher, type LaunchSpec } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
+import type { LaunchSpec } from "../../src/agents/launcher.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
 import { pathOf, waysOfThisMachine } from "./ways.ts";
 

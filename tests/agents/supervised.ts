@@ -1,5 +1,5 @@
 import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agents/cli/process.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Cleanup } from "./cleanup.ts";
 
 const LIMITS: RunLimits = {

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RunLimits, SupervisedRun } from "../../src/agents/cli/process.ts";
-import { embeddedLauncher, type Launched } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
+import type { Launched } from "../../src/agents/launcher.ts";
 import { type Extent, inProcess, interleaved, medianOf, table, target } from "./measure.ts";
 
 /** `spawn` is the floor: the same processes with the same pipes, and nobody who looks after them. */

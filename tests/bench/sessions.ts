@@ -1,6 +1,6 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { cliAgent } from "../../src/agents/cli/agent.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent } from "../../src/kernel/agent.ts";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { requestLine } from "../../src/agents/cli/envelope-dialect.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Answer, TurnRequest } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";

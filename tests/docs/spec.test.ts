@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { requestLine } from "../../src/agents/cli/envelope-dialect.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Answer, TurnContext, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { cliAgent, type CliSettings } from "../../src/agents/cli/agent.ts";
-import { embeddedLauncher } from "../../src/agents/launcher.ts";
+import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { JsonObject } from "../../src/lib/json.ts";

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
-import { BRIEF } from "../../src/ui/record-lines.ts";
+import { BRIEF } from "../../src/ui/telling.ts";
 import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
 import { SAY_OF_LATER, Teller } from "../../src/ui/teller.ts";
 

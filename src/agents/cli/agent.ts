@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import type { Isolation, Places } from "../isolation/way.ts";
-import type { Launcher } from "../launcher.ts";
+import type { Isolation, Launcher, Places } from "../launcher.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import { ConsoleLog } from "./console-log.ts";
 import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";

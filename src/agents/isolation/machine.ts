@@ -2,7 +2,8 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { start } from "../launch.ts";
 import { programFile } from "../program-file.ts";
-import type { Level, Way } from "./way.ts";
+import type { Level } from "../launcher.ts";
+import type { Way } from "./way.ts";
 
 /** How long a trial may take, in ms. It takes about ten. */
 const PATIENCE_MS = 5_000;

@@ -1,10 +1,6 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { isAbsolute, join, relative, sep } from "node:path";
-import type { Sandbox } from "../../protocol/roles.ts";
-import type { LaunchSpec } from "../launcher.ts";
-
-/** A level that keeps an agent from something; what each keeps from it is in SPEC.md, "Sandboxes". */
-export type Level = Exclude<Sandbox, "none">;
+import type { Level, LaunchSpec, Places } from "../launcher.ts";
 
 /** The programs, by absolute path, through which this machine gives a level. */
 export type Way =
@@ -19,24 +15,6 @@ export type Way =
       readonly user: boolean;
     }
   | { readonly by: "bubblewrap"; readonly bwrap: string };
-
-/** How one process is kept apart. */
-export interface Isolation {
-  readonly level: Level;
-  /** Whether not having it is a failure; else the process is started without. */
-  readonly required: boolean;
-  readonly places?: Places;
-}
-
-/** Absolute paths, for the levels that keep the file system; those that are not there are left out. */
-export interface Places {
-  /** What the agent may change, whatever is around it. */
-  readonly writable: readonly string[];
-  /** What it may not even see. */
-  readonly hidden: readonly string[];
-  /** Parts of what is hidden that it may read. */
-  readonly shown: readonly string[];
-}
 
 const NO_PLACES: Places = { writable: [], hidden: [], shown: [] };
 

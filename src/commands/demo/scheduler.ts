@@ -1,4 +1,5 @@
-import { embeddedLauncher, type Exit } from "../../agents/launcher.ts";
+import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
+import type { Exit } from "../../agents/launcher.ts";
 import { bosunProgram } from "../../config/installation.ts";
 import type { Environment } from "../../config/found.ts";
 import type { JsonObject } from "../../lib/json.ts";
