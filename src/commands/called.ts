@@ -35,7 +35,8 @@ export function called(
 function startCommand({ directory, environment }: Here, reader: "here" | "elsewhere"): string {
   const shown = (path: string) => (reader === "here" ? shortPath(directory, path) : path);
   const found = programFile("node", directory, environment.PATH);
-  const isThis = found !== undefined && realpathSync(found) === process.execPath && !found.includes("/node_modules/");
+  const isLent = environment.npm_execpath !== undefined && found?.includes("/node_modules/") === true;
+  const isThis = found !== undefined && realpathSync(found) === process.execPath && !isLent;
   const node = shown(process.execPath);
   const words = [isThis ? "node" : node.includes("/") ? node : `./${node}`, shown(bosunProgram())];
   return words.map(shellWord).join(" ");
