@@ -78,6 +78,9 @@ describe("a session that another process runs", () => {
     const retried = await here.run(["retry", "wait"]);
     expect(retried.code).toBe(2);
     expect(retried.stderr).toContain(`The ticket wait of ${session_id} is in_progress`);
+    const told = await here.run(["tell", "done", "Mind the gap."]);
+    expect([told.code, told.stdout]).toEqual([2, ""]);
+    expect(told.stderr).toContain(`The ticket done of ${session_id} is done, so nobody would read it.`);
     const cancelled = await here.run(["cancel", "done"]);
     expect(cancelled.code).toBe(2);
     expect(cancelled.stderr).toMatch(new RegExp(`^Error: ${session_id} refused it: .*"done"`));
