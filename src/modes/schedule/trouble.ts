@@ -19,9 +19,10 @@ const NOTICE_LENGTH = 10;
 
 /**
  * An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry;
- * when those are spent, a worker's ticket goes on to the manager and a manager stops the session.
+ * when those are spent, a worker's ticket goes on to the manager and a manager stops the session. What is refused `once`, and
+ * means something the next time, is put again though none is left.
  */
-export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure): void {
+export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
   const holder = draft.holder(id);
   const turn = draft.answered;
   if (!holder || !turn) {
@@ -30,7 +31,8 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure)
   }
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
-  again(draft, id, turn, [refused], 0, why.code);
+  const retries = once ? Math.min(turn.retries, draft.session.settings.max_retries - 1) : turn.retries;
+  again(draft, id, { ...turn, retries }, [refused], 0, why.code);
 }
 
 /** A turn ended without an answer that counts. */
