@@ -137,7 +137,9 @@ function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: numbe
 function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
-    if (ids.has(ticket.id) || ticket.status === "error") continue;
+    if (ids.has(ticket.id)) continue;
+    draft.patchTicket(ticket.id, { unplanned: true });
+    if (ticket.status === "error" || ticket.status === "done") continue;
     withdraw(draft, ticket.id, "withdrawn by the revised plan");
     draft.move(ticket.id, "withdrawn", "withdrawn");
   }
@@ -149,8 +151,8 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
       restart(draft, ticket, task, placeOf(index), gated);
     } else if (ticket.status !== "done" && (ticket.digest !== digestOf(task) || ticket.id === draft.fact.subject)) {
       restart(draft, ticket, task, placeOf(index), gated && ticket.gated === true);
-    } else if (ticket.order !== index) {
-      draft.patchTicket(ticket.id, { order: index });
+    } else if (ticket.order !== index || ticket.unplanned) {
+      draft.patchTicket(ticket.id, { order: index, unplanned: undefined });
     }
   }
 }

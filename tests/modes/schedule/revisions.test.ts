@@ -31,6 +31,17 @@ describe("a revised plan", () => {
     expect(scene.ticket("changed").attempt).toBe(1);
   });
 
+  it("may leave out again what the one before left out, and a person had done all the same", () => {
+    const patient = { config: { max_escalations: 3 } };
+    const scene = troubled(patient, task("a"), task("b")).says("a", "plan", { tasks: [task("a")] });
+    done(scene.command("retry", "b"), "b").says("a", "instruction", INSTRUCTION).fails("a");
+    expect(scene.says("a", "plan", { tasks: [task("a", { description: "Less" })] }).refused).toBeUndefined();
+    expect([scene.status("a"), scene.status("b")]).toEqual(["pending", "done"]);
+    scene.says("a", "instruction", INSTRUCTION).fails("a");
+    scene.says("a", "plan", { tasks: [task("a"), task("b"), task("c", { dependencies: ["b"] })] });
+    expect([scene.refused, scene.open]).toEqual([undefined, ["manager ticket a", "manager ticket c"]]);
+  });
+
   it("leaves what it starts again all that it has lived through", () => {
     const scene = troubled({}, task("a"), task("b")).says("a", "clarification", asking("q")).answers({ q: "So" });
     const { history, attempt, escalations, clarifications } = scene.ticket("a");
