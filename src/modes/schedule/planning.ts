@@ -137,9 +137,10 @@ function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: numbe
 function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
-    if (ids.has(ticket.id)) continue;
+    // What was left out before and is not in error was taken up again by a person, of whose word a plan about another ticket knows nothing.
+    if (ids.has(ticket.id) || (ticket.unplanned && ticket.id !== draft.fact.subject)) continue;
     draft.patchTicket(ticket.id, { unplanned: true });
-    if (ticket.status === "error" || ticket.status === "done") continue;
+    if (ticket.status === "error") continue;
     withdraw(draft, ticket.id, "withdrawn by the revised plan");
     draft.move(ticket.id, "withdrawn", "withdrawn");
   }
