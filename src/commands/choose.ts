@@ -128,7 +128,8 @@ export function chooseOpenTarget(reader: StoreReader, words: readonly string[]):
   return closed ? err(closed) : target;
 }
 
-function whyClosed({ session_id, state, outcome }: SessionRow, ticket_id?: string): Failure | undefined {
+/** Why nothing can be said to a session, or about that ticket of it; undefined if it is not closed. */
+export function whyClosed({ session_id, state, outcome }: SessionRow, ticket_id?: string): Failure | undefined {
   if (state !== CLOSED) return undefined;
   const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
   return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {

@@ -9,7 +9,8 @@ export async function discussionProblem(
 ): Promise<Failure | undefined> {
   if (!discussion) return undefined;
   const { mode, input = {}, budget } = discussion;
-  const at = (key: string) => origins.get(`discussion.${key}`)?.where ?? "discussion";
+  // What is left out stands nowhere, and there is no discussion without a mode.
+  const at = (key: string) => (origins.get(`discussion.${key}`) ?? origins.get("discussion.mode"))?.where;
   if (mode !== "debate") {
     return failure("configuration", `${at("mode")}: There is no discussion in the mode "${mode}".`, {
       hint: 'Discussions can be a "debate".',

@@ -2,7 +2,7 @@ import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
 import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../ui/waiting.ts";
-import { wordsOf } from "../ui/words.ts";
+import { allWords, wordsOf } from "../ui/words.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {
@@ -27,10 +27,14 @@ export function nextSteps(
   { exit_code, waiting, children, figures, holds, report }: Left,
 ): string[] {
   if (report) {
-    // What a person gave up is no failure that anybody would look into.
-    const failed = ((report.tickets ?? []) as JsonObject[]).filter(
-      (ticket) => ticket.status === "error" && !GIVEN_UP.has(wordsOf(ticket.reason)),
-    );
+    const tickets = (report.tickets ?? []) as JsonObject[];
+    const awaited = new Set(tickets.flatMap((ticket) => allWords(ticket.blocked_by)));
+    // What a person gave up is no failure that anybody would look into, nor is what a plan withdrew and nothing waits for.
+    const failed = tickets.filter(({ ticket_id, status, reason }) => {
+      const why = wordsOf(reason);
+      const isSettled = GIVEN_UP.has(why) || (why === "withdrawn" && !awaited.has(wordsOf(ticket_id)));
+      return status === "error" && !isSettled;
+    });
     const again = failed
       .slice(0, ANSWERS_SHOWN)
       .map((ticket) => wordsOf(ticket.ticket_id))

@@ -9,6 +9,7 @@ import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
 import { recordAt, recordsOf } from "./session-state.ts";
+import { whyClosed } from "./choose.ts";
 import type { CommandContext } from "./command.ts";
 import { actorHere } from "./program.ts";
 import { unsayable, type Word } from "./word.ts";
@@ -61,6 +62,10 @@ export async function putToOwner(
   const { out } = context.terminal;
   const { value } = put;
   if (value.took === "waits") {
+    // It came too late for a session that was about to close; whoever has a ticket tried again will refuse it.
+    const now = store.session(session_id);
+    const closed = now.ok ? whyClosed(now.value) : undefined;
+    if (closed) return err(closed);
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
     out.line(`  ${context.bosun} resume ${session_id}`);
     return ok(EXIT_DONE);

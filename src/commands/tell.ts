@@ -5,6 +5,7 @@ import { chooseOpenTarget } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
+import { ticketValue } from "./schedule-state.ts";
 
 /** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
 export function register(command: Command, run: Run): void {
@@ -27,6 +28,13 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
     const target = chooseOpenTarget(store, words.slice(0, -1));
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
+    if (ticket_id !== undefined && ticketValue(store, row.session_id, ticket_id)?.status === "done") {
+      return err(
+        failure("usage", `The ticket ${ticket_id} of ${row.session_id} is done, so nobody would read it.`, {
+          hint: `To tell all its agents: bosun tell ${row.session_id} "…".`,
+        }),
+      );
+    }
     const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
     const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
     const when = "with every turn that begins from now on; turns that run already do not see it";

@@ -108,10 +108,34 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
         document.problem(`${pointer}/cli_command/0`, "the program's name is empty", { expected: "a program" }),
       );
     }
+    problems.push(...processProblems(role, pointer, document));
     problems.push(...budgetProblems(role.budget, `${pointer}/budget`, "a role", document.problem));
     seen.set(role.role_id, index);
   }
   return problems;
+}
+
+/** What no system gives to a process. It would else be found when the role is first asked, after others were paid. */
+function processProblems({ cli_command = [], env = {} }: Role, pointer: string, document: SourceDocument): Problem[] {
+  const texts = [
+    ...cli_command.map((argument, index) => ({
+      at: pointerTo(`${pointer}/cli_command`, String(index)),
+      text: argument,
+    })),
+    ...Object.entries(env).map(([name, text]) => ({ at: pointerTo(`${pointer}/env`, name), text })),
+  ];
+  const names = Object.keys(env).filter((name) => name === "" || /[=\0]/.test(name));
+  return [
+    ...texts
+      .filter(({ text }) => text.includes("\0"))
+      .map(({ at }) => document.problem(at, "there is a NUL byte in it", { expected: "a text without one" })),
+    ...names.map((name) =>
+      document.problem(pointerTo(`${pointer}/env`, name), `${JSON.stringify(name)} cannot be a variable's name`, {
+        at: "key",
+        expected: 'a name without "="',
+      }),
+    ),
+  ];
 }
 
 /**

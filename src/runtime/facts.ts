@@ -25,16 +25,16 @@ export interface FactInput {
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
   /** The inbox row it was. */
   readonly taken?: number | undefined;
-  /** It was put there before this scheduler took the session up. */
-  readonly overtaken?: boolean | undefined;
+  /** It was put there before this scheduler took the session up, which was closed then or only left. */
+  readonly overtaken?: "closed" | "taken_up" | undefined;
 }
 
 /** An `error` payload, as far as it is told to a person. */
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
 /**
- * Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, it is malformed, or it
- * told an earlier scheduler to stop or to pause.
+ * Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, it is malformed, it
+ * told an earlier scheduler to stop or to pause, or came too late for a session that was closing, and is opened again.
  */
 export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
   const { payload_type, payload, overtaken } = input;
@@ -46,8 +46,9 @@ export function personRefused(input: FactInput, rights: Rights): PersonRefused |
   if (!checked.ok) {
     return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
   }
+  if (overtaken === "closed") return { code: "not_permitted", message: "the session closed before it heard of this" };
   const { command } = payload;
-  if (overtaken !== true || payload_type !== "user_command" || (command !== "stop" && command !== "pause"))
+  if (overtaken === undefined || payload_type !== "user_command" || (command !== "stop" && command !== "pause"))
     return undefined;
   return { code: "not_permitted", message: `the session was taken up again after it was told to ${command}` };
 }

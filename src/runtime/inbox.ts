@@ -20,6 +20,8 @@ interface InboxParts {
 /** A lease, and the last inbox row that was put before this scheduler took it; 0 for none. Ids only rise, wall clocks are set. */
 export interface Held extends Lease {
   readonly put_before: number;
+  /** The session was closed, and is opened again with this lease. */
+  readonly reopened?: boolean;
 }
 
 interface InboxDoor extends TroubleDoor {
@@ -77,7 +79,8 @@ export class InboxWatch {
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
       const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;
-      const overtaken = row.id <= this.#parts.lease.put_before;
+      const { put_before, reopened } = this.#parts.lease;
+      const overtaken = row.id > put_before ? undefined : reopened ? "closed" : "taken_up";
       const word = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
       this.#door.take({ ...word, source: "user", actor: actorIn(row.actor), taken: row.id, overtaken });
     }

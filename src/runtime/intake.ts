@@ -100,7 +100,7 @@ export class Intake<S> {
 
   /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */
   submitFromPerson(input: FactInput): Advance | undefined {
-    // Nothing can be put on record any more, so an inbox row is left for whoever reopens the session.
+    // Nothing can be put on record any more, so an inbox row is left for whoever reopens the session, and refuses it.
     if (this.#door.isOver()) return undefined;
     const payload = personRefused(input, this.#parts.engine.mode.rights);
     if (!payload) return this.submit({ ...input, subject: subjectIn(input.payload) });

@@ -90,19 +90,25 @@ async function takeUp<S>(
   }
   const cleaned = removePartialCopies(sessionPaths(around.home, row.session_id).artifacts);
   if (!cleaned.ok) return cleaned;
-  const session = assemble(around, mode, lease, {
-    session_id: row.session_id,
-    state,
-    ledger,
-    head: { sequence: current.last_sequence, hash: current.head },
-    published: current.published,
-    config: payload.config,
-    roles: roles.value,
-    workspace: payload.workspace,
-    opened_at: opened.timestamp,
-    last_at: keptRecord(store, row.session_id, current.last_sequence).record.received_at,
-    told,
-  });
+  const reopened = change.reopen !== undefined;
+  const session = assemble(
+    around,
+    mode,
+    { ...lease, reopened },
+    {
+      session_id: row.session_id,
+      state,
+      ledger,
+      head: { sequence: current.last_sequence, hash: current.head },
+      published: current.published,
+      config: payload.config,
+      roles: roles.value,
+      workspace: payload.workspace,
+      opened_at: opened.timestamp,
+      last_at: keptRecord(store, row.session_id, current.last_sequence).record.received_at,
+      told,
+    },
+  );
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
   if (ledger.figures.closed) {

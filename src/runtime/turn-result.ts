@@ -3,6 +3,7 @@ import type { Mode, TurnStamp } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/failure.ts";
 import { isNotice, type TypedPayload, type Usage } from "../protocol/payload.ts";
+import { refusalFrom } from "../protocol/refusal.ts";
 import { inlineField } from "./attached.ts";
 import type { FactInput } from "./facts.ts";
 
@@ -24,11 +25,13 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
   }
   const inlined = inlineField(answer, mode.attached?.[answer.payload_type], payload);
   if (!inlined.ok) {
+    // The agent is told like one whose line was refused: asked again with nothing said, it would name the same file.
+    const refused = [...result.refused, refusalFrom(answer.payload_type, inlined.error)];
     return {
       ...base,
       source: "scheduler",
       payload_type: "turn_failed",
-      payload: failedPayload(result, stamp, inlined.error),
+      payload: failedPayload({ ...result, refused }, stamp, inlined.error),
     };
   }
   return {

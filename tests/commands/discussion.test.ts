@@ -115,6 +115,7 @@ describe("bosun run with a discussion configured", () => {
       { ...DISCUSSION, input: { debaters: ["one", "two"], judge: "x" } },
       'names the judge "x"',
     ],
+    ["nobody who would discuss", { mode: "debate" }, "needs 2 to 100 debaters"],
     ["a topic of its own", { ...DISCUSSION, input: { ...DISCUSSION.input, topic: "t" } }, "is the manager's proposal"],
     ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "without any turn"],
     ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { frozen } from "../crash/freeze.ts";
 import { typed, typedJson } from "./in-process.ts";
 import { endAfterwards, strays } from "./strays.ts";
 import { type Rig, rig, type Running, tinyPlan, until } from "./rig.ts";
@@ -16,6 +18,16 @@ interface Status {
 async function begun(here: Rig, plan: string): Promise<{ owner: Running; session_id: string }> {
   const owner = here.start(["run", "--plan", here.write("plan.json", plan)]);
   return { owner, session_id: (await taskRuns(here)).session_id };
+}
+
+/** How many words wait in the inbox for their session's owner. */
+function waitingWords({ home }: Rig): number {
+  const database = new SqliteDatabase(join(home, "bosun.db"), { readonly: true });
+  try {
+    return database.prepare<[], number>("SELECT COUNT(*) FROM inbox").pluck().get() ?? 0;
+  } finally {
+    database.close();
+  }
 }
 
 describe("a session that another process runs", () => {
@@ -78,12 +90,32 @@ describe("a session that another process runs", () => {
     const retried = await here.run(["retry", "wait"]);
     expect(retried.code).toBe(2);
     expect(retried.stderr).toContain(`The ticket wait of ${session_id} is in_progress`);
+    const told = await here.run(["tell", "done", "Mind the gap."]);
+    expect([told.code, told.stdout]).toEqual([2, ""]);
+    expect(told.stderr).toContain(`The ticket done of ${session_id} is done, so nobody would read it.`);
     const cancelled = await here.run(["cancel", "done"]);
     expect(cancelled.code).toBe(2);
     expect(cancelled.stderr).toMatch(new RegExp(`^Error: ${session_id} refused it: .*"done"`));
     expect(cancelled.stdout).toBe("");
     letGo(here);
     expect((await owner.done).code).toBe(0);
+  });
+
+  it("says so where a word comes too late for the end of its session", async () => {
+    const here = endAfterwards(rig());
+    // The plan, the report, and with the review nothing is left to be done.
+    const env = { BOSUN_CRASH_AT: "answer_held:3:SIGSTOP" };
+    const more = { review: "manager", acceptance_criteria: [] };
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell: "true", more }]));
+    expect((await here.run(["run", "--plan", plan, "--session", "mine", "--detach"], { env })).code).toBe(0);
+    const { owner } = await typedJson<Status>(here, ["status", "mine", "--json"]);
+    await until("the scheduler to stand still", () => frozen(owner?.pid));
+    const cancelled = here.start(["cancel", "mine"]);
+    await until("the word to be put", () => waitingWords(here) === 1);
+    process.kill(owner?.pid ?? 0, "SIGCONT");
+    const { code, stdout, stderr } = await cancelled.done;
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain("The session mine is closed: done.");
   });
 
   it("is followed by `log --follow` to its end", async () => {

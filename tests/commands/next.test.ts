@@ -3,7 +3,10 @@ import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
+import { nextSteps } from "../../src/commands/next.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
+import { emptyLedger } from "../../src/kernel/ledger.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { valueOf } from "../config/scratch.ts";
 import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
 import { rig, tinyPlan, until } from "./rig.ts";
@@ -91,6 +94,26 @@ describe("the commands that come next", () => {
     expect((await typed(third, ["run", "--plan", third.write("plan.json", TWO), "--config", rejected])).code).toBe(4);
     expect((await typed(third, ["plan", "--reject"])).code).toBe(0);
     expect(nextIn((await typed(third, ["resume"])).stdout)).toEqual([`bosun replay ${await onlySession(third)}`]);
+  });
+
+  it("are none about a ticket that a plan withdrew, unless another waits for it", () => {
+    const { figures } = emptyLedger();
+    const withdrawn = { ticket_id: "old", status: "error", reason: "withdrawn" };
+    const steps = (...others: JsonObject[]) =>
+      nextSteps("bosun", "s", {
+        exit_code: 1,
+        waiting: [],
+        children: [],
+        figures,
+        holds: [],
+        report: { tickets: [withdrawn, ...others] },
+      });
+    expect(steps({ ticket_id: "mine", status: "error", reason: "cancelled" })).toEqual(["bosun replay s"]);
+    expect(steps({ ticket_id: "next", status: "pending", blocked_by: ["old"] })).toEqual([
+      "bosun log s old",
+      "bosun retry s old",
+      "bosun replay s",
+    ]);
   });
 
   it("name the roles that a plan needs which is written out, where it is not the embedded crew's", async () => {

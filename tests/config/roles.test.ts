@@ -116,6 +116,33 @@ describe("a wrong role registry", () => {
     `);
     expect(await wrong("roles:\n  - {role_id: scheduler, type: worker, cli_command: [x]}\n")).toContain("scheduler");
   });
+  test("with what no process can be given", async () => {
+    const text = [
+      "roles:",
+      '  - {role_id: w, type: worker, cli_command: [codex, "a\\0b"],',
+      '     env: {KEY: "x\\0y", "A=B": c, "": d}}',
+    ].join("\n");
+    expect(await wrong(text)).toMatchInlineSnapshot(`
+      "
+      ~/roles.yaml:2:53: there is a NUL byte in it
+        2 |   - {role_id: w, type: worker, cli_command: [codex, "a\\0b"],
+          |                                                     ^
+        expected: a text without one
+      ~/roles.yaml:3:17: there is a NUL byte in it
+        3 |      env: {KEY: "x\\0y", "A=B": c, "": d}}
+          |                 ^
+        expected: a text without one
+      ~/roles.yaml:3:25: "A=B" cannot be a variable's name
+        3 |      env: {KEY: "x\\0y", "A=B": c, "": d}}
+          |                         ^
+        expected: a name without "="
+      ~/roles.yaml:3:35: "" cannot be a variable's name
+        3 |      env: {KEY: "x\\0y", "A=B": c, "": d}}
+          |                                   ^
+        expected: a name without "="
+      "
+    `);
+  });
   test("with an empty command", async () => {
     expect(await wrong("roles:\n  - {role_id: a, type: worker, cli_command: []}\n")).toMatchInlineSnapshot(`
       "

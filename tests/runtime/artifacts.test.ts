@@ -315,6 +315,32 @@ describe("a plan that brings its tasks as a file", () => {
     expect(failed?.payload["message"]).toContain("67108864 bytes that a record takes");
   }, 120_000);
 
+  it("that cannot be read is asked for again, saying what is wrong with it", async () => {
+    const rig = newRig();
+    const told: unknown[] = [];
+    const agentFor = crew([], {
+      requirement: ({ payload }) => {
+        told.push(payload.context.refused);
+        mkdirSync(payload.artifacts_dir, { recursive: true });
+        writeFileSync(join(payload.artifacts_dir, "tasks.json"), JSON.stringify([told.length === 1 ? {} : task("a")]));
+        return { payload_type: "plan", payload: { tasks_ref: { label: "tasks", uri: "tasks.json" } } };
+      },
+      instruction: () => report(),
+    });
+    expect(await run(await begin(rig, { agentFor }))).toEqual({ kind: "closed", outcome: "done" });
+    expect(told).toEqual([
+      undefined,
+      [
+        {
+          payload_type: "plan",
+          code: "validation_failed",
+          pointer: "",
+          message: 'The artifact "tasks.json" cannot be kept: /tasks/0/task_id is missing. [required].',
+        },
+      ],
+    ]);
+  });
+
   it("is held to the digest and size that were told with it", async () => {
     for (const told of [{ digest: `sha256:${"0".repeat(64)}` }, { size_bytes: 1 }]) {
       const rig = newRig();

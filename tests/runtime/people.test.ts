@@ -5,6 +5,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, sessionId, told } from "./rig.ts";
+import { value } from "../results.ts";
 
 const people = new Set<ChildProcess>();
 
@@ -136,6 +137,26 @@ describe("a person in another process", () => {
     expect(rig.store.sessions()).toMatchObject([{ state: "running", outcome: null }]);
     expect(await ended).toEqual({ kind: "closed", outcome: "done" });
     expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "done" }]);
+  });
+
+  it("has nothing of a closed session that opens again undone by what came too late for its end", async () => {
+    const rig = newRig();
+    const failed = () => ({ payload_type: "error", payload: { code: "agent_failed", message: "No." } }) as const;
+    const tasks = [instructed("a")];
+    const agentFor = crew(tasks, { instruction: failed });
+    const session = await begin(rig, { agentFor, config: { max_retries: 0, max_escalations: 0 } });
+    expect(await run(session)).toMatchObject({ kind: "closed", outcome: "failed" });
+    const { session_id } = session;
+    const cancel = { payload_type: "user_command", payload: { command: "cancel" } };
+    value(await rig.store.inbox.put(session_id, cancel, ACTOR));
+    const again = await resume(rig, session_id, { agentFor: crew(tasks) }, { reopen: "retry" });
+    again.submitFromPerson({ ...COMMAND, payload: { command: "retry", ticket_id: "a" } });
+    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(logOf(rig, session_id, "error").at(-1)).toMatchObject({
+      payload: { code: "not_permitted", message: "the session closed before it heard of this" },
+      record: { disposition: "refused" },
+    });
+    expect(rig.store.inbox.pending(session_id)).toEqual([]);
   });
 
   it("is refused what no person may send, and what makes no sense, and disturbs nothing by it", async () => {

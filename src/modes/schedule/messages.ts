@@ -18,3 +18,19 @@ const TO_WORKER: ReadonlySet<MessageType> = new Set(["instruction", "instruction
 export function isForWorker(message: MessageType): boolean {
   return TO_WORKER.has(message);
 }
+
+/** Reasons that only a plan, a person or the rules give. A session whose tickets are all done or withdrawn is done. */
+const NO_AGENTS: ReadonlySet<string> = new Set([
+  "needs_input",
+  "no_progress",
+  "plan_rejected",
+  "replanned",
+  "result_rejected",
+  "waiting_for_dependency",
+  "withdrawn",
+]);
+
+/** The reason that an agent's error gives: its code, unless no agent can know that. */
+export function reasonSaid(code: string): string {
+  return NO_AGENTS.has(code) ? "agent_failed" : code;
+}

@@ -99,6 +99,8 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
     case "cancel":
       if (!ticket) {
         finish(draft, "cancelled", "cancelled");
+      } else if (ticket.status === "done" || ticket.status === "error") {
+        draft.refuse(notPermitted(`ticket "${ticket.id}" has ended already (${ticket.status})`, "see bosun status"));
       } else {
         withdraw(draft, ticket.id, "cancelled");
         draft.move(ticket.id, "withdrawn", "cancelled");

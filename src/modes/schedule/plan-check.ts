@@ -58,7 +58,8 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
   }
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
-    if (ticket.status === "done" && !ids.has(ticket.id)) {
+    // One that the plan before left out, and a person had tried again, is in no plan that the manager could keep it from.
+    if (ticket.status === "done" && !ticket.unplanned && !ids.has(ticket.id)) {
       return failure("invalid_plan", `task "${ticket.id}" is done, but missing from the revised plan`, {
         hint: "a revision is the whole plan: keep done tasks in it, unchanged",
         details: { pointer: "/tasks" },

@@ -137,7 +137,10 @@ function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: numbe
 function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
-    if (ids.has(ticket.id) || ticket.status === "error") continue;
+    // What was left out before and is not in error was taken up again by a person, of whose word a plan about another ticket knows nothing.
+    if (ids.has(ticket.id) || (ticket.unplanned && ticket.id !== draft.fact.subject)) continue;
+    draft.patchTicket(ticket.id, { unplanned: true });
+    if (ticket.status === "error") continue;
     withdraw(draft, ticket.id, "withdrawn by the revised plan");
     draft.move(ticket.id, "withdrawn", "withdrawn");
   }
@@ -149,8 +152,8 @@ function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) =
       restart(draft, ticket, task, placeOf(index), gated);
     } else if (ticket.status !== "done" && (ticket.digest !== digestOf(task) || ticket.id === draft.fact.subject)) {
       restart(draft, ticket, task, placeOf(index), gated && ticket.gated === true);
-    } else if (ticket.order !== index) {
-      draft.patchTicket(ticket.id, { order: index });
+    } else if (ticket.order !== index || ticket.unplanned) {
+      draft.patchTicket(ticket.id, { order: index, unplanned: undefined });
     }
   }
 }

@@ -76,15 +76,22 @@ function message(
       return {
         code: errorCode(ticket),
         message: `ticket ${ticket.id} is blocked (${ticket.reason ?? "unknown"}) after ${ticket.attempt} attempts`,
-        resolution_hint: wantsBudget(ticket)
-          ? "its budget is spent: answer with a revised plan that gives its task a larger one, a clarification, or error to give it up"
-          : "answer with a new instruction, a revised plan, a clarification, or error to give it up",
+        resolution_hint: waysOut(ticket),
         ...(ticket.failure === undefined ? {} : { details: detailsOf(ticket.failure) }),
       };
     case "requirement":
     case "clarification_response":
       throw new Error(`"${turn.message}" is not about a ticket`);
   }
+}
+
+/** What a manager may answer about a ticket in trouble. */
+function waysOut(ticket: Ticket): string {
+  const work = wantsBudget(ticket)
+    ? "its budget is spent: answer with a revised plan that gives its task a larger one"
+    : "answer with a new instruction, a revised plan";
+  const review = isReviewable(ticket) ? ", a review of the work as it was delivered" : "";
+  return `${work}${review}, a clarification, or error to give it up`;
 }
 
 function sessionMessage(state: ReadonlyState<ScheduleState>, session: SessionValue, turn: OpenTurn): Json {

@@ -139,6 +139,7 @@ export function refuseReview(draft: Draft, ticket: Ticket): void {
       hint: "request changes, naming what has to be mended",
       details: { pointer: "/decision" },
     }),
+    true,
   );
 }
 

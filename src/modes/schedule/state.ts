@@ -78,6 +78,8 @@ export interface Ticket extends Holder {
   readonly session_begun?: boolean;
   /** Not begun before the person has approved the plan that added it. */
   readonly gated?: boolean;
+  /** The plan that counts leaves it out; a person may have it tried again all the same. */
+  readonly unplanned?: boolean;
   readonly retries?: number;
   readonly escalations?: number;
   readonly check_rounds?: number;

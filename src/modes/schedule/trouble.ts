@@ -9,7 +9,7 @@ import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
-import { isForWorker } from "./messages.ts";
+import { isForWorker, reasonSaid } from "./messages.ts";
 import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
@@ -19,9 +19,10 @@ const NOTICE_LENGTH = 10;
 
 /**
  * An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry;
- * when those are spent, a worker's ticket goes on to the manager and a manager stops the session.
+ * when those are spent, a worker's ticket goes on to the manager and a manager stops the session. What is refused `once`, and
+ * means something the next time, is put again though none is left.
  */
-export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure): void {
+export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
   const holder = draft.holder(id);
   const turn = draft.answered;
   if (!holder || !turn) {
@@ -30,7 +31,8 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure)
   }
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
-  again(draft, id, turn, [refused], 0, why.code);
+  const retries = once ? Math.min(turn.retries, draft.session.settings.max_retries - 1) : turn.retries;
+  again(draft, id, { ...turn, retries }, [refused], 0, why.code);
 }
 
 /** A turn ended without an answer that counts. */
@@ -167,18 +169,19 @@ function giveUp(draft: Draft, id: string, reason: string): void {
 
 /** An agent says that it cannot. A worker's word is a failed attempt; the manager's word about a ticket is final for it. */
 export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
+  const code = reasonSaid(fact.payload.code);
   if (!ticket) {
-    finish(draft, "failed", fact.payload.code);
+    finish(draft, "failed", code);
     return;
   }
   if (isForWorker(turn.message)) draft.patchTicket(ticket.id, { failure: fact.sequence });
   if (turn.message === "instruction") {
-    stopWork(draft, ticket.id, fact.payload.code);
+    stopWork(draft, ticket.id, code);
   } else if (turn.message === "instruction_proposal") {
-    afterFailure(draft, ticket.id, turn, undefined, fact.payload.code);
+    afterFailure(draft, ticket.id, turn, undefined, code);
   } else {
-    if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", fact.payload.code);
-    giveUp(draft, ticket.id, turn.message === "error" ? (ticket.reason ?? fact.payload.code) : fact.payload.code);
+    if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", code);
+    giveUp(draft, ticket.id, turn.message === "error" ? (ticket.reason ?? code) : code);
   }
 }
 

@@ -130,6 +130,18 @@ describe("approval against failed checks", () => {
     ]);
   });
 
+  it("is put again though no try is left, so that it never stops the session", () => {
+    const scene = delivered(CRITERIA, { config: { check_rounds: 0, max_retries: 0 } }).checked("a", false);
+    scene.says("a", "review", APPROVED);
+    expect([scene.refused, scene.open]).toEqual([
+      "checks_failed /decision",
+      ["manager review_request a", "manager ticket b"],
+    ]);
+    expect(scene.says("a", "review", APPROVED).moved).toEqual(["a: awaiting_review -changes_requested-> in_progress"]);
+    again(scene).checked("a", false).says("a", "review", APPROVED).fails("a");
+    expect(scene.last.step.commands).toContainEqual(expect.objectContaining({ do: "stop_session" }));
+  });
+
   it("is refused again for new evidence", () => {
     const scene = failed().says("a", "review", APPROVED).says("a", "review", APPROVED);
     again(scene).checked("a", false).says("a", "review", APPROVED);

@@ -44,8 +44,13 @@ describe("cancelling a ticket", () => {
 
   it("is refused where it is over, or there is no such ticket", () => {
     const scene = done(new Scene().planned(task("a"), task("b")), "a");
-    for (const id of ["a", "nobody"])
-      expect([scene.command("cancel", id).refused, scene.moved]).toEqual(["not_permitted", []]);
+    for (const [id, why] of [
+      ["a", 'ticket "a" has ended already (done)'],
+      ["nobody", 'there is no ticket "nobody"'],
+    ] as const) {
+      scene.command("cancel", id);
+      expect([scene.refused, scene.last.step.refused?.message, scene.moved]).toEqual(["not_permitted", why, []]);
+    }
   });
 
   it("makes its turn's result late", () => {

@@ -21,6 +21,7 @@ describe("delivered work that is blocked", () => {
     const scene = rejected();
     expect([scene.status("a"), scene.open]).toEqual(["blocked (checks_failed)", ["manager error a"]]);
     expect(scene.draft("a").expects).toContain("review");
+    expect(scene.draft("a").message.payload).toMatchObject({ resolution_hint: expect.stringContaining("a review of") });
     scene.says("a", "review", APPROVED);
     expect([scene.moved, scene.open]).toEqual([
       [REVIEW_RESUMED, "a: awaiting_review -approved-> done"],

@@ -31,6 +31,35 @@ describe("a revised plan", () => {
     expect(scene.ticket("changed").attempt).toBe(1);
   });
 
+  it("leaves alone what the one before left out and a person took up again, also when it is done", () => {
+    const patient = { config: { max_escalations: 3 } };
+    const scene = troubled(patient, task("a"), task("b")).says("a", "plan", { tasks: [task("a")] });
+    scene.command("retry", "b").says("a", "instruction", INSTRUCTION).fails("a");
+    scene.says("a", "plan", { tasks: [task("a")] });
+    expect([scene.moved, scene.status("b")]).toEqual([["a: blocked -replanned-> pending"], "pending"]);
+    done(scene, "b").says("a", "instruction", INSTRUCTION).fails("a");
+    expect(scene.says("a", "plan", { tasks: [task("a", { description: "Less" })] }).refused).toBeUndefined();
+    scene.says("a", "instruction", INSTRUCTION).fails("a");
+    expect([scene.status("a"), scene.status("b")]).toEqual(["error (agent_failed)", "done"]);
+  });
+
+  it("withdraws what a person took up again where it answers the trouble of that very task", () => {
+    const scene = troubled({}, task("a"), task("b")).says("a", "plan", { tasks: [task("a")] });
+    scene
+      .command("retry", "b")
+      .says("b", "instruction", INSTRUCTION)
+      .fails("b")
+      .says("b", "plan", { tasks: [task("a")] });
+    expect(scene.moved).toEqual(["b: blocked -withdrawn-> error (withdrawn)"]);
+  });
+
+  it("may take in again what a person had done after one before left it out", () => {
+    const scene = troubled({}, task("a"), task("b")).says("a", "plan", { tasks: [task("a")] });
+    done(scene.command("retry", "b"), "b").says("a", "instruction", INSTRUCTION).fails("a");
+    scene.says("a", "plan", { tasks: [task("a"), task("b"), task("c", { dependencies: ["b"] })] });
+    expect([scene.refused, scene.open]).toEqual([undefined, ["manager ticket a", "manager ticket c"]]);
+  });
+
   it("leaves what it starts again all that it has lived through", () => {
     const scene = troubled({}, task("a"), task("b")).says("a", "clarification", asking("q")).answers({ q: "So" });
     const { history, attempt, escalations, clarifications } = scene.ticket("a");

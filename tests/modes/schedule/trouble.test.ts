@@ -274,6 +274,22 @@ describe("a manager that fails", () => {
   });
 });
 
+describe("an agent that calls its failure what only a plan or a person can make of a ticket", () => {
+  const WITHDRAWN = { code: "withdrawn", message: "Nothing to see here" };
+
+  it("has failed like any other, and the session with it", () => {
+    const worker = new Scene({ config: { max_retries: 0 } })
+      .planned(task("a"))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "error", WITHDRAWN);
+    expect(worker.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)"]);
+    const manager = new Scene().planned(task("a"));
+    for (const scene of [worker.says("a", "error", WITHDRAWN), manager.says("a", "error", WITHDRAWN)]) {
+      expect(scene.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error agent_failed" } });
+    }
+  });
+});
+
 describe("an answer that is not the sender's to give", () => {
   test.each([
     ["a worker", "plan", { tasks: [task("evil")] }, "a"],
