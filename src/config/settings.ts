@@ -84,7 +84,9 @@ export async function resolveSettings(places: SettingPlaces): Promise<Result<Set
       continue;
     }
     const found = await checkSchema("scheduler_config", layer.value.value, layer.value.problem);
-    problems.push(...(found.length > 0 ? found : ticketBudgetProblems(layer.value)));
+    problems.push(
+      ...(found.length > 0 ? found : [...ticketBudgetProblems(layer.value), ...checkProblems(layer.value)]),
+    );
     layers.push(layer.value);
   }
   if (problems.length > 0) return err(asFailure(problems));
@@ -104,6 +106,18 @@ export function explainSettings(settings: Settings): SettingLine[] {
 function ticketBudgetProblems({ value, problem }: Layer): Problem[] {
   const { budget } = value as Pick<Partial<ResolvedConfiguration>, "budget">;
   return budgetProblems(budget?.ticket, "/budget/ticket", "a ticket", problem);
+}
+
+/** A check that nothing can be run for would be accepted and check nothing. */
+function checkProblems({ value, problem }: Layer): Problem[] {
+  const { checks } = value as Pick<Partial<ResolvedConfiguration>, "checks">;
+  return (checks?.ticket ?? []).flatMap((check, index) =>
+    typeof check === "object" && check.command !== undefined
+      ? []
+      : problem(`/checks/ticket/${index}`, "this check has no command, so nothing would be checked", {
+          expected: "a text and a command: {text: the tests pass, command: [npm, test]}",
+        }),
+  );
 }
 
 function fileLayer(

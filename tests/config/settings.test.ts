@@ -101,7 +101,7 @@ describe("of several places", () => {
     const { values } = await resolved({
       user: place.write(
         "user.yaml",
-        "budget: {usd: 5, turns: 10}\nchecks: {ticket: [tests pass], merge: [reviewed]}\n",
+        "budget: {usd: 5, turns: 10}\nchecks: {ticket: [{text: tests, command: [make, test]}], merge: [reviewed]}\n",
       ),
       project: place.write(".bosun/p.yaml", "budget: {turns: 20}\nchecks: {ticket: []}\n"),
       config: place.write("c.yaml", "budget: {}\nchecks: {}\nmax_retries: 0\n"),
@@ -187,6 +187,24 @@ describe("a wrong setting", () => {
         7 | timeout_s: 30m
           |            ^
         expected: a number of seconds
+      "
+    `);
+  });
+  test("that is a check without a command is shown there, since nothing would be checked", async () => {
+    const place = scratch();
+    const text = 'checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}\n';
+    const { code, message } = await failure({ config: place.write("c.yaml", text) });
+    expect(code).toBe("configuration");
+    expect(`\n${place.plain(message)}\n`).toMatchInlineSnapshot(`
+      "
+      ~/c.yaml:1:60: this check has no command, so nothing would be checked
+        1 | checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}
+          |                                                            ^
+        expected: a text and a command: {text: the tests pass, command: [npm, test]}
+      ~/c.yaml:1:72: this check has no command, so nothing would be checked
+        1 | checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}
+          |                                                                        ^
+        expected: a text and a command: {text: the tests pass, command: [npm, test]}
       "
     `);
   });
