@@ -9,7 +9,7 @@ import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { openedWith } from "./session-state.ts";
 import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import { collect, type CommandContext, type Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { loadMode, unknownMode } from "./modes.ts";
@@ -29,7 +29,7 @@ import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
 interface ResumeOptions extends MannerOptions, LimitOptions {
-  readonly release?: string;
+  readonly release?: readonly string[];
   readonly takeOver?: boolean;
 }
 
@@ -41,7 +41,7 @@ export function register(command: Command, run: Run): void {
     .option("--budget-tokens <n>", "raise the limit to so many tokens in all, and accept what nobody told so far")
     .option("--budget-usd <n>", "raise the limit to so much money in all, and accept what nobody told so far")
     .option("--deadline <duration>", "stop so long from now, sleep of the machine not counted: 15m, 4h")
-    .option("--release <role>", "let a role take turns again that is held")
+    .option("--release <role>", "let a role take turns again that is held (again for more)", collect)
     .option("--take-over", "end the process that holds it, be it frozen, and go on with it here");
   addMannerOptions(command);
   command.action((named: string | undefined, options: ResumeOptions) =>
@@ -62,8 +62,9 @@ async function resume(
     const { store } = home;
     const chosen = chooseLastSession(store, named);
     if (!chosen.ok) return chosen;
-    if (options.release !== undefined && chosen.value.state !== "closed") {
-      const held = await checkRelease(store, chosen.value, options.release);
+    const released = options.release ?? [];
+    for (const role_id of chosen.value.state === "closed" ? [] : released) {
+      const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }
     const lost = isTakenUp(store, chosen.value, options) ? lostWorkspace(chosen.value) : undefined;
@@ -78,15 +79,16 @@ async function resume(
     const row = stood.value;
     if (store.holder(row.session_id) !== undefined && row.state !== "closed")
       return tellOwner(context, store, row, options, limits);
-    const release: Word[] =
-      options.release === undefined || row.session_id !== chosen.value.session_id
-        ? []
-        : [{ payload_type: "user_command", payload: { command: "release", role_id: options.release } }];
+    const words = row.session_id === chosen.value.session_id ? released.map(releaseOf) : [];
     const full = { ...manner.value, kill_grace_s: 0 };
-    const change = { ...(limits ? { limits } : {}), facts: release };
+    const change = { ...(limits ? { limits } : {}), facts: words };
     const left = takeUp(context, placeOf(home, context), row, full, change);
     return tellingUnused(context, store, row.session_id, full, left);
   });
+}
+
+function releaseOf(role_id: string): Word {
+  return { payload_type: "user_command", payload: { command: "release", role_id } };
 }
 
 /** Whether this process is to run it, or have it run: nothing may be ended or said for that before it is known to be possible. */
@@ -101,7 +103,7 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
 async function ofParent(
   store: Store,
   { session_id, parent }: SessionRow,
-  { release }: ResumeOptions,
+  { release = [] }: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<SessionRow, Failure>> {
   const stood = store.session(session_id);
@@ -114,9 +116,8 @@ async function ofParent(
     );
   }
   if (store.holder(session_id)) return stood;
-  if (release !== undefined) {
-    const body = { payload_type: "user_command", payload: { command: "release", role_id: release } };
-    const put = await store.inbox.put(session_id, body, actorHere());
+  for (const role_id of release) {
+    const put = await store.inbox.put(session_id, { ...releaseOf(role_id) }, actorHere());
     if (!put.ok) return put;
   }
   return store.session(parent);
@@ -164,7 +165,7 @@ async function tellOwner(
   context: CommandContext,
   store: Place["store"],
   row: SessionRow,
-  { release, deadline }: ResumeOptions,
+  { release = [], deadline }: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
@@ -177,8 +178,8 @@ async function tellOwner(
   }
   const words: (readonly [payload: JsonObject, holds: string])[] = [];
   if (limits) words.push([{ command: "limits", limits }, "What it may use in all is limited anew."]);
-  if (release !== undefined)
-    words.push([{ command: "release", role_id: release }, `The role ${safeLine(release)} takes turns again.`]);
+  for (const role_id of release)
+    words.push([releaseOf(role_id).payload, `The role ${safeLine(role_id)} takes turns again.`]);
   if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
   for (const [payload, holds] of words) {
     const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);

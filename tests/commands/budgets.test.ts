@@ -9,10 +9,15 @@ import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 const THREE = tinyPlan(["one", "two", "three"].map((task_id) => ({ task_id, shell: `echo ${task_id} > ${task_id}` })));
 
 /** A registry file of a manager that is not asked for anything, and a worker. */
-function registry(here: Rig, worker: object): string {
+function registry(here: Rig, ...workers: readonly object[]): string {
   const roles = [
     { role_id: "boss", type: "manager", cli_command: ["false"] },
-    { role_id: "shell", type: "worker", cli_command: [process.execPath, built("crew/shell.js")], ...worker },
+    ...workers.map((worker) => ({
+      role_id: "shell",
+      type: "worker",
+      cli_command: [process.execPath, built("crew/shell.js")],
+      ...worker,
+    })),
   ];
   return here.write("roles.json", JSON.stringify({ roles }));
 }
@@ -39,6 +44,21 @@ describe("the budget of a role", () => {
     const ended = await here.run(["resume", "--release", "shell"]);
     expect([ended.stderr, ended.code]).toEqual(["", 0]);
     expect((await here.run(["replay", session_id, "--verify"])).code).toBe(0);
+  });
+});
+
+describe("the budgets of two roles", () => {
+  it("are given again together, each by its name", async () => {
+    const here = rig();
+    const roles = registry(here, ...["one", "two"].map((role_id) => ({ role_id, budget: { turns: 1 } })));
+    const task = (task_id: string, role_id: string) => ({ task_id, shell: "true", more: { assigned_to: { role_id } } });
+    const plan = tinyPlan([task("a", "one"), task("b", "one"), task("c", "two"), task("d", "two")]);
+    const stopped = await here.run(["run", "--plan", here.write("plan.json", plan), "--roles", roles]);
+    expect([stopped.stderr, stopped.code]).toEqual(["", 5]);
+    const misspelt = await here.run(["resume", "--release", "one", "--release", "tow"]);
+    expect([misspelt.code, misspelt.stderr]).toEqual([2, expect.stringContaining('has no role "tow"')]);
+    const ended = await here.run(["resume", "--release", "one", "--release", "two"]);
+    expect([ended.stderr, ended.code]).toEqual(["", 0]);
   });
 });
 
