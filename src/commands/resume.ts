@@ -16,7 +16,7 @@ import { loadMode, unknownMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
-import { putToOwner } from "./put.ts";
+import { ownerOf, putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { lostWorkspace } from "./reach.ts";
 import { checkRelease } from "./release.ts";
@@ -73,6 +73,8 @@ async function resume(
       if (!ended.ok) return ended;
     }
     const limits = wanted.value;
+    const child = waitingChild(store, chosen.value);
+    if (child && !limits && options.deadline === undefined) return tellChild(context, store, child, options);
     const stood = await ofParent(store, chosen.value, options, limits);
     if (!stood.ok) return stood;
     const row = stood.value;
@@ -120,6 +122,24 @@ async function ofParent(
     if (!put.ok) return put;
   }
   return store.session(parent);
+}
+
+/** A child that has stopped while its parent is at work, which takes it up as soon as somebody speaks to it. */
+function waitingChild(store: Store, { session_id }: SessionRow): SessionRow | undefined {
+  const stood = store.session(session_id);
+  if (!stood.ok || stood.value.state === "closed" || store.holder(session_id) !== undefined) return undefined;
+  return ownerOf(store, stood.value) === undefined ? undefined : stood.value;
+}
+
+async function tellChild(
+  context: CommandContext,
+  store: Store,
+  child: SessionRow,
+  { release }: ResumeOptions,
+): Promise<Result<number, Failure>> {
+  const payload = release === undefined ? { command: "resume" } : { command: "release", role_id: release };
+  const holds = release === undefined ? "It goes on." : `The role ${safeLine(release)} takes turns again.`;
+  return putToOwner(context, store, child, { payload_type: "user_command", payload }, holds);
 }
 
 /** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */

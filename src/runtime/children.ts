@@ -78,6 +78,14 @@ export class Children {
     else this.start(child);
   }
 
+  /** Takes up those that have stopped for a person and were spoken to since: nobody else does while their parent runs. */
+  hear(): void {
+    if (this.#ending) return;
+    for (const session_id of this.#waiting) {
+      if (this.#parts.store.inbox.pending(session_id).length > 0) this.#run(session_id);
+    }
+  }
+
   pauseLikeParent(): void {
     for (const child of this.#running.values()) child.pauseLikeParent();
   }

@@ -109,7 +109,11 @@ export class Session<S> {
       ...trouble,
       over: () => this.#commits.schedule(),
     });
-    this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), ...trouble });
+    this.#inbox = new InboxWatch(parts, {
+      take: (input) => void this.submitFromPerson(input),
+      looked: () => this.#work.children.hear(),
+      ...trouble,
+    });
     const going = {
       bus: this.bus,
       work: this.#work,

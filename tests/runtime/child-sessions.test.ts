@@ -182,6 +182,25 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
+  it("goes on at once where it was spoken to before it had stopped", async () => {
+    const rig = newRig();
+    const parent = sessionId();
+    const word = { payload_type: "user_command", payload: { command: "tell", text: "Now." } };
+    let asked = 0;
+    const one = scriptedAgent(async () => {
+      asked += 1;
+      const [child] = rig.store.sessions({ parent });
+      if (asked === 1) await rig.store.inbox.put(child?.session_id ?? "", word, { user: "u", host: "h", via: "cli" });
+      return LOCKED;
+    });
+    const agentFor = debating({ instruction: atWork }, { one }, tasks);
+    const session = await begin(rig, { ...choices(agentFor), session_id: parent });
+    const end = run(session);
+    await expect.poll(() => asked).toBe(2);
+    session.stop("signal", "that is enough");
+    await end;
+  });
+
   it("is broken off when its time is up", async () => {
     const rig = newRig();
     const { session, end, row } = await waiting(rig, { timeout_s: 0.5 });
