@@ -3,6 +3,7 @@ import { notPermitted } from "../../kernel/step.ts";
 import type { Draft } from "./draft.ts";
 import { closing, closingUnopened, finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
+import type { Debater } from "./state.ts";
 import { drop } from "./trouble.ts";
 
 /** A person's word, to the whole debate or about one debater. What is told reaches everyone who is asked after it. */
@@ -17,6 +18,10 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
   switch (fact.payload.command) {
     case "tell":
       if (!fact.payload.text) draft.refuse(notPermitted("nothing was told", "bosun tell <session> TEXT"));
+      else if (debater && !isAskedAgain(draft, debater))
+        draft.refuse(
+          notPermitted(`"${debater.id}" is asked nothing any more`, "tell the whole debate: bosun tell <session> TEXT"),
+        );
       else if (debater) draft.patchDebater(debater.id, { notes: [...(debater.notes ?? []), fact.sequence] });
       else draft.patchDebate({ notes: [...draft.debate.notes, fact.sequence] });
       return;
@@ -34,6 +39,11 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
     case "stop":
       return;
   }
+}
+
+/** Whether a turn of it can still begin: after its answer in the last round none does. */
+function isAskedAgain({ debate }: Draft, { status }: Debater): boolean {
+  return debate.argued_by === undefined && (status !== "answered" || debate.round < debate.rounds);
 }
 
 /** The runtime let go of the session without closing it. */
