@@ -185,6 +185,9 @@ describe("a child session", () => {
       `A person is needed:\n  ? ${child}: the role "one" is held (authentication): log in with`,
     );
     expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
+    const inbox = (await place.run(["inbox"])).stdout;
+    expect(inbox).toContain('  ? the role "one" is held (authentication): log in with its program.\n');
+    expect(inbox).toContain(`\n      bosun resume ${child} --release one\n`);
     const release = ["resume", child, "--release", "one", "--no-input", "--reporter", "plain"];
     renameSync(place.workspace, `${place.workspace}-away`);
     const early = await typed(place, release);
