@@ -33,6 +33,11 @@ export class Children {
     return this.#running.size;
   }
 
+  /** How many agents they run. */
+  get running(): number {
+    return [...this.#running.values()].reduce((sum, child) => sum + child.running, 0);
+  }
+
   /** Whether one has stopped because a person must answer, and none was there. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;

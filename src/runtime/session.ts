@@ -140,6 +140,11 @@ export class Session<S> {
     return this.#journal.head.sequence;
   }
 
+  /** How many agents run. */
+  get running(): number {
+    return this.#work.running;
+  }
+
   /** How people are shown it. */
   get showing(): Showing {
     return this.#parts.engine.mode.showing;

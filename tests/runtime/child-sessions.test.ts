@@ -107,6 +107,15 @@ describe("a session that is told something while a child of it runs", () => {
     expect(value(rig.store.session(child))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
+  it("to stop tells of the child's agents as of its own", async () => {
+    const { session, end } = await inDiscussion(newRig());
+    const stopping = told(session, ({ kind }) => kind === "stopping");
+    session.stop("signal", "enough");
+    // The other debater may have answered by now, or not.
+    expect([1, 2]).toContain(((await stopping) as { running?: number }).running);
+    await end;
+  });
+
   it("to stop stops the child, and both go on where they were when it is taken up", async () => {
     const rig = newRig();
     const { session: first, end, child } = await inDiscussion(rig);
