@@ -12,7 +12,8 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
   const debater = id === undefined ? undefined : draft.debater(id);
   if (id !== undefined && (!debater || debater.status === "dropped")) {
     const seated = draft.seated().map((one) => one.id);
-    draft.refuse(notPermitted(`"${id}" is not in the debate`, `still there: ${seated.join(", ")}`));
+    const hint = seated.length > 0 ? `still there: ${seated.join(", ")}` : "nobody is left: the judge concludes";
+    draft.refuse(notPermitted(`"${id}" is not in the debate`, hint));
     return;
   }
   switch (fact.payload.command) {

@@ -57,6 +57,14 @@ describe("a word to one debater", () => {
     expect(rig.debater("go").notes).toBeUndefined();
   });
 
+  it("is refused where everybody was dropped while the judge concludes, and names who is left", () => {
+    const rig = opened({ rounds: 1 });
+    rig.round();
+    for (const ticket_id of ["python", "go", "architect"]) rig.command({ command: "cancel", ticket_id });
+    const told = rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
+    expect(told.step.refused).toMatchObject({ hint: "nobody is left: the judge concludes" });
+  });
+
   it("waits for the next round of one that has answered in this one", () => {
     const rig = opened({ rounds: 2 });
     rig.opinion("go", "this");
