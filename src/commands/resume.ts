@@ -74,7 +74,8 @@ async function resume(
     }
     const limits = wanted.value;
     const child = waitingChild(store, chosen.value);
-    if (child && !limits && options.deadline === undefined) return tellChild(context, store, child, options);
+    if (child && !limits && options.deadline === undefined && options.takeOver !== true)
+      return tellChild(context, store, child, options);
     const stood = await ofParent(store, chosen.value, options, limits);
     if (!stood.ok) return stood;
     const row = stood.value;
