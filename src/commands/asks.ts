@@ -5,19 +5,29 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Question } from "../protocol/payload.ts";
 import { keptRecord } from "../store/kept-record.ts";
 import type { StoreReader } from "../store/store.ts";
-import type { Waiting } from "../ui/waiting.ts";
+import type { ChildWaiting, Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
 import { questionSet, sessionValue } from "./schedule-state.ts";
 import { valuesOf } from "./session-state.ts";
 
 /** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
 export async function waitingOf(reader: StoreReader, session_id: string): Promise<Result<Waiting[], Failure>> {
-  const stored = await reader.load(session_id);
-  if (!stored.ok) return stored;
-  return ok(valuesOf(stored.value, "ask").flatMap((ask) => waitingFor(reader, session_id, ask)));
+  const needed = await neededOf(reader, session_id);
+  return needed.ok ? ok([...needed.value.waiting]) : needed;
 }
 
-/** The same from its account, in the process that runs it or as it was read. */
+/** The same, with the roles that only a person releases. */
+export async function neededOf(
+  reader: StoreReader,
+  session_id: string,
+): Promise<Result<Omit<ChildWaiting, "session_id">, Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const waiting = valuesOf(stored.value, "ask").flatMap((ask) => waitingFor(reader, session_id, ask));
+  return ok({ waiting, holds: valuesOf(stored.value, "hold").filter(({ until }) => until === undefined) });
+}
+
+/** What it asks, from its account, in the process that runs it or as it was read. */
 export function openAsks(reader: StoreReader, session_id: string, { asks }: Ledger): Waiting[] {
   return [...asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
 }

@@ -4,7 +4,7 @@ import type { Failure } from "../protocol/failure.ts";
 import { chooseOpenTarget, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import type { Manner } from "./manner.ts";
-import { putToOwner } from "./put.ts";
+import { ownerOf, putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { placeOf } from "./surroundings.ts";
@@ -52,7 +52,7 @@ async function cancel(
       ...(reason === undefined ? {} : { reason }),
     };
     const word = { payload_type: "user_command", payload } as const;
-    if (ticket_id === undefined && store.holder(row.session_id) === undefined) {
+    if (ticket_id === undefined && ownerOf(store, row) === undefined) {
       return takeUp(context, placeOf(home, context), row, AT_ONCE, { ends: true, facts: [word] });
     }
     return putToOwner(context, store, row, word);

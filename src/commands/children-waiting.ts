@@ -2,21 +2,17 @@ import { StorageError } from "../store/storage-error.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import type { ChildWaiting } from "../ui/waiting.ts";
-import { waitingFor } from "./asks.ts";
-import { valuesOf } from "./session-state.ts";
+import { neededOf } from "./asks.ts";
 
 /** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
 export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
   const all: ChildWaiting[] = [];
   for (const { session_id, state } of reader.sessions({ parent })) {
     if (state === "closed") continue;
-    const stored = await reader.load(session_id);
-    if (!stored.ok) throw new StorageError(stored.error);
-    const asks = valuesOf(stored.value, "ask");
-    const holds = valuesOf(stored.value, "hold");
-    const waiting = asks.flatMap((ask) => waitingFor(reader, session_id, ask));
-    const unending = holds.filter(({ until }) => until === undefined);
-    if (waiting.length + unending.length > 0) all.push({ session_id, waiting, holds: unending });
+    const needed = await neededOf(reader, session_id);
+    if (!needed.ok) throw new StorageError(needed.error);
+    const { waiting, holds } = needed.value;
+    if (waiting.length + holds.length > 0) all.push({ session_id, waiting, holds });
   }
   return all;
 }

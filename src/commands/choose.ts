@@ -3,7 +3,7 @@ import { nearest } from "../lib/nearest.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { neverBegun } from "../store/failures.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
-import { ticketValue } from "./schedule-state.ts";
+import { hasTickets, ticketValue } from "./schedule-state.ts";
 import { recordsOf } from "./session-state.ts";
 
 /** What a session is not when it can still be worked on. */
@@ -76,7 +76,7 @@ export function chooseLastSession(reader: StoreReader, named: string | undefined
 /** For what nobody can say to one that is closed: as `chooseSession`, and `usage` for such a one. */
 export function chooseOpenSession(reader: StoreReader, named: string | undefined): Result<SessionRow, Failure> {
   const row = chooseSession(reader, named);
-  const closed = row.ok ? whyClosed(row.value) : undefined;
+  const closed = row.ok ? whyClosed(reader, row.value) : undefined;
   return closed ? err(closed) : row;
 }
 
@@ -124,16 +124,22 @@ export function chooseTarget(
 /** For what nobody can say to a closed session: as `chooseTarget`, and `usage` for such a one. */
 export function chooseOpenTarget(reader: StoreReader, words: readonly string[]): Result<Target, Failure> {
   const target = chooseTarget(reader, words);
-  const closed = target.ok ? whyClosed(target.value.row, target.value.ticket_id) : undefined;
+  const closed = target.ok ? whyClosed(reader, target.value.row, target.value.ticket_id) : undefined;
   return closed ? err(closed) : target;
 }
 
 /** Why nothing can be said to a session, or about that ticket of it; undefined if it is not closed. */
-export function whyClosed({ session_id, state, outcome }: SessionRow, ticket_id?: string): Failure | undefined {
+export function whyClosed(
+  reader: StoreReader,
+  { session_id, state, outcome }: SessionRow,
+  ticket_id?: string,
+): Failure | undefined {
   if (state !== CLOSED) return undefined;
   const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
   return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
-    hint: `A ticket in error can be tried again: bosun retry ${session_id} ${ticket_id ?? "TICKET"}.`,
+    hint: hasTickets(reader, session_id)
+      ? `A ticket in error can be tried again: bosun retry ${session_id} ${ticket_id ?? "TICKET"}.`
+      : `It cannot be opened again. What it came to: bosun resume ${session_id}.`,
   });
 }
 

@@ -4,8 +4,8 @@ import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson } from "../ui/display.ts";
-import { showWaiting, type Waiting } from "../ui/waiting.ts";
-import { waitingOf } from "./asks.ts";
+import { type ChildWaiting, showHolds, showWaiting } from "../ui/waiting.ts";
+import { neededOf } from "./asks.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { readHome, withHome } from "./home.ts";
@@ -14,9 +14,8 @@ interface InboxOptions {
   readonly json?: boolean;
 }
 
-interface Waits {
+interface Waits extends Omit<ChildWaiting, "session_id"> {
   readonly row: SessionRow;
-  readonly waiting: readonly Waiting[];
 }
 
 /** `bosun inbox`: everything that waits for a person, in every session of this home. */
@@ -46,19 +45,23 @@ async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> 
   const all: Waits[] = [];
   for (const row of store.sessions()) {
     if (row.state === "closed") continue;
-    const waiting = await waitingOf(store, row.session_id);
-    if (!waiting.ok) return waiting;
-    if (waiting.value.length > 0) all.push({ row, waiting: waiting.value });
+    const needed = await neededOf(store, row.session_id);
+    if (!needed.ok) return needed;
+    const { waiting } = needed.value;
+    // What is spent is a limit, as the session's own are: others may do without that role.
+    const holds = needed.value.holds.filter(({ limit }) => limit === undefined);
+    if (waiting.length + holds.length > 0) all.push({ row, waiting, holds });
   }
   return ok(all);
 }
 
 function show({ terminal: { out }, bosun }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
   if (all.length === 0) out.line("Nothing waits for a person.");
-  for (const { row, waiting } of all) {
+  for (const { row, waiting, holds } of all) {
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
     for (const one of waiting) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+    showHolds(out, bosun, session_id, holds);
     if (store.holder(session_id) === undefined)
       out.line(`  Nobody runs it now; it goes on with: ${bosun} resume ${session_id}`);
   }

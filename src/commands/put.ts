@@ -5,7 +5,7 @@ import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import type { SessionRow, Store, StoreReader } from "../store/store.ts";
+import type { Owner, SessionRow, Store, StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { recordLines } from "../ui/record-lines.ts";
 import { recordAt, recordsOf } from "./session-state.ts";
@@ -40,7 +40,7 @@ export async function putWord(store: Store, row: SessionRow, word: Word): Promis
   if (!id.ok) return id;
   const inbox_id = id.value;
   const looked = await catchStorage(async (): Promise<Result<Put, Failure>> => {
-    const took = await taken(store, session_id, inbox_id);
+    const took = await taken(store, row, inbox_id);
     if (took !== "taken") return ok({ took, inbox_id });
     const refused = whyRefused(store, row, word);
     return refused ? err(refused) : ok({ took, record: recordOfWord(store, row, word) });
@@ -64,7 +64,7 @@ export async function putToOwner(
   if (value.took === "waits") {
     // It came too late for a session that was about to close; whoever has a ticket tried again will refuse it.
     const now = store.session(session_id);
-    const closed = now.ok ? whyClosed(now.value) : undefined;
+    const closed = now.ok ? whyClosed(store, now.value) : undefined;
     if (closed) return err(closed);
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
     out.line(`  ${context.bosun} resume ${session_id}`);
@@ -100,15 +100,21 @@ export function whyRefused(reader: StoreReader, row: SessionRow, word: Word): Fa
     : undefined;
 }
 
+/** Who takes a session's words: who runs it, or its parent, which takes up a child that waits when somebody speaks to it. */
+export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow): Owner | undefined {
+  return reader.holder(session_id) ?? (parent === null ? undefined : reader.holder(parent));
+}
+
 /** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
-async function taken(store: Store, session_id: string, id: number): Promise<"taken" | "waits" | "late"> {
+async function taken(store: Store, row: SessionRow, id: number): Promise<"taken" | "waits" | "late"> {
+  const { session_id } = row;
   const until = performance.now() + TAKEN_WITHIN_MS;
   let version: number | undefined;
   for (;;) {
     const now = store.version();
-    if (now !== version && !store.inbox.pending(session_id).some((row) => row.id === id)) return "taken";
+    if (now !== version && !store.inbox.pending(session_id).some((one) => one.id === id)) return "taken";
     version = now;
-    if (store.holder(session_id) === undefined) return "waits";
+    if (ownerOf(store, row) === undefined) return "waits";
     if (performance.now() > until) return "late";
     await delay(LOOK_EVERY_MS);
   }

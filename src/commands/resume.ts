@@ -16,7 +16,7 @@ import { loadMode, unknownMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
 import type { TakeUp } from "./order.ts";
-import { putToOwner } from "./put.ts";
+import { ownerOf, putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { lostWorkspace } from "./reach.ts";
 import { checkRelease } from "./release.ts";
@@ -74,6 +74,9 @@ async function resume(
       if (!ended.ok) return ended;
     }
     const limits = wanted.value;
+    const child = waitingChild(store, chosen.value);
+    if (child && !limits && options.deadline === undefined && options.takeOver !== true)
+      return tellChild(context, store, child, released);
     const stood = await ofParent(store, chosen.value, options, limits);
     if (!stood.ok) return stood;
     const row = stood.value;
@@ -121,6 +124,37 @@ async function ofParent(
     if (!put.ok) return put;
   }
   return store.session(parent);
+}
+
+/** A child that has stopped while its parent is at work, which takes it up as soon as somebody speaks to it. */
+function waitingChild(store: Store, { session_id }: SessionRow): SessionRow | undefined {
+  const stood = store.session(session_id);
+  if (!stood.ok || stood.value.state === "closed" || store.holder(session_id) !== undefined) return undefined;
+  return ownerOf(store, stood.value) === undefined ? undefined : stood.value;
+}
+
+async function tellChild(
+  context: CommandContext,
+  store: Store,
+  child: SessionRow,
+  released: readonly string[],
+): Promise<Result<number, Failure>> {
+  for (const role_id of released) {
+    const put = await putToOwner(context, store, child, releaseOf(role_id), releasedWords(role_id));
+    if (!put.ok) return put;
+  }
+  if (released.length > 0) return ok(EXIT_DONE);
+  return putToOwner(
+    context,
+    store,
+    child,
+    { payload_type: "user_command", payload: { command: "resume" } },
+    "It goes on.",
+  );
+}
+
+function releasedWords(role_id: string): string {
+  return `The role ${safeLine(role_id)} takes turns again.`;
 }
 
 /** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
@@ -178,8 +212,7 @@ async function tellOwner(
   }
   const words: (readonly [payload: JsonObject, holds: string])[] = [];
   if (limits) words.push([{ command: "limits", limits }, "What it may use in all is limited anew."]);
-  for (const role_id of release)
-    words.push([releaseOf(role_id).payload, `The role ${safeLine(role_id)} takes turns again.`]);
+  for (const role_id of release) words.push([releaseOf(role_id).payload, releasedWords(role_id)]);
   if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
   for (const [payload, holds] of words) {
     const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);

@@ -8,7 +8,7 @@ import type { CommandContext, Run } from "./command.ts";
 import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
-import { ticketValue } from "./schedule-state.ts";
+import { hasTickets, ticketValue } from "./schedule-state.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { tellingUnused } from "./unused.ts";
 import { placeOf } from "./surroundings.ts";
@@ -52,6 +52,11 @@ function retriable(store: StoreReader, words: readonly string[]): Result<Target,
 
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
   const { session_id } = row;
+  if (!hasTickets(store, session_id)) {
+    return failure("usage", `${session_id} is a ${row.mode}, which has no tickets: it tries again by itself.`, {
+      hint: `If it has stopped, it goes on with bosun resume ${session_id}.`,
+    });
+  }
   if (ticket_id === undefined) {
     return failure("usage", "No ticket is named.", {
       hint: `Name one: bosun retry ${session_id} TICKET. bosun status ${session_id} lists them.`,

@@ -8,6 +8,11 @@ export function sessionValue(reader: StoreReader, session_id: string): SessionVa
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
 }
 
+/** Whether it is a schedule: what another mode has in the place of tickets cannot be tried again. */
+export function hasTickets(reader: StoreReader, session_id: string): boolean {
+  return sessionValue(reader, session_id) !== undefined;
+}
+
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {
   return reader.value(session_id, "ticket", ticket_id) as unknown as Ticket | undefined;
 }

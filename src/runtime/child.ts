@@ -69,6 +69,11 @@ export class Child {
     this.over = this.#live().catch((error: unknown) => door.broken(error));
   }
 
+  /** How many agents it runs. */
+  get running(): number {
+    return this.#session?.running ?? 0;
+  }
+
   /** Closes it as cancelled. */
   cancel(reason: string): void {
     if (this.#cancelled !== undefined) return;

@@ -33,6 +33,11 @@ export class Children {
     return this.#running.size;
   }
 
+  /** How many agents they run. */
+  get running(): number {
+    return [...this.#running.values()].reduce((sum, child) => sum + child.running, 0);
+  }
+
   /** Whether one has stopped because a person must answer, and none was there. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
@@ -76,6 +81,14 @@ export class Children {
     if (running) running.cancel(reason);
     // It has stopped for a person, and is taken up once more to hear of it.
     else this.start(child);
+  }
+
+  /** Takes up those that have stopped for a person and were spoken to since: nobody else does while their parent runs. */
+  hear(): void {
+    if (this.#ending) return;
+    for (const session_id of this.#waiting) {
+      if (this.#parts.store.inbox.pending(session_id).length > 0) this.#run(session_id);
+    }
   }
 
   pauseLikeParent(): void {

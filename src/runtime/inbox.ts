@@ -27,6 +27,8 @@ export interface Held extends Lease {
 interface InboxDoor extends TroubleDoor {
   /** Gets each word once. */
   take(input: FactInput): void;
+  /** It is time to look for what was put to children that nobody runs, too. */
+  looked(): void;
 }
 
 /** Carries what people and other processes put to the session to its owner, which commits each as a fact. */
@@ -58,6 +60,7 @@ export class InboxWatch {
         const version = this.#parts.store.version();
         if (version !== this.#version) this.#take();
         this.#version = version;
+        this.#door.looked();
       });
     });
   }

@@ -81,7 +81,7 @@ export class Leaving implements TroubleDoor {
     const { inbox, bus, work } = this.#going;
     // What is put to the session from now on is for whoever resumes it.
     inbox.stop();
-    bus.emit({ kind: "stopping", reason, running: work.turns.count });
+    bus.emit({ kind: "stopping", reason, running: work.running });
     work.abortAll();
     crashPoint("stopping");
     void work.idle().then(() => {

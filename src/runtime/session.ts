@@ -109,7 +109,11 @@ export class Session<S> {
       ...trouble,
       over: () => this.#commits.schedule(),
     });
-    this.#inbox = new InboxWatch(parts, { take: (input) => void this.submitFromPerson(input), ...trouble });
+    this.#inbox = new InboxWatch(parts, {
+      take: (input) => void this.submitFromPerson(input),
+      looked: () => this.#work.children.hear(),
+      ...trouble,
+    });
     const going = {
       bus: this.bus,
       work: this.#work,
@@ -134,6 +138,11 @@ export class Session<S> {
   /** The sequence of the last record, committed or about to be. */
   get sequence(): number {
     return this.#journal.head.sequence;
+  }
+
+  /** How many agents run. */
+  get running(): number {
+    return this.#work.running;
   }
 
   /** How people are shown it. */

@@ -62,6 +62,11 @@ export class UnderWay {
     return this.#parts.engine.ledger;
   }
 
+  /** How many agents run, those of child sessions among them. */
+  get running(): number {
+    return this.turns.count + this.children.running;
+  }
+
   /** Whether an agent, a check or a child session runs. */
   get isBusy(): boolean {
     return this.turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;

@@ -7,7 +7,7 @@ import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { localTime } from "./time.ts";
 import { runningWords } from "./under-way.ts";
-import { holdSentence, releasesOf, showWaiting } from "./waiting.ts";
+import { showHolds, showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
 
 /** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
@@ -84,8 +84,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     childWaits({ session_id, waiting, holds }) {
       line(new Date(), undefined, `${session_id} WAITS FOR A PERSON`, "yellow");
       for (const one of waiting) showWaiting(out, bosun, session_id, one);
-      for (const hold of holds) out.line(`  ${out.style("yellow", "?")} ${safeLine(holdSentence(hold))}`);
-      for (const release of releasesOf(bosun, session_id, holds)) out.line(`      ${safeLine(release)}`);
+      showHolds(out, bosun, session_id, holds);
     },
     end(ending) {
       clearInterval(heartbeat);

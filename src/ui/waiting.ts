@@ -72,6 +72,12 @@ export function releasesOf(bosun: string, session_id: string, holds: readonly Le
   return oneOfEachAccount(holds).map(({ role_id }) => `${bosun} resume ${session_id} --release ${role_id}`);
 }
 
+/** The roles that only a person releases, and how. */
+export function showHolds(output: Output, bosun: string, session_id: string, holds: readonly LedgerHold[]): void {
+  for (const hold of holds) output.line(`  ${output.style("yellow", "?")} ${safeLine(holdSentence(hold))}`);
+  for (const release of releasesOf(bosun, session_id, holds)) output.line(`      ${safeLine(release)}`);
+}
+
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
 export function showWaiting(output: Output, bosun: string, session_id: string, waiting: Waiting, kept?: string): void {
   const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (ticket ${waiting.ticket_id})` : "";

@@ -37,6 +37,24 @@ const PLAN = JSON.stringify({
   ],
 });
 
+/** The same, with work beside the discussion that takes until there is a file `go` in the workspace. */
+const PLAN_OF_TWO = JSON.stringify({
+  ...JSON.parse(PLAN),
+  tasks: [
+    ...JSON.parse(PLAN).tasks,
+    {
+      task_id: "aside",
+      description: "Work aside",
+      review: "checks",
+      acceptance_criteria: [{ text: "it is done", command: ["test", "-e", "go"] }],
+      instruction: {
+        summary: "Wait",
+        steps: [{ text: "wait", shell: "touch begun; while [ ! -e go ]; do sleep 0.05; done" }],
+      },
+    },
+  ],
+});
+
 const DISCUSSION = { mode: "debate", input: { debaters: ["one", "two"], judge: "wise", rounds: 1 } };
 
 /** The arguments of a session whose one task is discussed by these roles. */
@@ -168,6 +186,9 @@ describe("a child session", () => {
       `A person is needed:\n  ? ${child}: the role "one" is held (authentication): log in with`,
     );
     expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
+    const inbox = (await place.run(["inbox"])).stdout;
+    expect(inbox).toContain('  ? the role "one" is held (authentication): log in with its program.\n');
+    expect(inbox).toContain(`\n      bosun resume ${child} --release one\n`);
     const release = ["resume", child, "--release", "one", "--no-input", "--reporter", "plain"];
     renameSync(place.workspace, `${place.workspace}-away`);
     const early = await typed(place, release);
@@ -181,6 +202,32 @@ describe("a child session", () => {
     expect([released.code, released.stderr]).toEqual([0, ""]);
     expect(released.stdout).toContain("s is done");
   });
+
+  test.each<[string, (child: string) => string[], RegExp]>([
+    ["is released", (child) => ["resume", child, "--release", "one"], /ENDED done/],
+    ["is to go on", (child) => ["resume", child], /ENDED done/],
+    ["is told something", (child) => ["tell", child, "Try again."], /ENDED done/],
+    ["is cancelled", (child) => ["cancel", child], /ENDED cancelled/],
+  ])(
+    "that has stopped for a person and %s is taken up at once by its parent, which is at work",
+    async (_, word, end) => {
+      const place = endAfterwards(rig());
+      const args = discussed(place, ["sh", "-c", LOCKED, "sh"]);
+      place.write("plan.json", PLAN_OF_TWO);
+      const running = place.start(args);
+      await until("the wait", () => running.stdout().includes("WAITS FOR A PERSON"));
+      await until("the work aside", () => existsSync(join(place.workspace, "begun")));
+      const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
+      writeFileSync(join(place.workspace, "open"), "");
+      const said = await place.run(word(child));
+      expect([said.code, said.stderr, said.stdout]).toEqual([0, "", expect.stringContaining(`${child} took it.`)]);
+      await until("the end of the discussion", () => end.test(running.stdout()));
+      writeFileSync(join(place.workspace, "go"), "");
+      expect((await running.done).code).toBe(0);
+      for (const id of ["s", child])
+        expect((await place.run(["replay", id, "--verify"])).stdout).toContain("Verified.");
+    },
+  );
 
   it("that is held is told to programs that read its parent's JSON, also where nobody has looked before the end", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });

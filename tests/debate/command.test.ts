@@ -48,6 +48,23 @@ async function proof(session_id: string): Promise<unknown> {
 }
 
 describe("bosun debate", () => {
+  it("has nothing to be tried again, and nobody is sent to do so", async () => {
+    await debate(...SEATS, "--rounds", "1", "--session", "d-over");
+    for (const word of [
+      ["tell", "d-over", "x"],
+      ["cancel", "d-over", "go"],
+    ]) {
+      const refused = await bosun(...word);
+      expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining("It cannot be opened again.") });
+      expect(refused.stderr).not.toContain("retry");
+    }
+    const retried = await bosun("retry", "d-over", "go");
+    expect(retried).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("d-over is a debate, which has no tickets"),
+    });
+  });
+
   it("carries out the example: ends when nobody moves, prints the verdict, and keeps it in the final report", async () => {
     const ended = await debate(...SEATS, "--rounds", "5", "--until", "stable", "--session", "d-example");
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });

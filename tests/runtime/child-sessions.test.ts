@@ -107,6 +107,15 @@ describe("a session that is told something while a child of it runs", () => {
     expect(value(rig.store.session(child))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 
+  it("to stop tells of the child's agents as of its own", async () => {
+    const { session, end } = await inDiscussion(newRig());
+    const stopping = told(session, ({ kind }) => kind === "stopping");
+    session.stop("signal", "enough");
+    // The other debater may have answered by now, or not.
+    expect([1, 2]).toContain(((await stopping) as { running?: number }).running);
+    await end;
+  });
+
   it("to stop stops the child, and both go on where they were when it is taken up", async () => {
     const rig = newRig();
     const { session: first, end, child } = await inDiscussion(rig);
@@ -180,6 +189,25 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     say(session, "cancel");
     expect(await end).toEqual({ kind: "closed", outcome: "cancelled", reason: "cancelled" });
     expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
+  });
+
+  it("goes on at once where it was spoken to before it had stopped", async () => {
+    const rig = newRig();
+    const parent = sessionId();
+    const word = { payload_type: "user_command", payload: { command: "tell", text: "Now." } };
+    let asked = 0;
+    const one = scriptedAgent(async () => {
+      asked += 1;
+      const [child] = rig.store.sessions({ parent });
+      if (asked === 1) await rig.store.inbox.put(child?.session_id ?? "", word, { user: "u", host: "h", via: "cli" });
+      return LOCKED;
+    });
+    const agentFor = debating({ instruction: atWork }, { one }, tasks);
+    const session = await begin(rig, { ...choices(agentFor), session_id: parent });
+    const end = run(session);
+    await expect.poll(() => asked).toBe(2);
+    session.stop("signal", "that is enough");
+    await end;
   });
 
   it("is broken off when its time is up", async () => {

@@ -2,7 +2,8 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A debater's life: asked once a round, set back by a failed turn until a timer asks again, dropped when the retries are spent.
+ * A debater's life: asked once a round, set back by a failed turn until a timer asks again, dropped when the retries are spent, a person
+ * says so, or the debate ends before it has answered.
  *
  *   waiting ──asked──► answering ──opinion_given──► answered ──asked──► answering
  *   answering ──set_back──► waiting      waiting | answering | answered ──dropped──► dropped

@@ -4,9 +4,12 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import type { Debater } from "./state.ts";
 
-/** Closes the debate: what is under way is withdrawn, and the report says how it ended. */
+/** Closes the debate: what is under way is withdrawn, who still owed an answer is dropped, and the report says how it ended. */
 export function finish(draft: Draft, outcome: Outcome, reason?: string): void {
-  for (const debater of draft.all()) draft.withdraw(debater.id, "the session is closing");
+  for (const { id, status } of draft.seated()) {
+    draft.withdraw(id, "the session is closing");
+    if (status !== "answered") draft.move(id, "dropped", reason);
+  }
   draft.withdraw(undefined, "the session is closing");
   draft.moveDebate("finished");
   draft.patchDebate({ ended: { outcome, ...(reason === undefined ? {} : { reason }) } });

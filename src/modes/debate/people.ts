@@ -3,6 +3,7 @@ import { notPermitted } from "../../kernel/step.ts";
 import type { Draft } from "./draft.ts";
 import { closing, closingUnopened, finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
+import type { Debater } from "./state.ts";
 import { drop } from "./trouble.ts";
 
 /** A person's word, to the whole debate or about one debater. What is told reaches everyone who is asked after it. */
@@ -11,12 +12,17 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
   const debater = id === undefined ? undefined : draft.debater(id);
   if (id !== undefined && (!debater || debater.status === "dropped")) {
     const seated = draft.seated().map((one) => one.id);
-    draft.refuse(notPermitted(`"${id}" is not in the debate`, `still there: ${seated.join(", ")}`));
+    const hint = seated.length > 0 ? `still there: ${seated.join(", ")}` : "nobody is left: the judge concludes";
+    draft.refuse(notPermitted(`"${id}" is not in the debate`, hint));
     return;
   }
   switch (fact.payload.command) {
     case "tell":
       if (!fact.payload.text) draft.refuse(notPermitted("nothing was told", "bosun tell <session> TEXT"));
+      else if (debater && !isAskedAgain(draft, debater))
+        draft.refuse(
+          notPermitted(`"${debater.id}" is asked nothing any more`, "tell the whole debate: bosun tell <session> TEXT"),
+        );
       else if (debater) draft.patchDebater(debater.id, { notes: [...(debater.notes ?? []), fact.sequence] });
       else draft.patchDebate({ notes: [...draft.debate.notes, fact.sequence] });
       return;
@@ -34,6 +40,11 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
     case "stop":
       return;
   }
+}
+
+/** Whether a turn of it can still begin: after its answer in the last round none does. */
+function isAskedAgain({ debate }: Draft, { status }: Debater): boolean {
+  return debate.argued_by === undefined && (status !== "answered" || debate.round < debate.rounds);
 }
 
 /** The runtime let go of the session without closing it. */

@@ -45,7 +45,52 @@ describe("what a person tells", () => {
   });
 });
 
+describe("a word to one debater", () => {
+  it.each([
+    ["has answered in the last round", ["python", "go"]],
+    ["has been heard by the judge", ["python", "go", "architect"]],
+  ])("is refused if it %s, since nobody would read it", (_, answering) => {
+    const rig = opened({ rounds: 1 });
+    for (const id of answering) rig.opinion(id, "this");
+    const told = rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
+    expect(told).toMatchObject({ disposition: "refused", step: { refused: { code: "not_permitted" } } });
+    expect(rig.debater("go").notes).toBeUndefined();
+  });
+
+  it("is refused where everybody was dropped while the judge concludes, and names who is left", () => {
+    const rig = opened({ rounds: 1 });
+    rig.round();
+    for (const ticket_id of ["python", "go", "architect"]) rig.command({ command: "cancel", ticket_id });
+    const told = rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
+    expect(told.step.refused).toMatchObject({ hint: "nobody is left: the judge concludes" });
+  });
+
+  it("waits for the next round of one that has answered in this one", () => {
+    const rig = opened({ rounds: 2 });
+    rig.opinion("go", "this");
+    rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
+    for (const id of ["python", "architect"]) rig.opinion(id, "that");
+    expect(rig.request("go").context.notes).toEqual(["Be brief."]);
+  });
+});
+
 describe("cancel", () => {
+  it("drops whoever still owed an answer, and keeps what the others hold", () => {
+    const rig = opened();
+    rig.opinion("python", "this");
+    rig.begin("go");
+    rig.fail("architect");
+    const { report } = endOf(rig, rig.command({ command: "cancel" }));
+    const dropped = { status: "dropped", reason: "cancelled" };
+    expect(report.result).toMatchObject({
+      debaters: [
+        { role_id: "python", status: "answered", opinion: { position: "this" } },
+        { role_id: "go", ...dropped },
+        { role_id: "architect", ...dropped },
+      ],
+    });
+  });
+
   it.each([
     ["while debaters answer", () => opened()],
     [
