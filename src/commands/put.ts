@@ -63,11 +63,14 @@ export async function putToOwner(
   const { value } = put;
   if (value.took === "waits") {
     // It came too late for a session that was about to close; whoever has a ticket tried again will refuse it.
-    const now = store.session(session_id);
-    const closed = now.ok ? whyClosed(store, now.value) : undefined;
-    if (closed) return err(closed);
+    const closed = await catchStorage(async () => {
+      const now = store.session(session_id);
+      return now.ok ? ok(whyClosed(store, now.value)) : now;
+    });
+    if (closed.ok && closed.value) return err(closed.value);
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
     out.line(`  ${context.bosun} resume ${session_id}`);
+    if (!closed.ok) context.terminal.err.line(safeLine(closed.error.message));
     return ok(EXIT_DONE);
   }
   if (value.took !== "taken") {
