@@ -74,12 +74,13 @@ async function resume(
       if (!ended.ok) return ended;
     }
     const limits = wanted.value;
-    const child = waitingChild(store, chosen.value);
-    if (child && !limits && options.deadline === undefined && options.takeOver !== true)
-      return tellChild(context, store, child, released);
-    const stood = await ofParent(store, chosen.value, options, limits);
+    const stood = store.session(chosen.value.session_id);
     if (!stood.ok) return stood;
-    const row = stood.value;
+    const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
+    if (isTold && isWaitingChild(store, stood.value)) return tellChild(context, store, stood.value, released);
+    const owner = await ofParent(store, stood.value, options, limits);
+    if (!owner.ok) return owner;
+    const row = owner.value;
     if (store.holder(row.session_id) !== undefined && row.state !== "closed")
       return tellOwner(context, store, row, options, limits);
     const words = row.session_id === chosen.value.session_id ? released.map(releaseOf) : [];
@@ -100,17 +101,17 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
 }
 
 /**
- * The session as it stands now, or the parent of a child that nobody runs: those are taken up together. What the child is told waits for
+ * The session itself, or the parent of a child that nobody runs: those are taken up together. What the child is told waits for
  * it in its inbox.
  */
 async function ofParent(
   store: Store,
-  { session_id, parent }: SessionRow,
+  stood: SessionRow,
   { release = [] }: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<SessionRow, Failure>> {
-  const stood = store.session(session_id);
-  if (!stood.ok || parent === null || stood.value.state === "closed") return stood;
+  const { session_id, parent, state } = stood;
+  if (parent === null || state === "closed") return ok(stood);
   if (limits) {
     return err(
       failure("usage", `${session_id} has its limits of its parent.`, {
@@ -118,7 +119,7 @@ async function ofParent(
       }),
     );
   }
-  if (store.holder(session_id)) return stood;
+  if (store.holder(session_id)) return ok(stood);
   for (const role_id of release) {
     const put = await store.inbox.put(session_id, { ...releaseOf(role_id) }, actorHere());
     if (!put.ok) return put;
@@ -127,10 +128,8 @@ async function ofParent(
 }
 
 /** A child that has stopped while its parent is at work, which takes it up as soon as somebody speaks to it. */
-function waitingChild(store: Store, { session_id }: SessionRow): SessionRow | undefined {
-  const stood = store.session(session_id);
-  if (!stood.ok || stood.value.state === "closed" || store.holder(session_id) !== undefined) return undefined;
-  return ownerOf(store, stood.value) === undefined ? undefined : stood.value;
+function isWaitingChild(store: Store, row: SessionRow): boolean {
+  return row.state !== "closed" && store.holder(row.session_id) === undefined && ownerOf(store, row) !== undefined;
 }
 
 async function tellChild(
