@@ -30,9 +30,10 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
     const all = await everyWait(store);
     if (!all.ok) return all;
     if (options.json === true) {
-      const entries = all.value.flatMap(({ row, waiting }) =>
-        waiting.map((one) => ({ session_id: row.session_id, ...one, kept: keptFor(store, row.session_id, one) })),
-      );
+      const entries = all.value.flatMap(({ row: { session_id }, waiting, holds }) => [
+        ...waiting.map((one) => ({ session_id, ...one, kept: keptFor(store, session_id, one) })),
+        ...holds.map((hold) => ({ session_id, kind: "hold", ...hold })),
+      ]);
       context.terminal.out.line(safeJson(entries));
     } else {
       show(context, store, all.value);

@@ -189,6 +189,8 @@ describe("a child session", () => {
     const inbox = (await place.run(["inbox"])).stdout;
     expect(inbox).toContain('  ? the role "one" is held (authentication): log in with its program.\n');
     expect(inbox).toContain(`\n      bosun resume ${child} --release one\n`);
+    const entries = JSON.parse((await place.run(["inbox", "--json"])).stdout) as unknown;
+    expect(entries).toMatchObject([{ session_id: child, kind: "hold", role_id: "one", reason: "authentication" }]);
     const release = ["resume", child, "--release", "one", "--no-input", "--reporter", "plain"];
     renameSync(place.workspace, `${place.workspace}-away`);
     const early = await typed(place, release);
