@@ -68,6 +68,8 @@ export function rig(): Rig {
     XDG_CONFIG_HOME: join(directory, "config"),
     TMPDIR: tmpdir(),
     LANG: "C.UTF-8",
+    // What is typed in this process tells the time of day, too.
+    TZ: Intl.DateTimeFormat().resolvedOptions().timeZone,
   };
   const start = (args: readonly string[], env: Record<string, string> = {}, input = ""): Running => {
     const child = spawn(process.execPath, [CLI, ...args], {
