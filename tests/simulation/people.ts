@@ -36,10 +36,15 @@ export class People {
       const value = change.value as unknown;
       if (change.put === "ask") this.#notice(session_id, value as LedgerAsk);
       else if (change.put === "figures" && (value as LedgerFigures).paused) this.#unpauseLater(session_id);
-      else if (change.put === "hold" && (value as LedgerHold).until === undefined) {
+      else if (change.put === "hold" && this.#wantsRelease(value as LedgerHold)) {
         this.#releaseLater(session_id, change.id, (value as LedgerHold).role_id);
       }
     }
+  }
+
+  /** One that does not end by itself, or not within the hour: an agent that named its end may have seen a clock that was set back since. */
+  #wantsRelease({ until }: LedgerHold): boolean {
+    return until === undefined || Date.parse(until) - Date.parse(this.#world.time.now()) > 3_600_000;
   }
 
   /** Once for each thing, after a while. */
