@@ -91,7 +91,8 @@ export function restOf(
   // Rows come back in another order: of several spent budgets always the same one is named.
   const [first = spent.toSorted((a, b) => (a.role_id < b.role_id ? -1 : 1))[0]] = held;
   if (ledger.asks.size > 0 || childWaits) {
-    return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "a person must answer" } };
+    const message = ledger.asks.size > 0 ? "a person must answer" : "a child session waits for a person";
+    return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message } };
   }
   if (!first) return { kind: "stuck" };
   // A hold that has no end of its own may be ended by the person who is there, for a while; one that has is not waited for in vain.

@@ -186,6 +186,8 @@ describe("a child session", () => {
       `A person is needed:\n  ? ${child}: the role "one" is held (authentication): log in with`,
     );
     expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
+    const ends = (await place.run(["log", "s"])).stdout;
+    expect(ends).toContain("a child session waits for a person");
     const inbox = (await place.run(["inbox"])).stdout;
     expect(inbox).toContain('  ? the role "one" is held (authentication): log in with its program.\n');
     expect(inbox).toContain(`\n      bosun resume ${child} --release one\n`);
