@@ -61,7 +61,8 @@ export class Crew {
     const isGood = isCalm || patience >= FOLLY || random.chance(scenario.skill);
     const said = this.#answer(request, random, isGood, time);
     const answer = child !== "" && random.chance(0.8) ? withUsage(said) : said;
-    const takes_ms = random.between(1, 3000);
+    // Long enough that what it says comes at moments of its own, each before the end: of one moment the order is chance.
+    const takes_ms = random.between(30, 3000);
     const usual = {
       takes_ms: answer.payload_type === "report" ? takes_ms : takes_ms / 3,
       says: random.chance(0.15) ? [this.#notice(request, random)] : [],
