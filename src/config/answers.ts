@@ -1,8 +1,8 @@
 import type { JsonObject } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
-import { pointerTo } from "./located.ts";
 import { type Answerable, answerTo, bareId } from "./picked-option.ts";
 import { problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";

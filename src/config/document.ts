@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import type { Json } from "../lib/json.ts";
+import { isJsonObject, type Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { unfitIn } from "../protocol/limits.ts";
 import { readJson } from "./json-text.ts";
@@ -88,8 +88,7 @@ function faultProblem(
 }
 
 function withoutSchemaKey(value: Json): Json {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  if (!("$schema" in value) || typeof value.$schema !== "string") return value;
+  if (!isJsonObject(value) || typeof value.$schema !== "string") return value;
   const { $schema: _editor, ...rest } = value;
   return rest;
 }

@@ -16,11 +16,6 @@ export interface Spot {
   readonly value: number;
 }
 
-/** The JSON pointer (RFC 6901) to a key or index within the value at `parent`. */
-export function pointerTo(parent: string, key: string): string {
-  return `${parent}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
-}
-
 /** Where a text stops being what it should be, as an offset in UTF-16 units, and what would have been right there. */
 export interface Fault {
   readonly offset: number;

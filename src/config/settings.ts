@@ -1,5 +1,5 @@
 import { dirname, resolve } from "node:path";
-import type { Json, JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
@@ -192,8 +192,8 @@ function leaves(value: JsonObject, prefix: string): [string, Json][] {
   return Object.entries(value).flatMap(([name, inner]): [string, Json][] => {
     const key = `${prefix}${name}`;
     if (inner === undefined) return [];
-    const opens = typeof inner === "object" && inner !== null && !Array.isArray(inner) && key !== "metadata";
-    return opens && Object.keys(inner).length > 0 ? leaves(inner as JsonObject, `${key}.`) : [[key, inner]];
+    const opens = isJsonObject(inner) && key !== "metadata" && Object.keys(inner).length > 0;
+    return opens ? leaves(inner, `${key}.`) : [[key, inner]];
   });
 }
 

@@ -1,11 +1,10 @@
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Result } from "../../lib/result.ts";
 import { err, ok } from "../../lib/result.ts";
 import { planProblems } from "../../protocol/playbook/plan-check.ts";
 import type { Path, Problem } from "../../protocol/playbook/shape.ts";
-import { list, record } from "../turn.ts";
 import { programBeside } from "./texts.ts";
 
 const MAX_PLAN_FILE_BYTES = 8 * 1024 * 1024;
@@ -30,14 +29,14 @@ export async function loadPlanFile(path: string, program: string): Promise<Resul
   if (!text.ok) return text;
   const parsed = await parse(path, text.value);
   if (!parsed.ok) return parsed;
-  const { $schema: _editor, ...document } = record(parsed.value);
+  const { $schema: _editor, ...document } = objectOf(parsed.value);
   const problems = planProblems(document, (name) => existsSync(programBeside(program, name)));
   if (problems.length > 0) return err(await explain(path, text.value, problems));
   return ok({
     path,
     document,
-    questions: list(document["questions"]).map(record),
-    tasks: list(document["tasks"]).map(record),
+    questions: listOf(document["questions"]).map(objectOf),
+    tasks: listOf(document["tasks"]).map(objectOf),
   });
 }
 
