@@ -11,9 +11,6 @@ import { readYaml } from "./yaml-text.ts";
 /** Most bytes of a configuration, role or answers file. A repository may bring them along, and 1 MiB of YAML already takes seconds. */
 export const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 
-/** Most bytes of a plan file; the same as the wire allows for a line. */
-export const MAX_PLAN_BYTES = 8 * 1024 * 1024;
-
 /**
  * Makes a problem placed at the value of a JSON pointer, or with `at: "key"` at its key; what the text does not hold is placed at
  * what should hold it.

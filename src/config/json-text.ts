@@ -2,7 +2,8 @@ import type { Json } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Fault, type Located, MAX_DEPTH, type Spot } from "./located.ts";
+import { MAX_DEPTH } from "../protocol/limits.ts";
+import type { Fault, Located, Spot } from "./located.ts";
 
 /**
  * Reads strict JSON: no comments, no trailing commas, no key twice, at most `MAX_DEPTH` levels. The value comes from

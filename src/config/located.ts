@@ -1,8 +1,5 @@
 import type { Json } from "../lib/json.ts";
 
-/** How deep lists and mappings may be nested in a file a person wrote; the wire has the same limit. */
-export const MAX_DEPTH = 64;
-
 /** A value and where each part of it stands in the text it came from. */
 export interface Located {
   readonly value: Json;

@@ -4,7 +4,7 @@ import { canonicalJson } from "../lib/canonical.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { DEFAULTS } from "./settings.ts";
+import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
 import { printable, problemsFailure } from "./problem.ts";
@@ -131,19 +131,19 @@ function settingPowers(value: Json, usual: JsonObject): Claim[] {
   if (value.workspace !== undefined) {
     claims.push({ pointer: "/workspace", what: `the work is done in ${JSON.stringify(value.workspace)}` });
   }
-  const review = usual.review ?? DEFAULTS.review;
+  const review = usual.review ?? CONFIGURATION_DEFAULTS.review;
   if (value.review !== undefined && value.review !== review) {
     const words = `work is reviewed by ${JSON.stringify(value.review)} and not by ${JSON.stringify(review)}`;
     claims.push({ pointer: "/review", what: words });
   }
-  const proposal = usual.proposal ?? DEFAULTS.proposal;
+  const proposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
   if (DISCUSSED.indexOf(value.proposal ?? proposal) < DISCUSSED.indexOf(proposal)) {
     const words = `work is discussed before it begins ${JSON.stringify(value.proposal)} and not ${JSON.stringify(proposal)}`;
     claims.push({ pointer: "/proposal", what: words });
   }
   // The metadata is nobody's but its writer's.
   const { metadata: _, ...figures } = value;
-  return [...claims, ...raised(figures, [{ budget: DEFAULTS.budget }, usual])];
+  return [...claims, ...raised(figures, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 
 /** A larger figure lets a session use up more than it would; `below` is what those are laid over, the nearest last. */

@@ -2,7 +2,8 @@ import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocumen
 import type { Json } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Fault, type Located, MAX_DEPTH, type Spot } from "./located.ts";
+import { MAX_DEPTH } from "../protocol/limits.ts";
+import type { Fault, Located, Spot } from "./located.ts";
 
 /** How many values aliases may add to a file. A file that needs more is an attack: aliases of aliases multiply. */
 const MAX_ALIASED_VALUES = 10_000;

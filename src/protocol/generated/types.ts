@@ -1370,7 +1370,7 @@ export const PAYLOAD_TYPES = [
   "verdict"
 ] as const;
 
-/** What holds for a key of the scheduler configuration that is left out: the `default`s of its schema. */
+/** What holds for a key of the scheduler configuration that is left out: the `default`s of its schema. `plan_approval`, which depends on the roles, and `workspace` have none. */
 export const CONFIGURATION_DEFAULTS = {
   "max_workers": 4,
   "max_retries": 2,
