@@ -88,7 +88,7 @@ async function typesFile(): Promise<string> {
     byName("PayloadByType", "The payload of each type an envelope can have.", payloadTypes, members),
     byName("DocumentByName", "The files and the header that have schemas of their own.", documents, members),
     `/** Every payload type there is. */\nexport const PAYLOAD_TYPES = ${JSON.stringify(payloadTypes, null, 2)} as const;\n`,
-    `/** What holds for a key of the scheduler configuration that is left out: the \`default\`s of its schema. */`,
+    `/** What holds for a key of the scheduler configuration that is left out: the \`default\`s of its schema. \`plan_approval\`, which depends on the roles, and \`workspace\` have none. */`,
     `export const CONFIGURATION_DEFAULTS = ${JSON.stringify(defaults(), null, 2)} as const;\n`,
   ].join("\n");
 }

@@ -2,6 +2,7 @@ import type { Readable, Writable } from "node:stream";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { Exit } from "../protocol/record.ts";
 import type { Sandbox } from "../protocol/roles.ts";
 import type { SessionMark } from "./mark.ts";
 
@@ -73,9 +74,4 @@ export interface Launched {
   seekStrays(expected: boolean): void;
   /** Lets go of the three pipes, even if a process outside the group still holds the other end. */
   destroyPipes(): void;
-}
-
-export interface Exit {
-  readonly code: number | null;
-  readonly signal: string | null;
 }

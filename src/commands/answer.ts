@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
-import { answerTo } from "../config/picked-option.ts";
+import { answerTo, bareId } from "../config/picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
@@ -12,6 +12,7 @@ import { waitingOf } from "./asks.ts";
 import { chooseSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
+import { isGivenId } from "./session-id.ts";
 import { putToOwner } from "./put.ts";
 import { showUnused } from "./unused.ts";
 import { openExistingHome, withHome } from "./home.ts";
@@ -141,7 +142,7 @@ function sessionAmong(
   const usual = chooseSession(store, undefined);
   if (!usual.ok) return named ?? usual;
   // A session's name that is misspelt must not become an answer.
-  if (named !== undefined && /^s-[a-z0-9]{1,6}$/.test(first ?? "")) return named;
+  if (named !== undefined && isGivenId(first ?? "")) return named;
   return ok({ row: usual.value, rest: words });
 }
 
@@ -185,7 +186,7 @@ function givenTwice(flag: string): Failure {
 
 function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
   const [id = "", ...text] = words;
-  const named = questions.filter(({ question_id }) => question_id === id || bare(question_id) === id);
+  const named = questions.filter((question) => question.question_id === id || bareId(question) === id);
   const exact = named.find(({ question_id }) => question_id === id);
   const [only, another] = exact ? [exact] : named;
   const open = questions.map(({ question_id }) => question_id);
@@ -204,7 +205,7 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
   }
   const [single] = questions;
   if (questions.length === 1 && single !== undefined && text.length === 0) return answerOf(single, id);
-  const meant = nearest(id, [...open, ...open.map(bare)]);
+  const meant = nearest(id, [...open, ...questions.map(bareId)]);
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
     failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, {
@@ -216,10 +217,6 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
 function answerOf(question: Question, words: string): Result<Answer, Failure> {
   const meant = answerTo(question, words);
   return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
-}
-
-function bare(question_id: string): string {
-  return question_id.slice(question_id.indexOf(".") + 1);
 }
 
 function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {

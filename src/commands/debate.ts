@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { Command } from "commander";
 import { completeRole } from "../config/role-defaults.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
@@ -21,6 +20,7 @@ import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } f
 import { openHome, withHome } from "./home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
+import { newSessionId } from "./session-id.ts";
 import { placeOf, unreachable } from "./surroundings.ts";
 
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
@@ -86,7 +86,7 @@ async function debate(
       return err(isThere(there.value));
     const place = placeOf(home, context);
     const session = await createSession(place, debateMode, {
-      session_id: options.session ?? `d-${randomBytes(4).toString("hex")}`,
+      session_id: options.session ?? newSessionId("d"),
       requirement: input.topic,
       input: { ...input },
       config,

@@ -1,3 +1,4 @@
+import { bareId } from "../config/picked-option.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
@@ -33,7 +34,7 @@ function saidTo(
   switch (waiting.kind) {
     case "question": {
       if (payload_type !== "clarification_response" || !Array.isArray(answers)) return undefined;
-      const bare = waiting.question_id.slice(waiting.question_id.indexOf(".") + 1);
+      const bare = bareId(waiting);
       const own = (answers as KeptAnswer[]).findLast(
         (answer) => answer?.question_id === waiting.question_id || answer?.question_id === bare,
       );

@@ -1,10 +1,10 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { extname, join } from "node:path";
 import { crewProgram } from "../config/installation.ts";
-import { pointerTo } from "../config/located.ts";
 import type { LoadedPlan } from "../config/plan-file.ts";
 import { problemsFailure } from "../config/problem.ts";
 import { makeDirectory } from "../lib/directory.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { attempt } from "../log/attempt.ts";
 import { assignment } from "../modes/schedule/tasks.ts";
@@ -24,7 +24,7 @@ export function unplayable({ source }: LoadedPlan): Failure | undefined {
   if (problems.length === 0) return undefined;
   return problemsFailure(
     problems.map(({ path, message, at_key }) => {
-      const pointer = path.reduce<string>((parent, key) => pointerTo(parent, String(key)), "");
+      const pointer = path.reduce<string>(pointerTo, "");
       return source.problem(pointer, message, at_key === true ? { at: "key" } : {});
     }),
   );

@@ -1,4 +1,3 @@
-import { randomInt } from "node:crypto";
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { scheduleMode } from "../modes/schedule/mode.ts";
@@ -14,6 +13,7 @@ import { keepPlaybook, playbookIn, withPlaybook, worksByShell } from "./playbook
 import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
+import { newSessionId } from "./session-id.ts";
 import { openHome, withHome } from "./home.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { tellingUnused } from "./unused.ts";
@@ -84,7 +84,7 @@ async function runSession(
     if (isBegun && there.value.session_id === options.session) {
       return tellingUnused(context, store, options.session, full, goOn(context, place, there.value, input.value, full));
     }
-    const session_id = options.session ?? newSessionId();
+    const session_id = options.session ?? newSessionId("s");
     return tellingUnused(context, store, session_id, full, begin(context, place, session_id, input.value, full));
   });
 }
@@ -113,13 +113,6 @@ export async function begin(
   });
   if (!opened.ok) return opened;
   return driveSession(context, place, opened.value, manner, false, watchers);
-}
-
-/** Without characters that look like others. */
-const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
-
-function newSessionId(): string {
-  return `s-${Array.from({ length: 6 }, () => ALPHABET[randomInt(ALPHABET.length)]).join("")}`;
 }
 
 function notYet(options: RunOptions): Failure | undefined {

@@ -1,5 +1,5 @@
 import { type GivenAnswer, givenAnswer } from "../config/answers.ts";
-import type { Answerable } from "../config/picked-option.ts";
+import { type Answerable, bareId } from "../config/picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { QuestionSet } from "../modes/schedule/state.ts";
@@ -57,7 +57,7 @@ export function showUnused(
       continue;
     }
     const id = answer.question_id;
-    const meant = nearest(id, [...ids.map((one) => one.slice(one.indexOf(".") + 1)), ...ids]);
+    const meant = nearest(id, [...open.map(bareId), ...ids]);
     const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
     out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
   }
@@ -73,7 +73,7 @@ async function askedSoFar(reader: StoreReader, session_id: string): Promise<Resu
   return ok(
     sets.flatMap(({ id, record }) => {
       const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
-      return questions.map(({ question_id, text }) => ({ question_id: `${id}.${question_id}`, text }));
+      return questions.map(({ question_id, text }) => ({ ask_id: id, question_id: `${id}.${question_id}`, text }));
     }),
   );
 }

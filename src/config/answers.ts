@@ -1,9 +1,9 @@
 import type { JsonObject } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
-import { pointerTo } from "./located.ts";
-import { type Answerable, answerTo } from "./picked-option.ts";
+import { type Answerable, answerTo, bareId } from "./picked-option.ts";
 import { problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";
 
@@ -59,7 +59,7 @@ export function givenAnswer(
   answers: readonly GivenAnswer[],
   question: Answerable,
 ): Result<string, Failure> | undefined {
-  const bare = question.question_id.slice(question.question_id.indexOf(".") + 1);
+  const bare = bareId(question);
   const asked = question.text.toLowerCase();
   const found =
     answers.findLast((answer) => "question_id" in answer && answer.question_id === question.question_id) ??

@@ -1,5 +1,5 @@
 import { extname } from "node:path";
-import type { Json } from "../lib/json.ts";
+import { isJsonObject, type Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { unfitIn } from "../protocol/limits.ts";
 import { readJson } from "./json-text.ts";
@@ -10,9 +10,6 @@ import { readYaml } from "./yaml-text.ts";
 
 /** Most bytes of a configuration, role or answers file. A repository may bring them along, and 1 MiB of YAML already takes seconds. */
 export const MAX_CONFIGURATION_BYTES = 1024 * 1024;
-
-/** Most bytes of a plan file; the same as the wire allows for a line. */
-export const MAX_PLAN_BYTES = 8 * 1024 * 1024;
 
 /**
  * Makes a problem placed at the value of a JSON pointer, or with `at: "key"` at its key; what the text does not hold is placed at
@@ -88,8 +85,7 @@ function faultProblem(
 }
 
 function withoutSchemaKey(value: Json): Json {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  if (!("$schema" in value) || typeof value.$schema !== "string") return value;
+  if (!isJsonObject(value) || typeof value.$schema !== "string") return value;
   const { $schema: _editor, ...rest } = value;
   return rest;
 }

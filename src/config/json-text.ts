@@ -1,7 +1,9 @@
 import type { Json } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Fault, type Located, MAX_DEPTH, pointerTo, type Spot } from "./located.ts";
+import { MAX_DEPTH } from "../protocol/limits.ts";
+import type { Fault, Located, Spot } from "./located.ts";
 
 /**
  * Reads strict JSON: no comments, no trailing commas, no key twice, at most `MAX_DEPTH` levels. The value comes from
@@ -103,7 +105,7 @@ class Scan {
     }
     open.entries += 1;
     if (open.keys) return this.#name(open, open.keys) ?? this.#value();
-    this.#pointer = pointerTo(open.pointer, String(open.entries - 1));
+    this.#pointer = pointerTo(open.pointer, open.entries - 1);
     this.#key = undefined;
     return this.#value();
   }

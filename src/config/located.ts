@@ -1,8 +1,5 @@
 import type { Json } from "../lib/json.ts";
 
-/** How deep lists and mappings may be nested in a file a person wrote; the wire has the same limit. */
-export const MAX_DEPTH = 64;
-
 /** A value and where each part of it stands in the text it came from. */
 export interface Located {
   readonly value: Json;
@@ -14,11 +11,6 @@ export interface Located {
 export interface Spot {
   readonly key?: number;
   readonly value: number;
-}
-
-/** The JSON pointer (RFC 6901) to a key or index within the value at `parent`. */
-export function pointerTo(parent: string, key: string): string {
-  return `${parent}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /** Where a text stops being what it should be, as an offset in UTF-16 units, and what would have been right there. */

@@ -3,10 +3,18 @@ import { type Failure, failure } from "../protocol/failure.ts";
 
 /** What of a question decides on its answer; its options as people read them. */
 export interface Answerable {
+  /** What it was asked with. */
+  readonly ask_id: string;
+  /** Scoped by that: `c2.q1`. */
   readonly question_id: string;
   readonly text: string;
   readonly options?: readonly string[];
   readonly default?: string;
+}
+
+/** A question's id without its scope: `q1` for `c2.q1`. Either part may have dots of its own. */
+export function bareId({ ask_id, question_id }: Pick<Answerable, "ask_id" | "question_id">): string {
+  return question_id.slice(ask_id.length + 1);
 }
 
 /**

@@ -1,8 +1,9 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { MAX_LINE_BYTES } from "../protocol/limits.ts";
 import type { PlanFile } from "../protocol/payload.ts";
 import { budgetProblems } from "./budgets.ts";
-import { loadDocument, MAX_PLAN_BYTES, type SourceDocument } from "./document.ts";
+import { loadDocument, type SourceDocument } from "./document.ts";
 import { problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";
 
@@ -17,7 +18,8 @@ export interface LoadedPlan {
  * say. Failure `configuration` with every problem.
  */
 export async function loadPlanFile(file: string): Promise<Result<LoadedPlan, Failure>> {
-  const source = loadDocument(file, MAX_PLAN_BYTES);
+  // What stands in it is one line on the wire, in the end.
+  const source = loadDocument(file, MAX_LINE_BYTES);
   if (!source.ok) return err(problemsFailure([source.error]));
   const problems = await checkSchema("plan_file", source.value.value, source.value.problem);
   if (problems.length > 0) return err(problemsFailure(problems));

@@ -1,11 +1,11 @@
-import type { Json, JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
 import { budgetProblems } from "./budgets.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES, type SourceDocument } from "./document.ts";
 import { crewProgram } from "./installation.ts";
-import { pointerTo } from "./located.ts";
 import { type Problem, problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";
 
@@ -55,10 +55,10 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
  * problem still has its place in the file.
  */
 function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): { registry: Json } {
-  if (!isObject(value) || !Array.isArray(value.roles)) return { registry: value };
+  if (!isJsonObject(value) || !Array.isArray(value.roles)) return { registry: value };
   const roles = (value.roles as Json[]).map((entry) => {
-    const base = isObject(entry) && typeof entry.role_id === "string" ? known.get(entry.role_id) : undefined;
-    return base && isObject(entry) ? { ...inherited(base, entry), ...entry } : entry;
+    const base = isJsonObject(entry) && typeof entry.role_id === "string" ? known.get(entry.role_id) : undefined;
+    return base && isJsonObject(entry) ? { ...inherited(base, entry), ...entry } : entry;
   });
   return { registry: { ...value, roles } };
 }
@@ -74,7 +74,7 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
   if (problems.length > 0) return problems;
   const seen = new Map<string, number>();
   for (const [index, role] of (registry as unknown as RoleRegistry).roles.entries()) {
-    const pointer = pointerTo("/roles", String(index));
+    const pointer = pointerTo("/roles", index);
     const first = seen.get(role.role_id);
     if (RESERVED.includes(role.role_id)) {
       problems.push(
@@ -119,7 +119,7 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
 function processProblems({ cli_command = [], env = {} }: Role, pointer: string, document: SourceDocument): Problem[] {
   const texts = [
     ...cli_command.map((argument, index) => ({
-      at: pointerTo(`${pointer}/cli_command`, String(index)),
+      at: pointerTo(`${pointer}/cli_command`, index),
       text: argument,
     })),
     ...Object.entries(env).map(([name, text]) => ({ at: pointerTo(`${pointer}/env`, name), text })),
@@ -150,8 +150,4 @@ function resolvePlaces(role: Role): Role {
     return argument === "${node}" ? process.execPath : argument;
   });
   return { ...role, cli_command };
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ErrorObject } from "ajv";
 import type { Json, JsonObject } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
 import { validators } from "../protocol/generated/validators.js";
 import type { PlaceProblem } from "./document.ts";
@@ -108,7 +109,7 @@ function schemaProblem(error: ErrorObject, problem: PlaceProblem): Problem {
   switch (error.keyword) {
     case "additionalProperties": {
       const name = String(params.additionalProperty);
-      const inner = `${pointer}/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const inner = pointerTo(pointer, name);
       const what = `${owner(error)} has no key ${JSON.stringify(name)}`;
       const meant = nearestKey(error);
       return problem(inner, what, {

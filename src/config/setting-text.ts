@@ -1,6 +1,7 @@
 import { parseDuration } from "../lib/durations.ts";
 import type { Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import type { Environment } from "./found.ts";
 import type { Problem } from "./problem.ts";
 
 /** A setting given on the command line: the flag as typed, the setting's dotted key, and the text. */
@@ -51,9 +52,7 @@ export function variableOf(key: SettingKey): string {
 }
 
 /** The settings that the environment gives. An empty variable counts as not set. */
-export function environmentValues(environment: {
-  readonly [name: string]: string | undefined;
-}): Result<GivenValue[], Problem[]> {
+export function environmentValues(environment: Environment): Result<GivenValue[], Problem[]> {
   const given = [...NUMBERS, ...TEXTS].flatMap((key) => {
     const text = environment[variableOf(key)];
     return text === undefined || text === "" ? [] : [{ name: variableOf(key), key, text }];

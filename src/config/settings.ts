@@ -1,21 +1,16 @@
 import { dirname, resolve } from "node:path";
-import type { Json, JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { budgetProblems } from "./budgets.ts";
 import { loadDocument, type PlaceProblem, MAX_CONFIGURATION_BYTES } from "./document.ts";
+import type { Environment } from "./found.ts";
 import { explain, type Problem, problemsFailure } from "./problem.ts";
 import { costsMoney } from "./role-defaults.ts";
 import { checkSchema } from "./schema-check.ts";
 import { environmentValues, flagValues, type GivenValue, type SettingFlag } from "./setting-text.ts";
-
-/**
- * What holds for a setting that nobody gives, from the `default`s of schemas/scheduler_config.schema.json. Two settings have no
- * fixed one: `plan_approval` depends on the roles, `workspace` is the current directory.
- */
-export const DEFAULTS = CONFIGURATION_DEFAULTS;
 
 /** Where settings can come from. Of two places that give the same one, the first in `flags > config > environment > project > user > default` holds. */
 export interface SettingPlaces {
@@ -23,7 +18,7 @@ export interface SettingPlaces {
   /** The file of `--config`. */
   readonly config?: string;
   /** The process's environment; only `BOSUN_<SETTING>` is read. */
-  readonly environment: { readonly [name: string]: string | undefined };
+  readonly environment: Environment;
   /** The project's found `scheduler_config` file, and the person's own. */
   readonly project?: string;
   readonly user?: string;
@@ -173,7 +168,7 @@ function merge(layers: readonly Layer[], places: SettingPlaces): Settings {
   const started: readonly [string, Json][] = [
     ["workspace", places.directory],
     ["plan_approval", places.roles.some(costsMoney) ? "ask" : "never"],
-    ...leaves(DEFAULTS, ""),
+    ...leaves(CONFIGURATION_DEFAULTS, ""),
   ];
   for (const [key, value] of started) putAt(values, key.split("."), value);
   for (const layer of layers) {
@@ -192,8 +187,8 @@ function leaves(value: JsonObject, prefix: string): [string, Json][] {
   return Object.entries(value).flatMap(([name, inner]): [string, Json][] => {
     const key = `${prefix}${name}`;
     if (inner === undefined) return [];
-    const opens = typeof inner === "object" && inner !== null && !Array.isArray(inner) && key !== "metadata";
-    return opens && Object.keys(inner).length > 0 ? leaves(inner as JsonObject, `${key}.`) : [[key, inner]];
+    const opens = isJsonObject(inner) && key !== "metadata" && Object.keys(inner).length > 0;
+    return opens ? leaves(inner, `${key}.`) : [[key, inner]];
   });
 }
 

@@ -1,10 +1,10 @@
 import { lstatSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { DEFAULTS } from "./settings.ts";
+import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
 import { printable, problemsFailure } from "./problem.ts";
@@ -59,7 +59,7 @@ function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, 
   if (person?.settings === undefined) return ok({});
   const document = loadDocument(person.settings, MAX_CONFIGURATION_BYTES);
   if (!document.ok) return err(problemsFailure([document.error]));
-  return ok(isObject(document.value.value) ? document.value.value : {});
+  return ok(isJsonObject(document.value.value) ? document.value.value : {});
 }
 
 /** Relative paths of all files, in byte order. A link could be turned elsewhere after it was trusted, so none is accepted. */
@@ -109,20 +109,20 @@ function rolePowers(value: Json): Claim[] {
 const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
 
 function settingPowers(value: Json, usual: JsonObject): Claim[] {
-  if (!isObject(value)) return [];
+  if (!isJsonObject(value)) return [];
   const claims: Claim[] = [];
-  const checks = isObject(value.checks) ? value.checks : {};
+  const checks = isJsonObject(value.checks) ? value.checks : {};
   for (const kind of ["ticket", "merge"]) {
     for (const [index, check] of entries(checks, kind).entries()) {
       if (check.command === undefined) continue;
       claims.push({ pointer: `/checks/${kind}/${index}`, what: `a check runs ${JSON.stringify(check.command)}` });
     }
-    const own = isObject(usual.checks) ? usual.checks[kind] : undefined;
+    const own = isJsonObject(usual.checks) ? usual.checks[kind] : undefined;
     if (own !== undefined && checks[kind] !== undefined && canonicalJson(own) !== canonicalJson(checks[kind])) {
       claims.push({ pointer: `/checks/${kind}`, what: `your own checks of each ${kind} are replaced` });
     }
   }
-  if (isObject(value.notify) && value.notify.command !== undefined) {
+  if (isJsonObject(value.notify) && value.notify.command !== undefined) {
     claims.push({ pointer: "/notify/command", what: `a notification runs ${JSON.stringify(value.notify.command)}` });
   }
   if (value.plan_approval === "never") {
@@ -131,26 +131,26 @@ function settingPowers(value: Json, usual: JsonObject): Claim[] {
   if (value.workspace !== undefined) {
     claims.push({ pointer: "/workspace", what: `the work is done in ${JSON.stringify(value.workspace)}` });
   }
-  const review = usual.review ?? DEFAULTS.review;
+  const review = usual.review ?? CONFIGURATION_DEFAULTS.review;
   if (value.review !== undefined && value.review !== review) {
     const words = `work is reviewed by ${JSON.stringify(value.review)} and not by ${JSON.stringify(review)}`;
     claims.push({ pointer: "/review", what: words });
   }
-  const proposal = usual.proposal ?? DEFAULTS.proposal;
+  const proposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
   if (DISCUSSED.indexOf(value.proposal ?? proposal) < DISCUSSED.indexOf(proposal)) {
     const words = `work is discussed before it begins ${JSON.stringify(value.proposal)} and not ${JSON.stringify(proposal)}`;
     claims.push({ pointer: "/proposal", what: words });
   }
   // The metadata is nobody's but its writer's.
   const { metadata: _, ...figures } = value;
-  return [...claims, ...raised(figures, [{ budget: DEFAULTS.budget }, usual])];
+  return [...claims, ...raised(figures, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 
 /** A larger figure lets a session use up more than it would; `below` is what those are laid over, the nearest last. */
 function raised(value: Json | undefined, below: readonly (Json | undefined)[], path: readonly string[] = []): Claim[] {
-  if (isObject(value)) {
+  if (isJsonObject(value)) {
     return Object.entries(value).flatMap(([name, inner]) => {
-      const limits = below.map((one) => (isObject(one) ? one[name] : undefined));
+      const limits = below.map((one) => (isJsonObject(one) ? one[name] : undefined));
       return raised(inner, limits, [...path, name]);
     });
   }
@@ -160,10 +160,6 @@ function raised(value: Json | undefined, below: readonly (Json | undefined)[], p
 }
 
 function entries(value: Json, key: string): JsonObject[] {
-  const list = isObject(value) ? value[key] : undefined;
-  return Array.isArray(list) ? (list as Json[]).map((entry) => (isObject(entry) ? entry : {})) : [];
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  const list = isJsonObject(value) ? value[key] : undefined;
+  return Array.isArray(list) ? (list as Json[]).map((entry) => (isJsonObject(entry) ? entry : {})) : [];
 }

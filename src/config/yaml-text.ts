@@ -1,7 +1,9 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, type Node, parseDocument, visit, type YAMLError } from "yaml";
 import type { Json } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Fault, type Located, MAX_DEPTH, pointerTo, type Spot } from "./located.ts";
+import { MAX_DEPTH } from "../protocol/limits.ts";
+import type { Fault, Located, Spot } from "./located.ts";
 
 /** How many values aliases may add to a file. A file that needs more is an attack: aliases of aliases multiply. */
 const MAX_ALIASED_VALUES = 10_000;
@@ -82,7 +84,7 @@ function plainValue(
   if (isSeq(node)) {
     const list: Json[] = [];
     for (const [index, item] of node.items.entries()) {
-      const value = plainValue(item as Node | null, pointerTo(pointer, String(index)), undefined, depth + 1, build);
+      const value = plainValue(item as Node | null, pointerTo(pointer, index), undefined, depth + 1, build);
       if (!value.ok) return value;
       list.push(value.value);
     }

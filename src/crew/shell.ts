@@ -1,8 +1,9 @@
+import { listOf } from "../lib/json.ts";
 import "./no-inspector.ts";
 import { access, constants } from "node:fs/promises";
 import { Work } from "./shell/work.ts";
 import type { Reply, Turn } from "./turn.ts";
-import { cutTo, errorReply, list, readTurn, sayAnswer, textOf } from "./turn.ts";
+import { cutTo, errorReply, readTurn, sayAnswer, textOf } from "./turn.ts";
 
 /** The exit code of a program that SIGTERM ended. */
 const ENDED_BY_SIGTERM = 143;
@@ -45,8 +46,8 @@ async function readiness(turn: Turn): Promise<Reply> {
   await access(turn.artifacts_dir, constants.W_OK).catch(() =>
     issues.push(`${turn.artifacts_dir} cannot be written to`),
   );
-  const steps = list(turn.message.payload["draft_steps"]).map(textOf);
-  const questions = list(turn.message.payload["open_questions"]).map(textOf);
+  const steps = listOf(turn.message.payload["draft_steps"]).map(textOf);
+  const questions = listOf(turn.message.payload["open_questions"]).map(textOf);
   return {
     payload_type: "report",
     payload: {

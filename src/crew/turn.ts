@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 
 /** The one request an agent gets, as far as the crew reads it: field by field what WIRE calls `turn_request`. */
 export interface Turn {
@@ -57,24 +57,24 @@ async function firstLine(): Promise<{ line: string; complete: boolean }> {
 }
 
 function turnOf(envelope: Json, line: string): Turn {
-  const outer = record(envelope);
+  const outer = objectOf(envelope);
   if (outer["payload_type"] !== "turn_request") {
     throw new Error(
       `expected one turn_request envelope on stdin, got payload_type ${JSON.stringify(outer["payload_type"])}`,
     );
   }
-  const payload = record(outer["payload"]);
-  const message = record(payload["message"]);
+  const payload = objectOf(outer["payload"]);
+  const message = objectOf(payload["message"]);
   return {
     session_id: required(outer["session_id"], "session_id"),
     role_id: required(payload["role_id"], "payload.role_id"),
     turn_id: required(payload["turn_id"], "payload.turn_id"),
-    expects: list(payload["expects"]).filter((type) => typeof type === "string"),
+    expects: listOf(payload["expects"]).filter((type) => typeof type === "string"),
     message: {
       payload_type: required(message["payload_type"], "payload.message.payload_type"),
-      payload: record(message["payload"]),
+      payload: objectOf(message["payload"]),
     },
-    context: record(payload["context"]),
+    context: objectOf(payload["context"]),
     discuss: payload["discuss"] === true,
     workspace: required(payload["workspace"], "payload.workspace"),
     artifacts_dir: required(payload["artifacts_dir"], "payload.artifacts_dir"),
@@ -109,20 +109,10 @@ export function say(turn: Turn, reply: Reply): void {
   process.stdout.write(`${JSON.stringify(envelope)}\n`);
 }
 
-/** The value as an object; an empty one when it is something else. */
-export function record(value: Json | undefined): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-}
-
-/** The value as a list; an empty one when it is something else. */
-export function list(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
-}
-
 /** The text of a value that may be a plain string or an object with a `text`; empty when it has none. */
 export function textOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
-  const inner = record(value)["text"];
+  const inner = objectOf(value)["text"];
   return typeof inner === "string" ? inner : "";
 }
 

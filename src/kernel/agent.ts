@@ -1,6 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType, PayloadType } from "../protocol/payload.ts";
+import type { Exit } from "../protocol/record.ts";
 import type { Refusal } from "../protocol/refusal.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -38,8 +39,6 @@ export interface TurnContext {
   emit(event: TurnEvent): void;
 }
 
-export type { Refusal } from "../protocol/refusal.ts";
-
 /** Enough to find a process again after its parent died, in spite of reused pids. */
 export interface ProcessIdentity {
   readonly pid: number;
@@ -63,6 +62,6 @@ export interface Answer {
 export interface TurnResult {
   readonly answer?: Answer;
   readonly failure?: Failure;
-  readonly exit?: { readonly code: number | null; readonly signal: string | null };
+  readonly exit?: Exit;
   readonly refused: readonly Refusal[];
 }

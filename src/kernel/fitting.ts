@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../lib/json.ts";
+import { at } from "../lib/json-pointer.ts";
 import { LEVELS, sizeOf } from "./cut.ts";
-import { at, cutTo, type Lookup, resolveWithin } from "./references.ts";
+import { cutTo, type Lookup, resolveWithin } from "./references.ts";
 
 /** What is put to somebody, and what they need to know for it. */
 export interface Quoting {

@@ -1,9 +1,11 @@
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
+import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import type { LimitUsed } from "./ledger.ts";
 import type { Showing } from "./showing.ts";
 
 /** `t<sequence>` or `t<sequence>.<n>`: ids come from the record that made them, so a replay makes the same ones. */
@@ -102,15 +104,6 @@ export interface EnvelopeDraft {
   readonly payload: JsonObject;
 }
 
-/** A transition of a subject's lifecycle, recorded with the fact that caused it. */
-export interface Effect {
-  readonly subject: string;
-  readonly from: string | null;
-  readonly event: string;
-  readonly to: string;
-  readonly reason?: string;
-}
-
 /** Who may take a turn: one role by id, or any role of a type, with a capability if one is named. */
 export interface Seat {
   readonly type: RoleType;
@@ -177,7 +170,7 @@ export type Command =
       readonly do: "stop_session";
       readonly reason: "manager_failed" | "limit" | "waiting";
       readonly message: string;
-      readonly limit?: { readonly limit: string; readonly used: number; readonly max: number };
+      readonly limit?: LimitUsed;
     }
   | { readonly do: "repeat_turn"; readonly turn_id: TurnId }
   | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string }

@@ -1,4 +1,5 @@
-import type { Json, JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
+import { at } from "../lib/json-pointer.ts";
 import { type Cut, cutEntries, cutQuoted, LEVELS, sizeOf } from "./cut.ts";
 import type { Reference } from "./mode.ts";
 
@@ -192,8 +193,7 @@ function linesFrom(part: Json, lookup: Lookup, cut: Cut | undefined, meter: Mete
 
 /** The text, or that of an object which has one; nothing if it is neither. */
 function textOf(value: Json | undefined): string[] {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  const text = isObject ? (value as JsonObject).text : value;
+  const text = isJsonObject(value) ? value.text : value;
   return typeof text === "string" ? [text] : [];
 }
 
@@ -208,16 +208,4 @@ function historyEntry(sequence: number, recorded: Recorded): Json {
     payload_type: recorded.payload_type,
     attempt: recorded.record.attempt ?? 0,
   };
-}
-
-/** The value inside of another that a JSON pointer leads to. */
-export function at(value: Json, pointer: string): Json | undefined {
-  if (pointer === "") return value;
-  let current: Json | undefined = value;
-  for (const part of pointer.split("/").slice(1)) {
-    if (current === null || typeof current !== "object") return undefined;
-    const key = part.includes("~") ? part.replaceAll("~1", "/").replaceAll("~0", "~") : part;
-    current = Array.isArray(current) ? (current as Json[])[Number(key)] : (current as JsonObject)[key];
-  }
-  return current;
 }

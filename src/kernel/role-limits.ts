@@ -99,9 +99,12 @@ function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): Read
   return took;
 }
 
-/** In any `window_ms` at most so many turns: a whole number of them a minute, or one in as many minutes as it takes. */
-export function windowOf(turns_per_minute: number): { readonly most: number; readonly window_ms: number } {
-  return { most: Math.max(1, Math.floor(turns_per_minute)), window_ms: MINUTE_MS / Math.min(1, turns_per_minute) };
+/** In any `window_ms` at most so many: a whole number of them a minute, or one in as many minutes as it takes. */
+export function windowOf(
+  per_minute: number,
+  minute_ms = MINUTE_MS,
+): { readonly most: number; readonly window_ms: number } {
+  return { most: Math.max(1, Math.floor(per_minute)), window_ms: minute_ms / Math.min(1, per_minute) };
 }
 
 function countAdmissions(

@@ -3,9 +3,6 @@ import { canonicalJson } from "../lib/canonical.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 
-/** What stands as `previous` in a session's first record. */
-export const GENESIS = `sha256:${"0".repeat(64)}`;
-
 // Keeps a record's hash from ever being the hash of something else that happens to have the same text.
 const DOMAIN = "bosun-log-v1\0";
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from "../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import type { LogRecord } from "../protocol/record.ts";
 
 const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "version"] as const;
@@ -8,9 +8,9 @@ const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "v
  * it; what a payload must be is for the rules that read it to say.
  */
 export function isLogRecord(value: unknown): value is LogRecord {
-  if (!isObject(value) || !TEXTS.every((key) => typeof value[key] === "string")) return false;
+  if (!isJsonObject(value) || !TEXTS.every((key) => typeof value[key] === "string")) return false;
   const { payload, record, integrity } = value;
-  if (!isObject(payload) || !isObject(record) || !isObject(integrity)) return false;
+  if (!isJsonObject(payload) || !isJsonObject(record) || !isJsonObject(integrity)) return false;
   const { sequence, previous, hash } = integrity;
   if (typeof sequence !== "number" || typeof previous !== "string" || typeof hash !== "string") return false;
   return isMeta(record);
@@ -24,10 +24,6 @@ function isMeta({ kind, received_at, disposition, ticket_id, turn_id, effects }:
 }
 
 function isEffect(value: unknown): boolean {
-  if (!isObject(value) || typeof value.ticket_id !== "string" || typeof value.to !== "string") return false;
+  if (!isJsonObject(value) || typeof value.ticket_id !== "string" || typeof value.to !== "string") return false;
   return value.from === null || typeof value.from === "string";
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

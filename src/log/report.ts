@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
@@ -26,9 +26,9 @@ function writeBoth(folder: string, payload: JsonObject, showing: Showing): void 
 
 /** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */
 function ordered(_key: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isJsonObject(value)) return value;
   const keys = Object.keys(value).sort();
-  return Object.fromEntries(keys.map((key) => [key, (value as JsonObject)[key]]));
+  return Object.fromEntries(keys.map((key) => [key, value[key]]));
 }
 
 /** A file is written in pieces of about this many characters: a report may be long. */

@@ -1,8 +1,8 @@
 import { canonicalJson } from "../lib/canonical.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { LogRecord } from "../protocol/record.ts";
-import { expectedHash, GENESIS } from "./chain.ts";
+import { GENESIS, type LogRecord } from "../protocol/record.ts";
+import { expectedHash } from "./chain.ts";
 import { listFolder, readFolder, recordName, type RecordFile } from "./reader.ts";
 import { isLogRecord } from "./record-shape.ts";
 

@@ -1,4 +1,5 @@
-import type { JsonObject } from "../lib/json.ts";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { FailureCode } from "./failure.ts";
 import { quote, type Refusal, refusal } from "./refusal.ts";
@@ -50,7 +51,7 @@ export function parseLine(
   }
   const value = parse(text);
   if (!value.ok) return refuse(`The line is not JSON: ${value.error} [json]`);
-  if (typeof value.value !== "object" || value.value === null || Array.isArray(value.value)) {
+  if (!isJsonObject(value.value)) {
     return refuse("The line is JSON, but not an object. [object]");
   }
   const found = inspect(value.value, limits.depth);
@@ -59,7 +60,7 @@ export function parseLine(
   if (found.keys !== shape.colons) {
     return refuse(`The key ${quote(repeatedKey(text))} stands twice in one object. [duplicate_key]`);
   }
-  return ok(value.value as JsonObject);
+  return ok(value.value);
 }
 
 function refuse(message: string, code: FailureCode = "malformed_output"): Result<never, Refusal> {
@@ -153,7 +154,7 @@ function inspect(root: object, most: number): { readonly keys: number; readonly 
       const wrongInKey = isList ? undefined : wrongKey(key as string, value);
       const wrong = wrongInKey ?? wrongValue(value) ?? (depth > most ? tooDeep(value, most) : undefined);
       if (wrong !== undefined) {
-        const pointer = pointerTo({ value: parent.value, key, depth, parent });
+        const pointer = pointerTo(pointerOf(parent), key);
         return { keys, wrong: { pointer, at: wrongInKey === undefined ? "value" : "key", ...wrong } };
       }
       if (typeof value === "object" && value !== null) open.push({ value, key, depth, parent });
@@ -188,12 +189,8 @@ function tooDeep(value: unknown, most: number): Wrong | undefined {
   return { what: `nests deeper than the ${most} levels that are read`, rule: "depth" };
 }
 
-function pointerTo(place: Place): string {
-  const keys: string[] = [];
-  for (let at: Place | undefined = place; at?.parent !== undefined; at = at.parent) {
-    keys.unshift(String(at.key).replaceAll("~", "~0").replaceAll("/", "~1"));
-  }
-  return keys.map((key) => `/${key}`).join("");
+function pointerOf({ parent, key }: Place): string {
+  return parent === undefined ? "" : pointerTo(pointerOf(parent), key);
 }
 
 /** The first key that its object already has, in text that is known to be JSON. */

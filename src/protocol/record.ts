@@ -5,6 +5,9 @@ import type { Instant } from "./timestamp.ts";
 /** The `version` of every envelope that this program writes. */
 export const WIRE_VERSION = "1.0";
 
+/** What a session's chain begins with: `previous` of its first record, and its head before it has any. */
+export const GENESIS = `sha256:${"0".repeat(64)}`;
+
 /** How a recorded envelope was taken: it moved the mode, came too late, repeated another, or was refused. */
 export type Disposition = "applied" | "late" | "duplicate" | "refused";
 

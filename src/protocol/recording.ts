@@ -11,6 +11,15 @@ import {
 } from "./record.ts";
 import type { Instant } from "./timestamp.ts";
 
+/** A transition of a subject's lifecycle, recorded with the fact that caused it. */
+export interface Effect {
+  readonly subject: string;
+  readonly from: string | null;
+  readonly event: string;
+  readonly to: string;
+  readonly reason?: string;
+}
+
 /** Everything that the scheduler knows of an envelope when it records it. On the wire a subject is called `ticket_id`. */
 export interface Recording {
   readonly session_id: string;
@@ -26,15 +35,7 @@ export interface Recording {
   readonly exit?: Exit | undefined;
   readonly usage?: Usage | undefined;
   readonly actor?: Actor | undefined;
-  readonly effects?:
-    | readonly {
-        readonly subject: string;
-        readonly from: string | null;
-        readonly event: string;
-        readonly to: string;
-        readonly reason?: string;
-      }[]
-    | undefined;
+  readonly effects?: readonly Effect[] | undefined;
 }
 
 /** The record of an envelope, before it has a place in the chain. */
@@ -63,14 +64,7 @@ export function recordOf(recording: Recording): UnsealedRecord {
   };
 }
 
-export function recordedEffect(effect: {
-  readonly subject: string;
-  readonly from: string | null;
-  readonly event: string;
-  readonly to: string;
-  readonly reason?: string;
-}): RecordedEffect {
-  const { subject, ...rest } = effect;
+export function recordedEffect({ subject, ...rest }: Effect): RecordedEffect {
   return { ticket_id: subject, ...rest };
 }
 

@@ -1,4 +1,5 @@
 import type { ErrorObject } from "ajv";
+import { pointerTo } from "../lib/json-pointer.ts";
 import { nearest } from "../lib/nearest.ts";
 import type { Failure, FailureCode } from "./failure.ts";
 import type { RefusedMessage } from "./generated/types.ts";
@@ -66,8 +67,7 @@ function weight(error: ErrorObject): number {
 
 function pointerOf(error: ErrorObject): string {
   const key = error.params["missingProperty"] ?? error.params["additionalProperty"];
-  if (typeof key !== "string") return error.instancePath;
-  return `${error.instancePath}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return typeof key === "string" ? pointerTo(error.instancePath, key) : error.instancePath;
 }
 
 function describe(error: ErrorObject, errors: readonly ErrorObject[]): string {

@@ -1,4 +1,4 @@
-import { GENESIS } from "../log/chain.ts";
+import { GENESIS } from "../protocol/record.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { keptRecord } from "../store/kept-record.ts";

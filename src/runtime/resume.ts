@@ -72,9 +72,10 @@ async function takeUp<S>(
   const known = change.roles ?? (isOver ? payload.roles : undefined);
   const roles = known ? ok(known) : withSecrets(row.session_id, payload.roles, process.env);
   if (!roles.ok) return roles;
+  const paths = sessionPaths(around.home, row.session_id);
   const survivors = await around.launcher.endLeftovers(processes, payload.config.kill_grace_s * 1000, {
     session_id: row.session_id,
-    folder: sessionPaths(around.home, row.session_id).folder,
+    folder: paths.folder,
   });
   crashPoint("leftovers_ended");
   if (survivors.length > 0) {
@@ -88,8 +89,12 @@ async function takeUp<S>(
       ),
     );
   }
-  const cleaned = removePartialCopies(sessionPaths(around.home, row.session_id).artifacts);
+  const cleaned = removePartialCopies(paths.artifacts);
   if (!cleaned.ok) return cleaned;
+  if (ledger.figures.closed) {
+    const written = writeReport(paths.folder, lastReport(store, current), mode.showing);
+    if (!written.ok) return written;
+  }
   const reopened = change.reopen !== undefined;
   const session = assemble(
     around,
@@ -111,11 +116,6 @@ async function takeUp<S>(
   );
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
-  if (ledger.figures.closed) {
-    const { folder } = sessionPaths(around.home, row.session_id);
-    const written = writeReport(folder, lastReport(store, current), mode.showing);
-    if (!written.ok) return written;
-  }
   recover(session.value, ledger, payload, lease.epoch, change);
   crashPoint("recovery_decided");
   return session;

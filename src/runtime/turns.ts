@@ -99,7 +99,7 @@ export class Turns {
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
     if (!resolved.ok) return this.#door.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
-    const said = new Sequence();
+    const said = new Sequence((error) => this.#door.broken(error));
     let hasProcess = false;
     const request: TurnRequest = {
       session_id,
@@ -147,14 +147,20 @@ export class Turns {
   }
 }
 
-/** Runs what it is given one after the other. */
+/** Runs what it is given one after the other. What one throws is told at once, and not only to who waits for the end. */
 class Sequence {
+  readonly #broken: (error: unknown) => void;
   #last: Promise<void> = Promise.resolve();
 
-  then(work: () => Promise<void>): void {
-    this.#last = this.#last.then(work);
+  constructor(broken: (error: unknown) => void) {
+    this.#broken = broken;
   }
 
+  then(work: () => Promise<void>): void {
+    this.#last = this.#last.then(work).catch(this.#broken);
+  }
+
+  /** Settles when all of it has been run. Never rejects. */
   end(): Promise<void> {
     return this.#last;
   }

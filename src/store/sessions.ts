@@ -1,10 +1,8 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
+import { GENESIS } from "../protocol/record.ts";
 import type { Database } from "./database.ts";
 import type { NewSession, Owner, SessionChanges, SessionFilter, SessionRow } from "./store.ts";
-
-/** What stands as `head` before the first record. */
-const NO_HEAD = `sha256:${"0".repeat(64)}`;
 
 /** What can be a folder's name everywhere, cannot be hidden or lead anywhere, and leaves room for a child's `.<sequence>`. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
@@ -66,7 +64,7 @@ export function sessionQueries(database: Database) {
     /** False if the id is taken. */
     insert(session: NewSession): boolean {
       const { requirement = null, parent = null } = session;
-      return insert.run({ ...session, requirement, parent, head: NO_HEAD }).changes === 1;
+      return insert.run({ ...session, requirement, parent, head: GENESIS }).changes === 1;
     },
     key: (session_id: string): number | undefined => key.get(session_id),
     byId: (session_id: string): SessionRow | undefined => byId.get(session_id),

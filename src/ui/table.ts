@@ -14,7 +14,10 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   const cells = [columns.map((column) => column.heading), ...rows.map((row) => row.map(safeLine))];
   const endless = Number.POSITIVE_INFINITY;
   const widths = columns.map(({ widest = endless }, index) =>
-    Math.min(width === endless ? endless : widest, Math.max(...cells.map((row) => widthOf(row[index] ?? "")))),
+    Math.min(
+      width === endless ? endless : widest,
+      cells.reduce((widestYet, row) => Math.max(widestYet, widthOf(row[index] ?? "")), 0),
+    ),
   );
   const before = widths.slice(0, -1).reduce((sum, wide) => sum + wide + 2, 0);
   const last = columns.length - 1;

@@ -1,4 +1,4 @@
-import type { Json, JsonObject } from "../lib/json.ts";
+import { isJsonObject, type Json } from "../lib/json.ts";
 import { clipped } from "./display.ts";
 
 /** The columns that what somebody said gets where it is only mentioned. */
@@ -7,8 +7,8 @@ const QUOTE_WIDTH = 100;
 /** The words of a text on the wire, where a plain string may stand for the object that has only that text. */
 export function wordsOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return "";
-  const { text, label, uri } = value as JsonObject;
+  if (!isJsonObject(value)) return "";
+  const { text, label, uri } = value;
   for (const words of [text, label, uri]) if (typeof words === "string") return words;
   return "";
 }

@@ -230,7 +230,7 @@ describe("--answer", () => {
 });
 
 describe("the answer to a question", () => {
-  const question = { question_id: "c2.q1", text: "On which branch shall I work?" };
+  const question = { ask_id: "c2", question_id: "c2.q1", text: "On which branch shall I work?" };
   test.each([
     [
       "by its whole id before its bare one",
@@ -269,14 +269,20 @@ describe("the answer to a question", () => {
   ])("is found %s", (_, answers, text) => {
     expect(givenAnswer(answers, question)).toEqual(text === undefined ? undefined : { ok: true, value: text });
   });
-  const sizes = { question_id: "c1.q", text: "How many?", options: ["2", "4", "eight"] };
+  test.each<[what: string, question: Answerable, bare: string]>([
+    ["the second turn of a step", { ask_id: "t12.2", question_id: "t12.2.again", text: "Again?" }, "again"],
+    ["a question whose own id has a dot", { ask_id: "c1", question_id: "c1.q.1", text: "Which?" }, "q.1"],
+  ])("is found by the bare id of %s", (_, asked, bare) => {
+    expect(givenAnswer([{ question_id: bare, text: "repeat" }], asked)).toEqual({ ok: true, value: "repeat" });
+  });
+  const sizes = { ask_id: "c1", question_id: "c1.q", text: "How many?", options: ["2", "4", "eight"] };
   test.each<[name: string, question: Answerable, words: string, answer: string | undefined]>([
     ["the option that it counts", sizes, "3", "eight"],
     ["the option that it is, before the one that it counts", sizes, "2", "2"],
     ["nothing where no option has it", sizes, "9", undefined],
     ["nothing where it counts from 0", sizes, "0", undefined],
     ["the default that it is", { ...sizes, default: "9" }, "9", "9"],
-    ["itself where there are no options", { question_id: "c1.q", text: "How old?" }, "2", "2"],
+    ["itself where there are no options", { ask_id: "c1", question_id: "c1.q", text: "How old?" }, "2", "2"],
     ["itself where there are none in the list", { ...sizes, options: [] }, "2", "2"],
     ["itself as soon as it is more than a number", sizes, "3 or so", "3 or so"],
   ])("that is a number means %s", (_, asked, words, answer) => {

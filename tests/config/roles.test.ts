@@ -5,12 +5,12 @@ import { listCrews, loadCrew } from "../../src/config/crews.ts";
 import { shipped } from "../../src/config/installation.ts";
 import { completeRole, costsMoney, dialectOf } from "../../src/config/role-defaults.ts";
 import { checkSeats, loadRoles } from "../../src/config/roles.ts";
-import { DEFAULTS, resolveSettings } from "../../src/config/settings.ts";
-import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
+import { resolveSettings } from "../../src/config/settings.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
-const settings: ResolvedConfiguration = { ...DEFAULTS, plan_approval: "ask", workspace: "/" };
+const settings: ResolvedConfiguration = { ...CONFIGURATION_DEFAULTS, plan_approval: "ask", workspace: "/" };
 
 async function wrong(text: string, crew: readonly Role[] = []): Promise<string> {
   const place = scratch();

@@ -4,7 +4,8 @@ import { describe, expect, test } from "vitest";
 import { shipped } from "../../src/config/installation.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { variableOf } from "../../src/config/setting-text.ts";
-import { DEFAULTS, explainSettings, resolveSettings, type SettingPlaces } from "../../src/config/settings.ts";
+import { explainSettings, resolveSettings, type SettingPlaces } from "../../src/config/settings.ts";
+import { CONFIGURATION_DEFAULTS } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
@@ -17,18 +18,18 @@ async function resolved(places: Partial<SettingPlaces>) {
 describe("the defaults", () => {
   test("hold when nobody says anything", async () => {
     const { values } = await resolved({});
-    expect(values).toEqual({ ...DEFAULTS, plan_approval: "never", workspace: "/home/me/here" });
+    expect(values).toEqual({ ...CONFIGURATION_DEFAULTS, plan_approval: "never", workspace: "/home/me/here" });
   });
   test("are what the shipped file says", () => {
     const file: unknown = JSON.parse(readFileSync(shipped("config", "scheduler_config.json"), "utf8"));
-    expect(file).toEqual({ $schema: "../schemas/scheduler_config.schema.json", ...DEFAULTS });
+    expect(file).toEqual({ $schema: "../schemas/scheduler_config.schema.json", ...CONFIGURATION_DEFAULTS });
   });
   test("let the shipped file be used as it is", async () => {
     const { values } = await resolved({ config: shipped("config", "scheduler_config.json") });
     expect(values).toEqual((await resolved({})).values);
   });
   test("of attempts, times, rounds and budget are the promised ones", () => {
-    expect(DEFAULTS).toMatchObject({
+    expect(CONFIGURATION_DEFAULTS).toMatchObject({
       max_retries: 2,
       retry_backoff_ms: 1_000,
       timeout_s: 1_800,
@@ -92,7 +93,7 @@ describe("of several places", () => {
       [13, "BOSUN_MAX_WORKERS"],
       [12, "~/repo/.bosun/scheduler_config.json:1"],
       [11, "~/user/scheduler_config.json:1"],
-      DEFAULTS.max_workers,
+      CONFIGURATION_DEFAULTS.max_workers,
     ]);
   });
 
@@ -106,7 +107,7 @@ describe("of several places", () => {
       project: place.write(".bosun/p.yaml", "budget: {turns: 20}\nchecks: {ticket: []}\n"),
       config: place.write("c.yaml", "budget: {}\nchecks: {}\nmax_retries: 0\n"),
     });
-    expect(values.budget).toEqual({ turns: 20, usd: 5, wall_s: DEFAULTS.budget.wall_s });
+    expect(values.budget).toEqual({ turns: 20, usd: 5, wall_s: CONFIGURATION_DEFAULTS.budget.wall_s });
     expect(values.checks).toEqual({ ticket: [], merge: ["reviewed"] });
     expect(values.max_retries).toBe(0);
   });
@@ -143,7 +144,7 @@ describe("of several places", () => {
       "retry_backoff_ms = 2000 (BOSUN_RETRY_BACKOFF_MS)",
       "timeout_s = 900 (BOSUN_TIMEOUT_S)",
     ]);
-    expect(lines).toContain(`max_workers = ${DEFAULTS.max_workers} (default)`);
+    expect(lines).toContain(`max_workers = ${CONFIGURATION_DEFAULTS.max_workers} (default)`);
     expect(lines).toHaveLength(new Set(lines).size);
   });
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import type { Json, JsonObject } from "../../src/lib/json.ts";
-import { list, record, textOf } from "../../src/crew/turn.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../src/lib/json.ts";
+import { textOf } from "../../src/crew/turn.ts";
 import { crewRun, directory, run, said, turnLine } from "./programs.ts";
 
 /** What became of one task. */
@@ -29,7 +29,7 @@ export async function drive(
   const base = directory();
   const play = { planFile, workspace, clarifications: [] as Json[] };
   const asked = await manager(play, "requirement", { text: "Go." }, {}, base);
-  for (const question of list(asked.payload["questions"]).map(record)) {
+  for (const question of listOf(asked.payload["questions"]).map(objectOf)) {
     play.clarifications.push({
       question: textOf(question["text"]),
       answer: answers[textOf(question["question_id"])] ?? "",
@@ -38,7 +38,7 @@ export async function drive(
   const plan = await manager(play, "clarification_response", { answers: [], status: "answered" }, {}, base);
   if (plan.type !== "plan") throw new Error(JSON.stringify(plan));
   const done: Driven[] = [];
-  for (const task of list(plan.payload["tasks"]).map(record)) done.push(await driveTask(play, task, done, base));
+  for (const task of listOf(plan.payload["tasks"]).map(objectOf)) done.push(await driveTask(play, task, done, base));
   return done;
 }
 
@@ -51,7 +51,7 @@ interface Play {
 async function driveTask(play: Play, task: JsonObject, before: readonly Driven[], base: string): Promise<Driven> {
   const id = textOf(task["task_id"]);
   const artifacts = join(base, id);
-  const needs = list(task["dependencies"]).map(textOf);
+  const needs = listOf(task["dependencies"]).map(textOf);
   const dependencies = before.filter(({ task_id }) => needs.includes(task_id)).map(dependencyOf);
   const history: Json[] = [];
   const context = (): JsonObject => ({
@@ -59,7 +59,7 @@ async function driveTask(play: Play, task: JsonObject, before: readonly Driven[]
     history,
     dependencies,
   });
-  const discussed = list(task["risks"]).length > 0;
+  const discussed = listOf(task["risks"]).length > 0;
   let given = await manager(
     play,
     "ticket",
@@ -74,7 +74,7 @@ async function driveTask(play: Play, task: JsonObject, before: readonly Driven[]
   }
   if (given.type !== "instruction") throw new Error(JSON.stringify(given));
   const rounds: Driven["rounds"][number][] = [];
-  const criteria = list(task["acceptance_criteria"]).map(record);
+  const criteria = listOf(task["acceptance_criteria"]).map(objectOf);
   for (;;) {
     const report = await worker(play, "instruction", given.payload, context(), artifacts);
     const results = await Promise.all(criteria.map((criterion) => check(play, criterion, artifacts)));
@@ -101,7 +101,7 @@ async function driveTask(play: Play, task: JsonObject, before: readonly Driven[]
 
 /** What a task's dependants are told of it: artifacts as files, in the order in which they were made. */
 function dependencyOf({ task_id, rounds, artifacts }: Driven): Json {
-  const outputs = rounds.flatMap(({ report }) => list(report["outputs"]).map(record));
+  const outputs = rounds.flatMap(({ report }) => listOf(report["outputs"]).map(objectOf));
   const uri = (output: JsonObject): string => {
     const own = textOf(output["uri"]);
     return pathToFileURL(own.startsWith("file:") ? fileURLToPath(own) : join(artifacts, own)).href;
@@ -114,7 +114,7 @@ async function check(
   criterion: JsonObject,
   artifacts: string,
 ): Promise<{ criterion: Json; exit_code: number | null; passed: boolean; output: string }> {
-  const ran = await run(list(criterion["command"]).map(textOf), {
+  const ran = await run(listOf(criterion["command"]).map(textOf), {
     cwd: play.workspace,
     env: { BOSUN_ARTIFACTS_DIR: artifacts },
   });

@@ -3,9 +3,9 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { Json } from "../../src/lib/json.ts";
-import { expectedHash, GENESIS, seal } from "../../src/log/chain.ts";
+import { expectedHash, seal } from "../../src/log/chain.ts";
 import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
-import type { LogRecord } from "../../src/protocol/record.ts";
+import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import { chain, unsealed } from "../store/rig.ts";
 
 /** The promise, in the plainest words: SHA-256 over the domain and the canonical record without its hash. */

@@ -2,9 +2,9 @@ import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import * as fc from "fast-check";
-import { GENESIS, seal } from "../../src/log/chain.ts";
+import { seal } from "../../src/log/chain.ts";
 import { recordName } from "../../src/log/reader.ts";
-import type { LogRecord, UnsealedRecord } from "../../src/protocol/record.ts";
+import { GENESIS, type LogRecord, type UnsealedRecord } from "../../src/protocol/record.ts";
 
 /** A record that a forger may do anything to. */
 export type Editable = { -readonly [K in Exclude<keyof UnsealedRecord, "record">]: UnsealedRecord[K] } & {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { verifySession } from "../../src/runtime/proof.ts";
-import { crew, instructed, report, task } from "./crew.ts";
+import { crew, instructed, report, type Script, task } from "./crew.ts";
 import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, say, told } from "./rig.ts";
 import { value } from "../results.ts";
 
@@ -24,6 +24,18 @@ describe("a bug of our own, met in the middle of a session", () => {
     });
     const mended = await resume(rig, session.session_id, { agentFor: crew(TASKS) });
     expect(await run(mended)).toEqual({ kind: "closed", outcome: "done" });
+  });
+
+  it("is told at once where an agent's words met it, and not when that agent ends", async () => {
+    const rig = newRig();
+    // No real agent's words come so far: they stand for a bug in whatever reads them.
+    const endless: Script = (_request, sink) => {
+      sink.emit({ kind: "refused" } as never);
+      return new Promise(() => {});
+    };
+    const session = await begin(rig, { agentFor: crew(TASKS, { instruction: endless }) });
+    await expect(session.run({ waitForPeople: false })).rejects.toThrow(TypeError);
+    expect(rig.store.holder(session.session_id)).toBeUndefined();
   });
 
   it("is not swallowed because a listener was at work when it was met", async () => {

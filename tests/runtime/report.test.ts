@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, rmdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -51,6 +51,10 @@ describe("a final report that cannot be written", () => {
     const end = await session.run({ waitForPeople: false });
     expect(end).toMatchObject({ ok: false, error: { code: "storage", message: expect.stringContaining(inTheWay) } });
     expect(existsSync(join(folder, "final_report.json"))).toBe(false);
+    const descriptors = () => readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
+    const before = descriptors();
+    await expect(resume(rig, session.session_id, { agentFor })).rejects.toThrow(inTheWay);
+    expect(descriptors()).toBe(before);
     rmdirSync(inTheWay);
     const resumed = await resume(rig, session.session_id, { agentFor });
     expect(await resumed.run({ waitForPeople: false })).toMatchObject({ ok: true });

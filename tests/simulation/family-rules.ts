@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
-import { GENESIS } from "../../src/log/chain.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import type { LogRecord } from "../../src/protocol/record.ts";
+import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import type { Commit, Lease } from "../../src/store/store.ts";
 import { RecordRules } from "./record-rules.ts";
 import type { World } from "./world.ts";

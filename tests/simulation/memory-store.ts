@@ -1,8 +1,7 @@
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
-import { GENESIS } from "../../src/log/chain.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
-import type { Actor, LogRecord, SealedRecord } from "../../src/protocol/record.ts";
+import { type Actor, GENESIS, type LogRecord, type SealedRecord } from "../../src/protocol/record.ts";
 import type { Instant } from "../../src/protocol/timestamp.ts";
 import { checkSessionId, unknownSession } from "../../src/store/sessions.ts";
 import type {

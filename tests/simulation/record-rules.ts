@@ -1,7 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
-import { GENESIS } from "../../src/log/chain.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../src/protocol/payload.ts";
-import type { LogRecord } from "../../src/protocol/record.ts";
+import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { Lease, Commit } from "../../src/store/store.ts";
 import { BudgetRules } from "./budget-rules.ts";

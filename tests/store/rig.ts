@@ -4,8 +4,8 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { GENESIS, seal } from "../../src/log/chain.ts";
-import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import { seal } from "../../src/log/chain.ts";
+import { GENESIS, type UnsealedRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
 import type { Owner } from "../../src/store/store.ts";
 

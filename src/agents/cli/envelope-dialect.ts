@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
-import type { Answer, Refusal, TurnEvent, TurnRequest } from "../../kernel/agent.ts";
+import type { Answer, TurnEvent, TurnRequest } from "../../kernel/agent.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { acceptAnswer, type Channel } from "../../protocol/envelope.ts";
 import { WIRE_VERSION } from "../../protocol/record.ts";
 import { parseLine } from "../../protocol/limits.ts";
 import { isNotice, type TypedPayload } from "../../protocol/payload.ts";
+import type { Refusal } from "../../protocol/refusal.ts";
 
 const OPENING_BRACE = 0x7b;
 const MAX_EVENTS = 1_000;

@@ -1,6 +1,7 @@
-import type { Answer, Refusal, TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import type { Answer, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { type Failure, type FailureCode, failure } from "../../protocol/failure.ts";
+import type { Refusal } from "../../protocol/refusal.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
 /** What a run said, once it is over. */

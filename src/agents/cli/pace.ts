@@ -1,10 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { windowOf } from "../../kernel/role-limits.ts";
 
 const MINUTE_MS = 60_000;
 
 /**
  * Keeps the messages taken from one turn to so many a minute, by saying how long to leave its pipe unread. What came in one piece is
- * taken together, and the wait after it is as much longer. A fraction of one a minute is one in as many minutes as it takes.
+ * taken together, and the wait after it is as much longer.
  */
 export class Pace {
   readonly #most: number;
@@ -15,9 +16,10 @@ export class Pace {
   readonly #closed = new AbortController();
 
   /** `minute_ms` is how long a minute takes. */
-  constructor(messages_per_minute: number, minute_ms = MINUTE_MS) {
-    this.#most = Math.max(1, Math.floor(messages_per_minute));
-    this.#window_ms = minute_ms / Math.min(1, messages_per_minute);
+  constructor(messages_per_minute: number, minute_ms?: number) {
+    const { most, window_ms } = windowOf(messages_per_minute, minute_ms);
+    this.#most = most;
+    this.#window_ms = window_ms;
   }
 
   /** A message has been taken; gives what to wait for before the next, unless it may come now. */

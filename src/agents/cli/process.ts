@@ -1,7 +1,8 @@
 import { setImmediate as nextPoll } from "node:timers/promises";
 import type { Readable } from "node:stream";
 import { LineSplitter } from "../../lib/lines.ts";
-import type { Exit, Launched } from "../launcher.ts";
+import type { Exit } from "../../protocol/record.ts";
+import type { Launched } from "../launcher.ts";
 import { endGroup, within } from "./ending.ts";
 import { type TimeCause, TimeLimits, type TimeTerms } from "./time-limits.ts";
 

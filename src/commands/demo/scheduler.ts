@@ -1,7 +1,7 @@
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
-import type { Exit } from "../../agents/launcher.ts";
 import { bosunProgram } from "../../config/installation.ts";
 import type { Environment } from "../../config/found.ts";
+import type { Exit } from "../../protocol/record.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { LineSplitter } from "../../lib/lines.ts";
 import { ok, type Result } from "../../lib/result.ts";

@@ -1,6 +1,6 @@
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { errorReply, list, record, textOf } from "../turn.ts";
+import { errorReply, textOf } from "../turn.ts";
 import { afterError, afterReport, instruction, lastRevision, proposal } from "./instructions.ts";
 import type { PlanFile } from "./plan-file.ts";
 import type { Standing } from "./questions.ts";
@@ -10,7 +10,7 @@ import { substitute } from "./texts.ts";
 
 /** What the playbook answers to a turn; `program` is its own file. Same turn, same plan file: same answer. */
 export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
-  const refused = list(turn.context["refused"]).map(record)[0];
+  const refused = listOf(turn.context["refused"]).map(objectOf)[0];
   if (refused !== undefined) {
     return errorReply(
       "validation_failed",
@@ -34,8 +34,8 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
   // A plan that came by another way has not been through its questions.
   if (standing.unanswerable.length > 0) return ask(turn, plan, standing);
   const values = { answers: standing.settled, program };
-  const playbook = record(substitute(record(record(task["metadata"])["playbook"]), values));
-  const filled = record(substitute(task, values));
+  const playbook = objectOf(substitute(objectOf(objectOf(task["metadata"])["playbook"]), values));
+  const filled = objectOf(substitute(task, values));
   const work = { task: filled, playbook, revision: lastRevision(turn) };
   switch (type) {
     case "ticket":
@@ -43,7 +43,7 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
     case "report":
       return afterReport(work, payload, given);
     case "review_request":
-      return review(payload, list(playbook["fatal_issues"]).map(textOf));
+      return review(payload, listOf(playbook["fatal_issues"]).map(textOf));
     case "error":
       return afterError(work, payload);
     default:
@@ -58,7 +58,7 @@ function clarifyOrPlan(turn: Turn, plan: PlanFile, standing: Standing, program: 
   const values = { answers: standing.settled, program };
   const { questions: _questions, requirement: _requirement, ...payload } = plan.document;
   const tasks = plan.tasks.map((task) => planned(task, payload["metadata"]));
-  return { payload_type: "plan", payload: record(substitute(withoutPlaybook({ ...payload, tasks }), values)) };
+  return { payload_type: "plan", payload: objectOf(substitute(withoutPlaybook({ ...payload, tasks }), values)) };
 }
 
 function ask(
@@ -77,8 +77,8 @@ function ask(
 
 /** A task as the plan shows it: instructions are kept back for the ticket's own turn unless the file says otherwise. */
 function planned(task: JsonObject, metadataOfPlan: Json | undefined): JsonObject {
-  const own = record(record(task["metadata"])["playbook"])["instruction"];
-  const general = record(record(metadataOfPlan)["playbook"])["instruction"];
+  const own = objectOf(objectOf(task["metadata"])["playbook"])["instruction"];
+  const general = objectOf(objectOf(metadataOfPlan)["playbook"])["instruction"];
   if ((own ?? general) === "with_plan") return withoutPlaybook(task);
   const { instruction: _instruction, ...rest } = task;
   return withoutPlaybook(rest);
@@ -87,12 +87,12 @@ function planned(task: JsonObject, metadataOfPlan: Json | undefined): JsonObject
 function withoutPlaybook(value: JsonObject): JsonObject {
   if (value["metadata"] === undefined) return value;
   const { metadata, ...rest } = value;
-  const { playbook: _playbook, ...others } = record(metadata);
+  const { playbook: _playbook, ...others } = objectOf(metadata);
   return Object.keys(others).length === 0 ? rest : { ...rest, metadata: others };
 }
 
 function taskIdOf(turn: Turn): string {
-  const ticket = record(turn.context["ticket"]);
+  const ticket = objectOf(turn.context["ticket"]);
   const { payload } = turn.message;
   const found = payload["task_id"] ?? ticket["task_id"] ?? payload["ticket_id"] ?? ticket["ticket_id"];
   return typeof found === "string" ? found : "";

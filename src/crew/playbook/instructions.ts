@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { errorReply, list, record, textOf } from "../turn.ts";
+import { errorReply, textOf } from "../turn.ts";
 import { answerTo } from "./questions.ts";
 
 /** One task of the plan file with its placeholders filled, and how far its instructions have come. */
@@ -14,25 +14,25 @@ export interface Work {
 
 /** Which instruction this ticket was given last, read from its history: the number travels in the instruction's metadata. */
 export function lastRevision(turn: Turn): number {
-  const numbers = list(turn.context["history"])
-    .map(record)
+  const numbers = listOf(turn.context["history"])
+    .map(objectOf)
     .filter((entry) => entry["payload_type"] === "instruction")
-    .map((entry) => record(record(record(entry["payload"])["metadata"])["playbook"])["revision"]);
+    .map((entry) => objectOf(objectOf(objectOf(entry["payload"])["metadata"])["playbook"])["revision"]);
   return Math.max(-1, ...numbers.map((revision) => (typeof revision === "number" ? revision : 0)));
 }
 
 /** The approach to discuss before the work: the file's own `proposal`, else the task's steps and risks. */
 export function proposal({ task, playbook }: Work): Reply {
-  const own = record(playbook["proposal"]);
+  const own = objectOf(playbook["proposal"]);
   if (own["summary"] !== undefined) return { payload_type: "instruction_proposal", payload: own };
-  const steps = list(record(task["instruction"])["steps"]);
+  const steps = listOf(objectOf(task["instruction"])["steps"]);
   return {
     payload_type: "instruction_proposal",
     payload: {
-      summary: summaryOf(record(task["instruction"]), task),
+      summary: summaryOf(objectOf(task["instruction"]), task),
       open_questions: [],
-      risks: list(task["risks"]).map(textOf),
-      draft_steps: steps.map((step) => textOf(step) || commandOf(record(step))),
+      risks: listOf(task["risks"]).map(textOf),
+      draft_steps: steps.map((step) => textOf(step) || commandOf(objectOf(step))),
     },
   };
 }
@@ -46,7 +46,7 @@ export function instruction(work: Work): Reply {
 export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<string, string>): Reply {
   const revision = Math.max(0, work.revision);
   if (report["status"] !== "blocked") return numbered(work, revision);
-  const questions = list(report["questions"]).map(record);
+  const questions = listOf(report["questions"]).map(objectOf);
   if (questions.length === 0) {
     return numbered(work, revision, `The last report was blocked: ${textOf(report["summary"]) || "it gave no reason"}`);
   }
@@ -61,7 +61,7 @@ export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<s
 
 /** When the work cannot go on: the next revision; without one the same once more; after that, or if the file says so, giving up. */
 export function afterError({ task, playbook, revision }: Work, error: JsonObject): Reply {
-  const revisions = list(playbook["revisions"]).length;
+  const revisions = listOf(playbook["revisions"]).length;
   const next = Math.max(0, revision) + 1;
   const code = typeof error["code"] === "string" ? error["code"] : "agent_failed";
   const message = textOf(error["message"]) || code;
@@ -82,17 +82,17 @@ function reason(text: string): string {
 }
 
 function numbered(work: Work, revision: number, note?: string, resources: readonly string[] = []): Reply {
-  const revisions = list(work.playbook["revisions"]).map(record);
-  const base = revisions[Math.min(revision, revisions.length) - 1] ?? record(work.task["instruction"]);
+  const revisions = listOf(work.playbook["revisions"]).map(objectOf);
+  const base = revisions[Math.min(revision, revisions.length) - 1] ?? objectOf(work.task["instruction"]);
   const summary = summaryOf(base, work.task);
-  const all = [...list(base["resources"]), ...resources];
+  const all = [...listOf(base["resources"]), ...resources];
   return {
     payload_type: "instruction",
     payload: {
       ...base,
       summary: note === undefined ? summary : `${summary}\n\n${note}`,
       ...(all.length === 0 ? {} : { resources: all }),
-      metadata: { ...record(base["metadata"]), playbook: { revision } },
+      metadata: { ...objectOf(base["metadata"]), playbook: { revision } },
     },
   };
 }
@@ -102,5 +102,5 @@ function summaryOf(instruction: JsonObject, task: JsonObject): string {
 }
 
 function commandOf(step: JsonObject): string {
-  return textOf(step["shell"]) || list(step["command"]).map(textOf).join(" ");
+  return textOf(step["shell"]) || listOf(step["command"]).map(textOf).join(" ");
 }

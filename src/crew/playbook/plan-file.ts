@@ -1,14 +1,12 @@
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import type { Result } from "../../lib/result.ts";
-import { err, ok } from "../../lib/result.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { MAX_LINE_BYTES } from "../../protocol/limits.ts";
 import { planProblems } from "../../protocol/playbook/plan-check.ts";
 import type { Path, Problem } from "../../protocol/playbook/shape.ts";
-import { list, record } from "../turn.ts";
 import { programBeside } from "./texts.ts";
 
-const MAX_PLAN_FILE_BYTES = 8 * 1024 * 1024;
 const MAX_SHOWN_PROBLEMS = 5;
 /** More than this many uses of YAML aliases is an attempt to blow the document up; `bosun run` lets no more through. */
 const MAX_ALIASES = 10_000;
@@ -30,14 +28,14 @@ export async function loadPlanFile(path: string, program: string): Promise<Resul
   if (!text.ok) return text;
   const parsed = await parse(path, text.value);
   if (!parsed.ok) return parsed;
-  const { $schema: _editor, ...document } = record(parsed.value);
+  const { $schema: _editor, ...document } = objectOf(parsed.value);
   const problems = planProblems(document, (name) => existsSync(programBeside(program, name)));
   if (problems.length > 0) return err(await explain(path, text.value, problems));
   return ok({
     path,
     document,
-    questions: list(document["questions"]).map(record),
-    tasks: list(document["tasks"]).map(record),
+    questions: listOf(document["questions"]).map(objectOf),
+    tasks: listOf(document["tasks"]).map(objectOf),
   });
 }
 
@@ -45,8 +43,8 @@ async function readText(path: string): Promise<Result<string, string>> {
   try {
     const about = await stat(path);
     if (!about.isFile()) return err(`${path}: expected a plan file (YAML or JSON), found something that is not a file`);
-    if (about.size > MAX_PLAN_FILE_BYTES) {
-      return err(`${path}: expected at most ${MAX_PLAN_FILE_BYTES} bytes, found ${about.size}`);
+    if (about.size > MAX_LINE_BYTES) {
+      return err(`${path}: expected at most ${MAX_LINE_BYTES} bytes, found ${about.size}`);
     }
     return ok(new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path)));
   } catch (error) {

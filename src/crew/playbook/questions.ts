@@ -1,7 +1,7 @@
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { patternOf } from "../../protocol/playbook/plan-check.ts";
 import type { Turn } from "../turn.ts";
-import { list, record, textOf } from "../turn.ts";
+import { textOf } from "../turn.ts";
 
 /** How a question that nobody answered stands among the clarifications: not an answer. */
 const LEFT_OPEN = /^\(not answered\b/;
@@ -16,13 +16,13 @@ export function answersSoFar(turn: Turn): Map<string, string> {
     const text = textOf(value);
     if (typeof key === "string" && key !== "" && text !== "" && !LEFT_OPEN.test(text)) given.set(key, text);
   };
-  for (const entry of list(turn.context["clarifications"]).map(record)) {
+  for (const entry of listOf(turn.context["clarifications"]).map(objectOf)) {
     const question = entry["question"];
     remember(textOf(question), entry["answer"]);
-    remember(entry["question_id"] ?? record(question)["question_id"], entry["answer"]);
+    remember(entry["question_id"] ?? objectOf(question)["question_id"], entry["answer"]);
   }
   if (turn.message.payload_type === "clarification_response") {
-    for (const entry of list(turn.message.payload["answers"]).map(record))
+    for (const entry of listOf(turn.message.payload["answers"]).map(objectOf))
       remember(entry["question_id"], entry["text"]);
   }
   return given;
@@ -66,7 +66,7 @@ export function openQuestions(questions: readonly JsonObject[], given: ReadonlyM
 }
 
 function complaint(question: JsonObject, found: string): string {
-  const examples = [...list(question["options"]), question["default"]].map(textOf).filter((text) => text !== "");
+  const examples = [...listOf(question["options"]), question["default"]].map(textOf).filter((text) => text !== "");
   const advice = examples.length === 0 ? "" : ` Answers it can use: ${[...new Set(examples)].join(", ")}.`;
   return `${JSON.stringify(found.slice(0, 200))} is not an answer this plan can use.${advice}`;
 }

@@ -1,6 +1,6 @@
-import type { JsonObject } from "../../lib/json.ts";
+import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Reply } from "../turn.ts";
-import { list, record, textOf } from "../turn.ts";
+import { textOf } from "../turn.ts";
 
 const TAIL_LINES = 20;
 const TAIL_CHARACTERS = 2000;
@@ -10,11 +10,11 @@ const TAIL_CHARACTERS = 2000;
  * `fatal` texts; else every failed criterion is named with the end of its output.
  */
 export function review(request: JsonObject, fatal: readonly string[]): Reply {
-  const report = record(request["report"]);
-  const checks = list(request["checks"]).map(record);
+  const report = objectOf(request["report"]);
+  const checks = listOf(request["checks"]).map(objectOf);
   const changes = [
     ...checks.filter((check) => check["passed"] !== true).map(failedCheck),
-    ...list(report["issues"])
+    ...listOf(report["issues"])
       .map(textOf)
       .filter((issue) => fatal.some((text) => issue.toLowerCase().includes(text.toLowerCase())))
       .map((issue) => `The report names an issue that this plan does not accept: ${issue}`),
@@ -32,7 +32,7 @@ export function review(request: JsonObject, fatal: readonly string[]): Reply {
 
 function failedCheck(check: JsonObject): string {
   const criterion = check["criterion"];
-  const command = list(record(criterion)["command"]).map(textOf).join(" ");
+  const command = listOf(objectOf(criterion)["command"]).map(textOf).join(" ");
   const tail = textOf(check["output"])
     .split("\n")
     .slice(-TAIL_LINES)

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { access } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import type { Reply, Turn } from "../turn.ts";
-import { cutTo, list, record, say, textOf } from "../turn.ts";
+import { cutTo, say, textOf } from "../turn.ts";
 import type { Snapshot } from "./artifacts.ts";
 import { changedArtifacts, snapshot } from "./artifacts.ts";
 import type { Running } from "./run.ts";
@@ -53,7 +53,7 @@ export class Work {
       writeFileSync(requestFile, `${this.#turn.line.trim()}\n`, { mode: 0o600 });
       const env = { ...process.env, BOSUN_REQUEST_FILE: requestFile, BOSUN_ARTIFACTS_DIR: artifactsDir };
       const before = await snapshot(artifactsDir);
-      const steps = list(message.payload["steps"]);
+      const steps = listOf(message.payload["steps"]);
       const failed = await this.#steps(steps, workspace, env);
       if (this.#stopped) return undefined;
       return await this.#finished(steps.length, failed, before);
@@ -112,8 +112,8 @@ export class Work {
   }
 
   async #missingOutputs(directories: readonly string[]): Promise<string[]> {
-    const ticket = record(this.#turn.context["ticket"]);
-    const expected = list(record(ticket["task"])["expected_outputs"] ?? ticket["expected_outputs"]).map(textOf);
+    const ticket = objectOf(this.#turn.context["ticket"]);
+    const expected = listOf(objectOf(ticket["task"])["expected_outputs"] ?? ticket["expected_outputs"]).map(textOf);
     const missing: string[] = [];
     for (const name of expected.filter((text) => FILE_NAME.test(text))) {
       const found = directories.map((directory) => access(join(directory, name)));
@@ -134,8 +134,8 @@ function keptWords(artifacts: number): string {
 
 /** What a step runs, that as one line for people, and as evidence tells it. */
 function commandOf(step: Json): { argv: readonly string[]; line: string; told_as: Json } {
-  const { shell, command } = record(step);
-  const argv = list(command).filter((part) => typeof part === "string");
+  const { shell, command } = objectOf(step);
+  const argv = listOf(command).filter((part) => typeof part === "string");
   if (argv.length === 0 && typeof shell === "string") return { argv: ["sh", "-c", shell], line: shell, told_as: shell };
   const line = argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(" ");
   return { argv, line, told_as: argv };

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join, posix } from "node:path";
 import { promisify } from "node:util";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { list, record, textOf } from "../turn.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { textOf } from "../turn.ts";
 import type { Ask, Finding, Item, Survey } from "./finding.ts";
 import { counted, shown } from "./finding.ts";
 import type { Repository } from "./repository.ts";
@@ -48,7 +48,7 @@ async function findContents(repository: Repository, { options }: Ask): Promise<F
 }
 
 async function manifestOf(folder: string): Promise<JsonObject> {
-  return record(JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Json);
+  return objectOf(JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Json);
 }
 
 async function dryRun(folder: string): Promise<{ files: Set<string>; bytes: number }> {
@@ -57,8 +57,8 @@ async function dryRun(folder: string): Promise<{ files: Set<string>; bytes: numb
   const { stdout } = await promisify(execFile)("npm", args, { cwd: folder, maxBuffer: NPM_OUTPUT_BYTES });
   // One entry in a list, or since npm 12 in an object by the package's name.
   const answer = JSON.parse(stdout) as Json;
-  const packed = record(Array.isArray(answer) ? (answer as Json[])[0] : Object.values(record(answer))[0]);
-  const files = list(packed["files"]).map((file) => textOf(record(file)["path"]));
+  const packed = objectOf(Array.isArray(answer) ? (answer as Json[])[0] : Object.values(objectOf(answer))[0]);
+  const files = listOf(packed["files"]).map((file) => textOf(objectOf(file)["path"]));
   return { files: new Set(files), bytes: Number(packed["unpackedSize"] ?? 0) };
 }
 
@@ -68,7 +68,7 @@ function promised(manifest: JsonObject): { field: string; path: string }[] {
   const walk = (field: string, value: Json | undefined): void => {
     if (typeof value === "string") found.push({ field, path: posix.normalize(value) });
     else if (Array.isArray(value)) for (const entry of value as Json[]) walk(field, entry);
-    else for (const entry of Object.values(record(value))) walk(field, entry);
+    else for (const entry of Object.values(objectOf(value))) walk(field, entry);
   };
   for (const field of ["main", "module", "types", "typings", "browser", "bin"]) walk(field, manifest[field]);
   walk("exports", manifest["exports"]);

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { list, record, textOf } from "../turn.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { textOf } from "../turn.ts";
 import type { Repository } from "./repository.ts";
 
 /** Worst first. */
@@ -64,7 +64,7 @@ export async function keep(finding: Finding, directory: string): Promise<void> {
 export async function readFinding(file: string): Promise<Finding> {
   let value: JsonObject;
   try {
-    value = record(JSON.parse(await readFile(file, "utf8")) as Json);
+    value = objectOf(JSON.parse(await readFile(file, "utf8")) as Json);
   } catch (error) {
     throw new Error(`${file} cannot be read as a finding: ${(error as Error).message}`, { cause: error });
   }
@@ -76,9 +76,9 @@ export async function readFinding(file: string): Promise<Finding> {
     title: textOf(value["title"]),
     revision: typeof value["revision"] === "string" ? value["revision"] : null,
     looked_at: textOf(value["looked_at"]),
-    notes: list(value["notes"]).map(textOf),
-    items: list(value["items"]).map((item) => itemOf(record(item), file)),
-    details: record(value["details"]),
+    notes: listOf(value["notes"]).map(textOf),
+    items: listOf(value["items"]).map((item) => itemOf(objectOf(item), file)),
+    details: objectOf(value["details"]),
   };
 }
 
@@ -91,7 +91,7 @@ function itemOf(item: JsonObject, file: string): Item {
     file: textOf(item["file"]),
     ...(typeof line === "number" ? { line } : {}),
     text: textOf(item["text"]),
-    claim: record(item["claim"]),
+    claim: objectOf(item["claim"]),
   };
 }
 

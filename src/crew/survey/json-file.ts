@@ -1,7 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { record } from "../turn.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import type { Repository } from "./repository.ts";
 
 /** A JSON file of the work tree as a value and as text, for the lines that findings point at. */
@@ -22,7 +21,7 @@ export async function readJson(repository: Repository, path: string): Promise<Js
     return undefined;
   }
   try {
-    return { path, text, value: record(JSON.parse(text) as Json) };
+    return { path, text, value: objectOf(JSON.parse(text) as Json) };
   } catch (error) {
     return { path, text, value: {}, broken: (error as Error).message };
   }

@@ -1,7 +1,7 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { list, record, textOf } from "../turn.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { textOf } from "../turn.ts";
 import type { Finding, Item, Survey } from "./finding.ts";
 import { counted, shown } from "./finding.ts";
 import { lineAt, readJson } from "./json-file.ts";
@@ -125,10 +125,10 @@ function demandOfOne(licence: string): Demand {
 }
 
 async function lockedPackages(root: string, lock: JsonObject): Promise<Package[]> {
-  const entries = Object.entries(record(lock["packages"])).filter(([key]) => key.includes("node_modules/"));
+  const entries = Object.entries(objectOf(lock["packages"])).filter(([key]) => key.includes("node_modules/"));
   const packages: Package[] = [];
   for (const [key, value] of entries.slice(0, MAX_PACKAGES)) {
-    const entry = record(value);
+    const entry = objectOf(value);
     if (entry["link"] === true) continue;
     // Lock files of npm 6 and older, and packages from elsewhere, state no licence; the installed package may.
     const licence = licenceOf(entry) || licenceOf(await packageJson(join(root, key)));
@@ -181,7 +181,7 @@ async function nested(root: string, store: string): Promise<string[]> {
 
 async function packageJson(folder: string): Promise<JsonObject> {
   try {
-    return record(JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Json);
+    return objectOf(JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Json);
   } catch {
     return {};
   }
@@ -190,11 +190,11 @@ async function packageJson(folder: string): Promise<JsonObject> {
 function licenceOf(about: JsonObject): string {
   const { license, licenses } = about;
   if (typeof license === "string") return license;
-  const one = textOf(record(license)["type"]);
+  const one = textOf(objectOf(license)["type"]);
   return (
     one ||
-    list(licenses)
-      .map((entry) => textOf(record(entry)["type"]) || textOf(entry))
+    listOf(licenses)
+      .map((entry) => textOf(objectOf(entry)["type"]) || textOf(entry))
       .join(" OR ")
   );
 }

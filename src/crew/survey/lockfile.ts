@@ -1,6 +1,6 @@
 import { posix } from "node:path";
-import type { JsonObject } from "../../lib/json.ts";
-import { record, textOf } from "../turn.ts";
+import { type JsonObject, objectOf } from "../../lib/json.ts";
+import { textOf } from "../turn.ts";
 import type { Finding, Item, Survey } from "./finding.ts";
 import { shown } from "./finding.ts";
 import type { JsonFile } from "./json-file.ts";
@@ -52,7 +52,7 @@ async function driftOf(repository: Repository, path: string): Promise<Item[] | u
   if (manifest.broken !== undefined)
     return [item(manifest, 1, "high", `is not JSON: ${manifest.broken}`, { fault: "broken" })];
   const lock = await readJson(repository, posix.join(folder, "package-lock.json"));
-  const declared = GROUPS.slice(0, 3).flatMap((group) => Object.keys(record(manifest.value[group])));
+  const declared = GROUPS.slice(0, 3).flatMap((group) => Object.keys(objectOf(manifest.value[group])));
   if (lock === undefined) {
     const other = OTHER_LOCKS.some((name) => repository.isTracked(posix.join(folder, name)));
     if (other || declared.length === 0) return undefined;
@@ -67,7 +67,7 @@ async function driftOf(repository: Repository, path: string): Promise<Item[] | u
     const why = conflict === undefined ? lock.broken : "it has an unresolved merge conflict";
     return [item(lock, conflict, "high", `is not JSON: ${why}`, { fault: "broken" })];
   }
-  const packages = record(lock.value["packages"]);
+  const packages = objectOf(lock.value["packages"]);
   if (lock.value["packages"] === undefined) {
     return [
       item(
@@ -86,7 +86,7 @@ async function driftOf(repository: Repository, path: string): Promise<Item[] | u
   const drift = await Promise.all(
     keys.map(async (key) => {
       const own = key === "" ? manifest : await readJson(repository, posix.join(folder, key, "package.json"));
-      return own === undefined ? [] : compare({ manifest: own, lock, key, locked: record(packages[key]), packages });
+      return own === undefined ? [] : compare({ manifest: own, lock, key, locked: objectOf(packages[key]), packages });
     }),
   );
   return [...untracked, ...drift.flat()];
@@ -107,8 +107,8 @@ function compare(pair: Pair): Item[] {
 
 /** What the lock file does not hold as it is declared. */
 function unlocked({ manifest, lock, key, locked, packages }: Pair, group: string): Item[] {
-  const recorded = record(locked[group]);
-  return Object.entries(record(manifest.value[group])).flatMap(([name, value]) => {
+  const recorded = objectOf(locked[group]);
+  return Object.entries(objectOf(manifest.value[group])).flatMap(([name, value]) => {
     const range = textOf(value);
     const was = recorded[name];
     const fault = (kind: string, text: string) => {
@@ -117,7 +117,7 @@ function unlocked({ manifest, lock, key, locked, packages }: Pair, group: string
     };
     if (was === undefined) {
       // npm writes an optional dependency under one heading only.
-      if (group === "dependencies" && record(locked["optionalDependencies"])[name] !== undefined) return [];
+      if (group === "dependencies" && objectOf(locked["optionalDependencies"])[name] !== undefined) return [];
       return fault("missing", `${shown(name)}@${shown(range)} is in ${group} but not in the lock file`);
     }
     if (was !== value) {
@@ -132,8 +132,8 @@ function unlocked({ manifest, lock, key, locked, packages }: Pair, group: string
 
 /** What the lock file holds and nobody declares any more. */
 function leftOver({ manifest, lock, key, locked }: Pair, group: string): Item[] {
-  return Object.entries(record(locked[group])).flatMap(([name, value]) => {
-    if (GROUPS.some((any) => record(manifest.value[any])[name] !== undefined)) return [];
+  return Object.entries(objectOf(locked[group])).flatMap(([name, value]) => {
+    if (GROUPS.some((any) => objectOf(manifest.value[any])[name] !== undefined)) return [];
     const text = `${shown(name)} is still in the lock file's ${group}, and no longer in ${shown(manifest.path)}`;
     const was = { declared: "", locked: textOf(value), lock: lock.path, manifest: manifest.path };
     const claim = { fault: "extra", group, name, key, ...was };

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import type { Json, JsonObject } from "../../lib/json.ts";
-import { list, record, textOf } from "../turn.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { textOf } from "../turn.ts";
 import type { Finding } from "./finding.ts";
 import { readFinding } from "./finding.ts";
 
@@ -24,18 +24,18 @@ interface Artifact {
 export async function readRequest(): Promise<Request | undefined> {
   const path = process.env["BOSUN_REQUEST_FILE"];
   if (path === undefined || path === "") return undefined;
-  const envelope = record(JSON.parse(await readFile(path, "utf8")) as Json);
-  const context = record(record(envelope["payload"])["context"]);
+  const envelope = objectOf(JSON.parse(await readFile(path, "utf8")) as Json);
+  const context = objectOf(objectOf(envelope["payload"])["context"]);
   return {
-    artifacts: list(context["dependencies"]).map(record).flatMap(filesOf),
-    failed_checks: list(context["history"]).map(record).flatMap(failedChecks),
+    artifacts: listOf(context["dependencies"]).map(objectOf).flatMap(filesOf),
+    failed_checks: listOf(context["history"]).map(objectOf).flatMap(failedChecks),
   };
 }
 
 function filesOf(dependency: JsonObject): Artifact[] {
   const task_id = textOf(dependency["task_id"]);
   const latest = new Map<string, Artifact>();
-  for (const artifact of list(dependency["artifacts"]).map(record)) {
+  for (const artifact of listOf(dependency["artifacts"]).map(objectOf)) {
     const uri = textOf(artifact["uri"]);
     const label = textOf(artifact["label"]);
     if (uri.startsWith("file://")) latest.set(label, { task_id, label, file: fileURLToPath(uri) });
@@ -45,12 +45,12 @@ function filesOf(dependency: JsonObject): Artifact[] {
 
 /** A ticket's history names checks as results of their own, and again in the request for a review. */
 function failedChecks(entry: JsonObject): { command: string; output: string }[] {
-  const payload = record(entry["payload"]);
-  return [...list(payload["results"]), ...list(payload["checks"])]
-    .map(record)
+  const payload = objectOf(entry["payload"]);
+  return [...listOf(payload["results"]), ...listOf(payload["checks"])]
+    .map(objectOf)
     .filter((check) => check["passed"] === false)
     .map((check) => ({
-      command: list(record(check["criterion"])["command"]).map(textOf).join(" "),
+      command: listOf(objectOf(check["criterion"])["command"]).map(textOf).join(" "),
       output: textOf(check["output"]),
     }));
 }

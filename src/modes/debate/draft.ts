@@ -1,7 +1,8 @@
-import type { Change, Command, Effect, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
+import type { Change, Command, Fact, ReadonlyState, Seat, Step } from "../../kernel/mode.ts";
 import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import type { Effect } from "../../protocol/recording.ts";
 import { later } from "../../protocol/timestamp.ts";
 import { type DebateEvent, debateLifecycle } from "./debate.machine.ts";
 import { type DebaterEvent, debaterLifecycle } from "./debater.machine.ts";

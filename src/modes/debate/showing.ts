@@ -1,5 +1,5 @@
 import type { ResultPart, Showing } from "../../kernel/showing.ts";
-import type { Json, JsonObject } from "../../lib/json.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 
 /** A debate for people: its debaters by their positions, and what it came to. */
 export const debateShowing: Showing = { subject: "debater", says: "position", parts };
@@ -33,14 +33,6 @@ function standing({ role_id, status, reason, opinion }: JsonObject): ResultPart 
   const left = status === "dropped" ? ` (dropped${reason === undefined ? "" : `: ${textOf(reason)}`})` : "";
   const text = position === undefined ? "It gave no opinion." : textOf(position);
   return { title: `${textOf(role_id)}${left}`, text, points: textsOf(reasons) };
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
-}
-
-function listOf(value: Json | undefined): readonly Json[] {
-  return Array.isArray(value) ? (value as readonly Json[]) : [];
 }
 
 function textsOf(value: Json | undefined): string[] {

@@ -37,9 +37,9 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
     if (before) forgetDependencies(state, before);
     let unmet = 0;
     for (const dependency of new Set(ticket.depends_on)) {
-      const list = state.dependents.get(dependency);
-      if (list) list.push(ticket.id);
-      else state.dependents.set(dependency, [ticket.id]);
+      const waiting = state.dependents.get(dependency);
+      if (waiting) waiting.add(ticket.id);
+      else state.dependents.set(dependency, new Set([ticket.id]));
       const status = state.tickets.get(dependency)?.status;
       if (status !== "done") unmet += 1;
       if (status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
@@ -73,10 +73,7 @@ function dropTicket(state: ScheduleState, id: string): void {
 }
 
 function forgetDependencies(state: ScheduleState, ticket: Ticket): void {
-  for (const dependency of new Set(ticket.depends_on)) {
-    const list = state.dependents.get(dependency);
-    if (list) list.splice(list.indexOf(ticket.id), 1);
-  }
+  for (const dependency of ticket.depends_on) state.dependents.get(dependency)?.delete(ticket.id);
 }
 
 function doom(state: ScheduleState, id: string): void {
@@ -85,7 +82,7 @@ function doom(state: ScheduleState, id: string): void {
     const status = state.tickets.get(next)?.status;
     if (state.doomed.has(next) || status === "error" || status === "done") continue;
     state.doomed.add(next);
-    reached.push(...(state.dependents.get(next) ?? []));
+    for (const dependent of state.dependents.get(next) ?? []) reached.push(dependent);
   }
 }
 
@@ -96,7 +93,7 @@ function relieve(state: ScheduleState, id: string): void {
     const ticket = state.tickets.get(next);
     if (!ticket || !state.doomed.has(next) || isLost(state, ticket)) continue;
     state.doomed.delete(next);
-    reached.push(...(state.dependents.get(next) ?? []));
+    for (const dependent of state.dependents.get(next) ?? []) reached.push(dependent);
   }
 }
 

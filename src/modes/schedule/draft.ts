@@ -1,7 +1,8 @@
-import type { Change, Command, Effect, EnvelopeDraft, Fact, ReadonlyState, Step, TurnId } from "../../kernel/mode.ts";
+import type { Change, Command, EnvelopeDraft, Fact, ReadonlyState, Step, TurnId } from "../../kernel/mode.ts";
 import { EventRefused, type Patch, patched, turnId } from "../../kernel/step.ts";
 import type { Json } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import type { Effect } from "../../protocol/recording.ts";
 import { later } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER } from "./budget.ts";
 import { type SessionEvent, sessionLifecycle } from "./session.machine.ts";

@@ -35,7 +35,7 @@ export function finishIfOver(draft: Draft): void {
       )
         continue;
       newlyDoomed.add(next);
-      reached.push(...(draft.before.dependents.get(next) ?? []));
+      for (const dependent of draft.before.dependents.get(next) ?? []) reached.push(dependent);
     }
   }
   if (open - newlyDoomed.size === 0) conclude(draft);
@@ -150,7 +150,7 @@ function blockersOf(all: readonly Ticket[]): Map<string, string> {
     for (let next = reached.pop(); next; next = reached.pop()) {
       if (blocked.has(next.id)) continue;
       blocked.set(next.id, cause.id);
-      reached.push(...(dependents.get(next.id) ?? []));
+      for (const dependent of dependents.get(next.id) ?? []) reached.push(dependent);
     }
   }
   return blocked;

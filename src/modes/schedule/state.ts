@@ -173,7 +173,8 @@ export interface ScheduleState {
   readonly tickets: Map<string, Ticket>;
   readonly questions: Map<string, QuestionSet>;
   readonly counts: Map<TicketStatus, number>;
-  readonly dependents: Map<string, string[]>;
+  /** Who waits for a ticket, in no order. */
+  readonly dependents: Map<string, Set<string>>;
   /** Dependencies not yet done, by ticket. */
   readonly unmet: Map<string, number>;
   /** Tickets that wait, directly or not, on one in error. */

@@ -64,7 +64,7 @@ export type PlanApproval = "ask" | "never";
  */
 export type ProposalPolicy = "risk" | "always" | "never";
 /**
- * Whether each ticket works in a git worktree of its own.
+ * Whether each ticket works in a git worktree of its own; `worktree` is not there yet.
  */
 export type Isolation = "none" | "worktree";
 export type SessionOutcome = "done" | "failed" | "cancelled";
@@ -345,7 +345,7 @@ export type SchedulerConfiguration = {
    */
   readonly retry_backoff_ms?: number;
   /**
-   * Seconds a turn may take.
+   * Seconds a turn, or a check, may take.
    */
   readonly timeout_s?: number;
   /**
@@ -380,11 +380,11 @@ export type SchedulerConfiguration = {
    */
   readonly max_recoveries?: number;
   /**
-   * Seconds a role may be held before the session stops.
+   * Seconds a role may be held before the session stops, once nothing else can go on.
    */
   readonly max_hold_s?: number;
   /**
-   * Seconds a ticket waits for a dependency before the manager is told.
+   * Seconds a ticket may hold others up before the manager is told.
    */
   readonly dependency_notice_s?: number;
   readonly plan_approval?: PlanApproval;
@@ -435,7 +435,7 @@ export type SessionBudget = {
   readonly tokens?: number;
   readonly usd?: number;
   /**
-   * Seconds of wall time.
+   * Seconds that the scheduler is at work while the machine is awake.
    */
   readonly wall_s?: number;
   readonly ticket?: Budget;
@@ -448,7 +448,7 @@ export type Notification = {
   readonly on?: readonly ("question" | "hold" | "stopped" | "closed")[];
 };
 /**
- * What `bosun prune` keeps.
+ * What a clean-up keeps; this version has none.
  */
 export type Retention = {
   /**
@@ -847,7 +847,7 @@ export type SessionBegun = {
   readonly metadata?: Metadata;
 };
 /**
- * The last record of a session.
+ * A session is over: its last record, unless `session_reopened` follows.
  */
 export type SessionClosed = {
   readonly outcome: SessionOutcome;
@@ -923,7 +923,7 @@ export type ResolvedConfiguration = {
    */
   readonly retry_backoff_ms: number;
   /**
-   * Seconds a turn may take.
+   * Seconds a turn, or a check, may take.
    */
   readonly timeout_s: number;
   /**
@@ -958,11 +958,11 @@ export type ResolvedConfiguration = {
    */
   readonly max_recoveries: number;
   /**
-   * Seconds a role may be held before the session stops.
+   * Seconds a role may be held before the session stops, once nothing else can go on.
    */
   readonly max_hold_s: number;
   /**
-   * Seconds a ticket waits for a dependency before the manager is told.
+   * Seconds a ticket may hold others up before the manager is told.
    */
   readonly dependency_notice_s: number;
   readonly plan_approval: PlanApproval;
@@ -1370,7 +1370,7 @@ export const PAYLOAD_TYPES = [
   "verdict"
 ] as const;
 
-/** What holds for a key of the scheduler configuration that is left out: the `default`s of its schema. */
+/** What holds for a key of the scheduler configuration that is left out: the `default`s of its schema. `plan_approval`, which depends on the roles, and `workspace` have none. */
 export const CONFIGURATION_DEFAULTS = {
   "max_workers": 4,
   "max_retries": 2,

@@ -73,6 +73,19 @@ describe("a plan that changes many tickets", () => {
     });
     expect(looks[1]).toBeLessThan(12 * (looks[0] ?? 0));
   });
+
+  it("may have more that wait for one than a function takes arguments, and that are let go one by one", () => {
+    const state = empty();
+    put(state, "bad", "pending");
+    put(state, "hub", "pending", ["bad"]);
+    for (const id of numbered(150_000, "x")) put(state, id, "pending", ["hub"]);
+    put(state, "bad", "error");
+    expect(state.doomed.size).toBe(150_001);
+    const before = performance.now();
+    for (const id of numbered(150_000, "x").reverse()) put(state, id, "pending");
+    expect(performance.now() - before).toBeLessThan(5_000);
+    expect(state.doomed.size).toBe(1);
+  });
 });
 
 describe("who waits for a ticket in error", () => {

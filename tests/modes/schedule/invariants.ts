@@ -282,7 +282,7 @@ function plainState(state: ScheduleState): Json {
       questions: sorted(state.questions),
       counts: sorted(state.counts).filter(([, count]) => count !== 0),
       dependents: sorted(state.dependents)
-        .filter(([, ids]) => ids.length > 0)
+        .filter(([, ids]) => ids.size > 0)
         .map(([id, ids]) => [id, [...ids].sort()]),
       unmet: sorted(state.unmet),
       doomed: [...state.doomed].sort(),

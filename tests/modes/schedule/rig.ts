@@ -1,6 +1,7 @@
 import { type Advance, advance, type Engine } from "../../../src/kernel/engine.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
-import type { Command, Effect, Fact, TurnDraft, TurnStamp } from "../../../src/kernel/mode.ts";
+import type { Command, Fact, TurnDraft, TurnStamp } from "../../../src/kernel/mode.ts";
+import type { Effect } from "../../../src/protocol/recording.ts";
 import { type Lookup, type Recorded, resolve } from "../../../src/kernel/references.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { decide } from "../../../src/modes/schedule/decide.ts";

@@ -1,7 +1,7 @@
 // Takes a session and commits to it without end, three records at a time, telling each commit that came back.
-import { GENESIS, seal } from "../../../src/log/chain.ts";
+import { seal } from "../../../src/log/chain.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
-import type { SealedRecord } from "../../../src/protocol/record.ts";
+import { GENESIS, type SealedRecord } from "../../../src/protocol/record.ts";
 import { OWNER, unsealed } from "../rig.ts";
 import { value } from "../../results.ts";
 
