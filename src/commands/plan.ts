@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { shellWord } from "../config/command-line.ts";
 import { loadCrew } from "../config/crews.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -177,7 +178,9 @@ async function exportPlan(
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
   const others = await otherRoles(store, row.session_id);
-  out.line(`Wrote ${file}. Run it again: ${bosun} run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
+  out.line(
+    `Wrote ${safeLine(file)}. Run it again: ${bosun} run --plan ${shellWord(safeLine(file))}${others.length > 0 ? " --roles FILE" : ""}`,
+  );
   if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
 }
