@@ -115,6 +115,10 @@ describe("a session that another process runs", () => {
     const told = await here.run(["tell", "done", "Mind the gap."]);
     expect([told.code, told.stdout]).toEqual([2, ""]);
     expect(told.stderr).toContain(`The ticket done of ${session_id} is done, so nobody would read it.`);
+    for (const words of [[session_id], ["wait"], [session_id, "wait"]]) {
+      const named = await here.run(["tell", ...words]);
+      expect([named.code, named.stderr]).toEqual([2, expect.stringContaining("The text is missing: ")]);
+    }
     const cancelled = await here.run(["cancel", "done"]);
     expect(cancelled.code).toBe(2);
     expect(cancelled.stderr).toMatch(new RegExp(`^Error: ${session_id} refused it: .*"done"`));
