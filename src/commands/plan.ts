@@ -14,7 +14,7 @@ import { waitingOf } from "./asks.ts";
 import { openedWith } from "./session-state.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { keptFor } from "./kept.ts";
+import { keptFor, saidAlready } from "./kept.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
@@ -88,7 +88,7 @@ async function plan(
     const kept = gate && keptFor(store, row.value.session_id, gate);
     if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
-    if (kept !== undefined) return err(saidAlready(row.value, kept));
+    if (kept !== undefined) return err(saidAlready(row.value.session_id, "The plan", kept));
     return decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
   });
 }
@@ -197,17 +197,6 @@ function noPlan({ session_id, state }: SessionRow): Failure {
   return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, {
     hint: `See bosun status ${session_id}.`,
   });
-}
-
-/** The first word ends the wait, so the session would refuse a second one. */
-function saidAlready({ session_id }: SessionRow, kept: string): Failure {
-  return failure(
-    "usage",
-    `The plan of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`,
-    {
-      hint: `It takes effect with bosun resume ${session_id}.`,
-    },
-  );
 }
 
 function notWaiting({ session_id, state }: SessionRow): Failure {
