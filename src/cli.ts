@@ -1,6 +1,6 @@
 import { called, hintHere } from "./commands/called.ts";
 import { runCommandLine } from "./commands/main.ts";
-import { EXIT_INTERNAL } from "./runtime/exit.ts";
+import { EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
 import { processTerminal } from "./ui/terminal.ts";
 
@@ -29,11 +29,23 @@ async function drained(): Promise<void> {
 // Wherever it comes from, a bug has its own exit code: 1 says that tickets failed.
 process.on("uncaughtException", (error) => process.exit(tellBug(error)));
 
-const exit_code = await runCommandLine(process.argv.slice(2), {
-  terminal,
-  directory: process.cwd(),
-  environment: process.env,
-  leave: (code) => process.exit(code),
-}).catch(tellBug);
+/** A shell may stand in a directory that somebody has deleted: then nothing can be found from here, and nothing be run. */
+function currentDirectory(): string | undefined {
+  try {
+    return process.cwd();
+  } catch {
+    terminal.err.line("Error: The current directory is not there any more.\n  Go to another (cd), and try again.");
+    return undefined;
+  }
+}
+
+function run(directory: string): Promise<number> {
+  const leave = (code: number) => process.exit(code);
+  const around = { terminal, directory, environment: process.env, leave };
+  return runCommandLine(process.argv.slice(2), around).catch(tellBug);
+}
+
+const directory = currentDirectory();
+const exit_code = directory === undefined ? EXIT_ENVIRONMENT : await run(directory);
 await drained();
 process.exit(exit_code);

@@ -101,18 +101,20 @@ function openingOf(order: Order, before: Result<SessionRow, Failure>): Parameter
 
 /** How it ends if the session was not begun; undefined if it is there all the same, and can be shown as it was left. */
 function neverBegan(
-  { terminal }: CommandContext,
+  { terminal, bosun }: CommandContext,
   { home, store }: Place,
   { session_id }: Order,
   answer: SchedulersWord | undefined,
   stopped: number | undefined,
 ): Result<number, Failure> | undefined {
   if (answer?.kind === "failed") return err(answer.failure);
+  const row = store.session(session_id);
   if (stopped !== undefined) {
-    terminal.err.line("Stopped before the session began.");
+    const isThere = row.ok && row.value.last_sequence > 0;
+    terminal.err.line(isThere ? `Stopped before ${session_id} went on.` : "Stopped before the session began.");
+    if (isThere) terminal.err.line(`  ${bosun} resume ${session_id}`);
     return ok(stopped);
   }
-  const row = store.session(session_id);
   if (row.ok) return undefined;
   if (row.error.code !== "not_found") return row;
   const words = lastWords(home, session_id);

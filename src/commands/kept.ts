@@ -1,4 +1,5 @@
 import { bareId } from "../config/picked-option.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { wordsOf } from "../ui/words.ts";
@@ -22,6 +23,12 @@ export function keptFor(reader: StoreReader, session_id: string, waiting: Waitin
     if (payload) kept = saidTo(waiting, payload_type, payload) ?? kept;
   }
   return kept;
+}
+
+/** A person's first word on what waits for a decision ends the wait, so the session would refuse a second one. */
+export function saidAlready(session_id: string, what: string, kept: string): Failure {
+  const said = `${what} of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`;
+  return failure("usage", said, { hint: `It takes effect with bosun resume ${session_id}.` });
 }
 
 /** Whoever wrote the row may have written anything, so nothing is relied on. */

@@ -99,6 +99,12 @@ export async function mannerOf(
   });
 }
 
+/** For what is said beside a session's own story: where that is a program's to read, or nobody's, it belongs to the messages. */
+export function beside(context: CommandContext, { reporter }: Pick<Manner, "reporter">): CommandContext {
+  const { terminal } = context;
+  return reporter === "plain" ? context : { ...context, terminal: { ...terminal, out: terminal.err } };
+}
+
 /** What was typed, if it is one of the words there are; else `usage` with the nearest. */
 export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
   const found = words.find((candidate) => candidate === word);

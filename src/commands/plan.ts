@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import type { Command } from "commander";
+import { shellWord } from "../config/command-line.ts";
 import { loadCrew } from "../config/crews.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -13,7 +14,7 @@ import { waitingOf } from "./asks.ts";
 import { openedWith } from "./session-state.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { keptFor } from "./kept.ts";
+import { keptFor, saidAlready } from "./kept.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
@@ -87,7 +88,7 @@ async function plan(
     const kept = gate && keptFor(store, row.value.session_id, gate);
     if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
-    if (kept !== undefined) return err(saidAlready(row.value, kept));
+    if (kept !== undefined) return err(saidAlready(row.value.session_id, "The plan", kept));
     return decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
   });
 }
@@ -177,7 +178,9 @@ async function exportPlan(
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
   const others = await otherRoles(store, row.session_id);
-  out.line(`Wrote ${file}. Run it again: ${bosun} run --plan ${file}${others.length > 0 ? " --roles FILE" : ""}`);
+  out.line(
+    `Wrote ${safeLine(file)}. Run it again: ${bosun} run --plan ${shellWord(safeLine(file))}${others.length > 0 ? " --roles FILE" : ""}`,
+  );
   if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
 }
@@ -194,17 +197,6 @@ function noPlan({ session_id, state }: SessionRow): Failure {
   return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, {
     hint: `See bosun status ${session_id}.`,
   });
-}
-
-/** The first word ends the wait, so the session would refuse a second one. */
-function saidAlready({ session_id }: SessionRow, kept: string): Failure {
-  return failure(
-    "usage",
-    `The plan of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`,
-    {
-      hint: `It takes effect with bosun resume ${session_id}.`,
-    },
-  );
 }
 
 function notWaiting({ session_id, state }: SessionRow): Failure {

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import type { Command } from "commander";
+import { shellWord } from "../config/command-line.ts";
 import { loadCrew } from "../config/crews.ts";
 import {
   type FoundConfiguration,
@@ -95,8 +96,8 @@ function flagsFor({ settings, roles, crews }: FoundConfiguration, options: Regis
   const seated = options.roles !== undefined || options.crew !== undefined;
   const registry = roles ?? (isDirectory(crews) ? join(crews, "FILE") : undefined);
   return [
-    ...(settings === undefined || options.config !== undefined ? [] : [`--config ${settings}`]),
-    ...(registry === undefined || seated ? [] : [`--roles ${registry}`]),
+    ...(settings === undefined || options.config !== undefined ? [] : [`--config ${shellWord(settings)}`]),
+    ...(registry === undefined || seated ? [] : [`--roles ${shellWord(registry)}`]),
   ];
 }
 

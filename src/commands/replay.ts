@@ -13,11 +13,12 @@ import { sessionPaths } from "../runtime/paths.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
+import { counted } from "../ui/words.ts";
 import { chooseAnySession } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { oneOf } from "./manner.ts";
 import { homeOf, readHome } from "./home.ts";
-import { type LogSource, verify } from "./verify.ts";
+import { type LogSource, NO_RECORDS, typedName, verify } from "./verify.ts";
 
 interface ReplayOptions {
   readonly verify?: boolean;
@@ -74,18 +75,19 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const { home, store } = opened.value;
   // What has no record in the database may have some in its folder.
   const row = named === undefined ? chooseAnySession(store, named) : store.session(named);
+  const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
   store.close();
   if (row.ok) {
     const { session_id } = row.value;
     const last = () => lastOf(context, session_id);
-    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, last });
+    return ok({ folder: sessionPaths(home, session_id).log, home, row: row.value, isHeld, last });
   }
   if (path !== undefined && isDirectory(path)) return ok(folderAlone(path));
   return row;
 }
 
 function folderAlone(folder: string): LogSource {
-  return { folder, home: undefined, row: undefined, last: () => undefined };
+  return { folder, home: undefined, row: undefined, isHeld: false, last: () => undefined };
 }
 
 /** The number of a session's last record as its home knows it now. Throws a `StorageError` if that cannot be read any more. */
@@ -135,11 +137,12 @@ function readFilter({ from, to, ticket, type }: ReplayOptions): Result<Filter, F
 }
 
 function list(
-  { terminal: { out }, bosun }: CommandContext,
-  { folder, row }: LogSource,
+  { terminal: { out, err: messages }, bosun }: CommandContext,
+  source: LogSource,
   filter: Filter,
   json: boolean,
 ): Result<number, Failure> {
+  const { folder } = source;
   const listing = listFolder(folder);
   if (!listing.ok) return listing;
   const { foreign } = listing.value;
@@ -147,17 +150,22 @@ function list(
     ({ sequence, payload_type }) =>
       sequence >= filter.from && sequence <= filter.to && (filter.type === undefined || payload_type === filter.type),
   );
+  let shown = 0;
   for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
     const record = bytes === null ? undefined : parsed(bytes);
+    if (record !== undefined && filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
+    shown += 1;
     if (record === undefined) {
       if (!json)
         out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; try --verify`));
       continue;
     }
-    if (filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
     out.line(json ? safeJson(record) : lineOf(sequence, record));
   }
-  if (!json) out.line(out.style("dim", `next    ${bosun} replay ${row?.session_id ?? safeLine(folder)} --verify`));
+  const records = listing.value.files.length;
+  if (records === 0) messages.line(NO_RECORDS);
+  else if (shown === 0) messages.line(`None of its ${counted(records, "record")} is one that was asked for.`);
+  if (!json) out.line(out.style("dim", `next    ${bosun} replay ${typedName(source)} --verify`));
   return ok(EXIT_DONE);
 }
 

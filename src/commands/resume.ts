@@ -11,7 +11,7 @@ import { openedWith } from "./session-state.ts";
 import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
 import { collect, type CommandContext, type Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
-import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
+import { addMannerOptions, beside, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { loadMode, unknownMode } from "./modes.ts";
 import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
@@ -77,12 +77,13 @@ async function resume(
     const stood = store.session(chosen.value.session_id);
     if (!stood.ok) return stood;
     const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
-    if (isTold && isWaitingChild(store, stood.value)) return tellChild(context, store, stood.value, released);
+    const told = beside(context, manner.value);
+    if (isTold && isWaitingChild(store, stood.value)) return tellChild(told, store, stood.value, released);
     const owner = await ofParent(store, stood.value, options, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
     if (store.holder(row.session_id) !== undefined && row.state !== "closed")
-      return tellOwner(context, store, row, options, limits);
+      return tellOwner(told, store, row, options, limits);
     const words = row.session_id === chosen.value.session_id ? released.map(releaseOf) : [];
     const full = { ...manner.value, kill_grace_s: 0 };
     const change = { ...(limits ? { limits } : {}), facts: words };

@@ -5,7 +5,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import { chooseLastSession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { addMannerOptions, type MannerOptions, mannerOf } from "./manner.ts";
+import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./resume.ts";
 import { hasTickets, ticketValue } from "./schedule-state.ts";
@@ -36,7 +36,7 @@ async function retry(
     const { row, ticket_id = "" } = target.value;
     const payload = { command: "retry", ticket_id };
     const word = { payload_type: "user_command", payload } as const;
-    if (row.state !== "closed") return putToOwner(context, store, row, word);
+    if (row.state !== "closed") return putToOwner(beside(context, manner.value), store, row, word);
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
     const full = { ...manner.value, kill_grace_s: 0 };
     const left = takeUp(context, placeOf(home, context), row, full, change);

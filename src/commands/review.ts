@@ -3,11 +3,12 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
+import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseTarget, OPEN_SESSION, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { keptFor } from "./kept.ts";
+import { keptFor, saidAlready } from "./kept.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import type { Word } from "./word.ts";
@@ -63,16 +64,18 @@ async function review(
         showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
     }
-    const word = wordOn(target.value, reviews, options);
-    return word.ok ? putToOwner(context, store, row, word.value) : word;
+    const meant = meantBy(target.value, reviews);
+    if (!meant.ok) return meant;
+    const word = wordOn(row, meant.value, options);
+    if (!word.ok) return word;
+    const kept = keptFor(store, row.session_id, meant.value);
+    const what = meant.value.kind === "review" ? `The work on ${meant.value.ticket_id}` : "The result";
+    if (kept !== undefined) return err(saidAlready(row.session_id, what, kept));
+    return putToOwner(context, store, row, word.value);
   });
 }
 
-function wordOn(
-  { row, ticket_id }: Target,
-  reviews: readonly Waiting[],
-  options: ReviewOptions,
-): Result<Word, Failure> {
+function meantBy({ row, ticket_id }: Target, reviews: readonly Waiting[]): Result<Waiting, Failure> {
   const [only, another] =
     ticket_id === undefined ? reviews : reviews.filter((one) => one.kind === "review" && one.ticket_id === ticket_id);
   const about = ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
@@ -86,6 +89,10 @@ function wordOn(
   if (another !== undefined) {
     return err(failure("usage", `More than one review waits in ${row.session_id}.`, { hint: "Name the ticket." }));
   }
+  return ok(only);
+}
+
+function wordOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<Word, Failure> {
   if (only.kind === "review") {
     if (options.reject === true) {
       return err(

@@ -1,7 +1,8 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { chooseOpenTarget } from "./choose.ts";
+import type { StoreReader } from "../store/store.ts";
+import { chooseOpenTarget, chooseTarget } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
@@ -15,16 +16,23 @@ export function register(command: Command, run: Run): void {
     .action((words: string[]) => run((context) => tell(context, words)));
 }
 
+const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
+
 async function tell(context: CommandContext, words: readonly string[]): Promise<Result<number, Failure>> {
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
     return err(
       failure("usage", text === "" ? "The text is empty." : "There are more words than session, ticket and text.", {
-        hint: 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."',
+        hint: QUOTED,
       }),
     );
   }
   return withHome(openExistingHome(context), async ({ store }) => {
+    if (isOnlyNamed(store, words, text)) {
+      return err(
+        failure("usage", `The text is missing: ${JSON.stringify(text)} is whom it would be for.`, { hint: QUOTED }),
+      );
+    }
     const target = chooseOpenTarget(store, words.slice(0, -1));
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
@@ -41,4 +49,10 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
     const word = { payload_type: "user_command", payload } as const;
     return putToOwner(context, store, row, word, `${who} will read it ${when}.`);
   });
+}
+
+/** Whether the words name a session or a ticket to the last of them, which was to be the text. */
+function isOnlyNamed(store: StoreReader, words: readonly string[], text: string): boolean {
+  const named = words.length > 2 ? undefined : chooseTarget(store, words);
+  return named?.ok === true && [named.value.row.session_id, named.value.ticket_id].includes(text);
 }

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
+import { shellWord } from "../config/command-line.ts";
 import type { Json } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { type Listing, listFolder, readFolder } from "../log/reader.ts";
@@ -23,6 +24,8 @@ export interface LogSource {
   readonly folder: string;
   readonly home: string | undefined;
   readonly row: SessionRow | undefined;
+  /** Whether somebody runs that session. */
+  readonly isHeld: boolean;
   /** Its last record by now; undefined where nobody knows. */
   readonly last: () => number | undefined;
 }
@@ -105,7 +108,8 @@ function same(report: string, record: string): boolean {
   }
 }
 
-function show(out: Output, bosun: string, { folder, row }: LogSource, proof: Proof): void {
+function show(out: Output, bosun: string, source: LogSource, proof: Proof): void {
+  const { folder, row, isHeld } = source;
   const known = row === undefined ? "the folder alone" : "the folder and the database of this home";
   out.line(
     out.style(
@@ -126,11 +130,21 @@ function show(out: Output, bosun: string, { folder, row }: LogSource, proof: Pro
   }
   out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
   const [first] = proof.problems;
-  const name = row?.session_id ?? safeLine(folder);
+  const name = typedName(source);
   if (first?.sequence !== undefined && first.sequence !== null) {
     out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
-  } else if (proof.completeness === "open" && row !== undefined) out.line(`next    ${bosun} resume ${name}`);
+  } else if (proof.completeness === "open" && row !== undefined) {
+    out.line(`next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`);
+  } else if (proof.records === 0) out.line(NO_RECORDS);
 }
+
+/** A log as a person names it to this command. */
+export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
+  return row?.session_id ?? shellWord(safeLine(folder));
+}
+
+/** What may be meant where a folder is none of a log. */
+export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
 
 const INTEGRITY = {
   ok: "every record stands where it was written, as it was written",

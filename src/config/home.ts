@@ -3,6 +3,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
+import { shellWord } from "./command-line.ts";
 import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./found.ts";
 import { DATABASE, isKnownHome } from "./known-homes.ts";
 
@@ -88,7 +89,7 @@ function foundHome(directory: string, environment: Environment): Result<Home, Fa
     : "was never named by you: it may have come with what you fetched";
   return err(
     failure("trust", `The home found in ${directory} ${why}, and its sessions can run commands.`, {
-      hint: `Name it once if you mean it: --home ${directory}. If not, choose another home, or delete its ${DATABASE}.`,
+      hint: `Name it once if you mean it: --home ${shellWord(directory)}. If not, choose another home, or delete its ${DATABASE}.`,
     }),
   );
 }

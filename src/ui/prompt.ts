@@ -16,6 +16,9 @@ export interface Choice<K extends string> {
 /** Nothing typed for so long, in ms, and what was typed before is read; the terminal gives one line at a time. */
 const QUIET_MS = 30;
 
+/** What follows a line so soon was not typed but pasted, in ms. */
+const PASTED_WITHIN_MS = 50;
+
 /** Throws away what was typed before anything was asked: an idle Enter is no answer to a question that nobody had seen. */
 export async function discardTyped({ input }: Terminal): Promise<void> {
   await new Promise<void>((resolve) => {
@@ -31,18 +34,22 @@ export async function discardTyped({ input }: Terminal): Promise<void> {
 }
 
 /**
- * Asks for one line. Ctrl-C is passed on to the process as SIGINT, since the terminal no longer does it while a line is edited.
+ * Asks for one line; lines that come at once were pasted, and are one text: they do not answer what is asked next, too. Ctrl-C is passed
+ * on to the process as SIGINT, since the terminal no longer does it while a line is edited.
  */
-export function promptLine({ input, err }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
-  if (signal.aborted) return Promise.resolve({ kind: "left" });
+export function promptLine({ input, err, isDumb }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
+  if (signal.aborted || input.readableEnded) return Promise.resolve({ kind: "left" });
+  const typed: string[] = [];
+  // What nobody ended is ended here: what is told next does not belong to it.
   let isWhole = false;
-  // A line that nobody ended is ended here: what is told next does not belong to it.
   const endLine = () => {
     if (!isWhole) err.line();
     isWhole = true;
   };
-  const lines = createInterface({ input, output: err.stream, terminal: true });
+  // Without cursor movements a line can only be edited by the terminal itself.
+  const lines = createInterface({ input, output: err.stream, terminal: !isDumb });
   return new Promise<Typed>((resolve) => {
+    let pasting: NodeJS.Timeout | undefined;
     const take = () => lines.close();
     signal.addEventListener("abort", take);
     lines.on("SIGINT", () => {
@@ -50,15 +57,24 @@ export function promptLine({ input, err }: Terminal, label: string, signal: Abor
       process.emit("SIGINT", "SIGINT");
     });
     lines.on("close", () => {
+      clearTimeout(pasting);
       endLine();
       signal.removeEventListener("abort", take);
       resolve({ kind: "left" });
     });
-    lines.question(label, (text) => {
-      isWhole = true;
-      resolve({ kind: "text", text: text.trim() });
-      lines.close();
+    lines.on("line", (line) => {
+      typed.push(line);
+      clearTimeout(pasting);
+      pasting = setTimeout(() => {
+        // The end of a paste may have no line feed, and is then sent with Enter.
+        if (lines.line !== "") return;
+        isWhole = true;
+        resolve({ kind: "text", text: typed.join("\n").trim() });
+        lines.close();
+      }, PASTED_WITHIN_MS);
     });
+    lines.setPrompt(label);
+    lines.prompt();
   });
 }
 

@@ -7,6 +7,8 @@ export interface Terminal {
   readonly input: NodeJS.ReadStream;
   /** Whether a person sits there who can be asked: input and messages are a terminal, and this is no automatic build. */
   readonly hasPerson: boolean;
+  /** Whether it can move no cursor (`TERM=dumb`). */
+  readonly isDumb: boolean;
 }
 
 /** The colours and weights the product uses. */
@@ -38,6 +40,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
     err: outputOn(stderr),
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
+    isDumb: environment.TERM === "dumb",
   };
 }
 

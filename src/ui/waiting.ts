@@ -1,8 +1,8 @@
+import { shellWord } from "../config/command-line.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
-import { shellWord } from "./words.ts";
 
 /** Something a person must say before a session, or one ticket of it, can go on. */
 export type Waiting =

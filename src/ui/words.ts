@@ -23,11 +23,6 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A word as a shell takes it for one: what an agent wrote must not become a command when a person copies the line. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 /** Words of foreign origin on one line, in quotation marks, cut to `width` columns. */
 export function quoted(text: string, width: number = QUOTE_WIDTH): string {
   return `"${clipped(text, width)}"`;

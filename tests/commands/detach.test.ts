@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { frozen } from "../crash/freeze.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
@@ -16,6 +17,12 @@ async function closes(here: Rig, session_id: string): Promise<void> {
 
 function processSession(pid: number): number {
   return Number(execFileSync("ps", ["-o", "sid=", "-p", String(pid)], { encoding: "utf8" }));
+}
+
+/** Whether a SIGINT waits for a process that stands still. */
+function isToldToStop(pid: number): boolean {
+  const waiting = /^ShdPnd:\s+(\w+)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? "0";
+  return (BigInt(`0x${waiting}`) & 2n) !== 0n;
 }
 
 const nobodyIsLeft = (here: Rig) => until("every process to be gone", () => strays(here).length === 0);
@@ -67,6 +74,21 @@ describe("bosun run at a terminal", () => {
     expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
     pane.hangUp();
     await nobodyIsLeft(here);
+  });
+
+  it("is left as it was by a Ctrl-C before it went on, and says how it does", async () => {
+    const here = rig();
+    const asking = here.write("plan.json", ASK);
+    expect((await here.run(["run", "--plan", asking, "--session", "asks"])).code).toBe(4);
+    const pane = open(here, ["resume"], { BOSUN_CRASH_AT: "lock_taken:1:SIGSTOP" });
+    const owner = async () => (await statusOf(here, "asks")).owner?.pid;
+    await until("its scheduler to stand still", async () => frozen(await owner()));
+    const pid = (await owner()) ?? 0;
+    pane.type("C-c");
+    await until("the signal to reach it", () => isToldToStop(pid));
+    process.kill(pid, "SIGCONT");
+    expect(await pane.exit()).toBe(130);
+    expect(pane.screen()).toContain("Stopped before asks went on.\n  bosun resume asks\n");
   });
 
   it("kills everything with the second Ctrl-C", async () => {

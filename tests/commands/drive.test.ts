@@ -54,7 +54,7 @@ function drivenHere(
   const out = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
   const err = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
   const context: CommandContext = {
-    terminal: { out, err, input: input as unknown as NodeJS.ReadStream, hasPerson: true },
+    terminal: { out, err, input: input as unknown as NodeJS.ReadStream, hasPerson: true, isDumb: false },
     home: rig.home,
     directory: rig.workspace,
     environment: { EDITOR },

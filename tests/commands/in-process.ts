@@ -31,7 +31,7 @@ function paperTerminal(
   };
   const input = new PassThrough() as unknown as NodeJS.ReadStream;
   input.end();
-  return { out: paper("out"), err: paper("err"), input, hasPerson: false, written };
+  return { out: paper("out"), err: paper("err"), input, hasPerson: false, isDumb: true, written };
 }
 
 /** Runs a command line in this process, from the workspace: everything but the process itself is as it is for a person. */

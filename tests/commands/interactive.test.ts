@@ -276,6 +276,33 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
   });
 
+  it("answers one question with all the lines that they paste, and edits them where the cursor cannot move, too", async () => {
+    const here = rig();
+    const two = tinyPlan([{ task_id: "write", shell: "true" }], {
+      questions: ["first", "second"].map((question_id) => ({ question_id, text: `The ${question_id}?` })),
+    });
+    expect((await here.run(["run", "--plan", here.write("plan.json", two)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    const pane = open(here, ["resume"]);
+    await pane.asks("Question 1 of 2");
+    pane.type("one", "Enter", "Enter", "two", "Enter", "the end of it");
+    await pane.shows("the end of it");
+    pane.type("Enter");
+    await pane.asks("Question 2 of 2");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(4);
+    const dumb = open(here, ["resume"], { TERM: "dumb" });
+    await dumb.asks("Question 1 of 1");
+    dumb.type("three", "BSpace", "Enter");
+    expect(await dumb.exit()).toBe(0);
+    const said = await typed(here, ["replay", session_id, "--type", "clarification_response", "--json"]);
+    const answers = said.stdout
+      .trimEnd()
+      .split("\n")
+      .flatMap((line) => (JSON.parse(line) as { payload: { answers: { text: string }[] } }).payload.answers);
+    expect(answers.map(({ text }) => text)).toEqual(["one\n\ntwo\nthe end of it", "thre"]);
+  });
+
   it("is asked again for an option that is not there, and shown what was taken", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);

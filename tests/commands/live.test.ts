@@ -39,6 +39,8 @@ describe("a session that another process runs", () => {
     const refused = await here.run(["resume"]);
     expect(refused.code).toBe(7);
     expect(refused.stderr).toContain(`The session ${session_id} is held by process ${owner.child.pid} on `);
+    const proof = await typed(here, ["replay", session_id, "--verify"]);
+    expect([proof.code, proof.stdout]).toEqual([6, expect.stringContaining(`next    bosun attach ${session_id}\n`)]);
     letGo(here);
     expect((await owner.done).code).toBe(0);
   });
@@ -62,6 +64,26 @@ describe("a session that another process runs", () => {
     expect(existsSync(join(here.workspace, "after"))).toBe(true);
     expect(owner.stdout()).toMatch(/after +TELL by \S+ \(cli\) "Mind the gap\."/);
     expect(owner.stdout()).toMatch(/- +PAUSE by /);
+  });
+
+  it("is told what `resume` and `retry` bring while programs read nothing but JSON", async () => {
+    const here = rig();
+    const { owner } = await begun(
+      here,
+      tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]),
+    );
+    const told = async (...words: string[]) => {
+      const { code, stdout, stderr } = await here.run([...words, "--json"]);
+      expect([code, stdout]).toEqual([0, ""]);
+      expect(stderr).toContain("took it");
+    };
+    await told("resume", "--budget-turns", "50");
+    await here.run(["cancel", "after"]);
+    await told("retry", "after");
+    await here.run(["pause"]);
+    await told("resume");
+    letGo(here);
+    expect((await owner.done).code).toBe(0);
   });
 
   it("gives up one ticket or the whole session on `cancel`", async () => {
@@ -93,6 +115,10 @@ describe("a session that another process runs", () => {
     const told = await here.run(["tell", "done", "Mind the gap."]);
     expect([told.code, told.stdout]).toEqual([2, ""]);
     expect(told.stderr).toContain(`The ticket done of ${session_id} is done, so nobody would read it.`);
+    for (const words of [[session_id], ["wait"], [session_id, "wait"]]) {
+      const named = await here.run(["tell", ...words]);
+      expect([named.code, named.stderr]).toEqual([2, expect.stringContaining("The text is missing: ")]);
+    }
     const cancelled = await here.run(["cancel", "done"]);
     expect(cancelled.code).toBe(2);
     expect(cancelled.stderr).toMatch(new RegExp(`^Error: ${session_id} refused it: .*"done"`));

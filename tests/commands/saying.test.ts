@@ -310,4 +310,21 @@ describe("an answer to a session that nobody runs", () => {
     expect(second.code).toBe(2);
     expect(second.stderr).toContain(`The plan of ${session_id} has your word already, "approved", which comes first.`);
   });
+
+  it("is shown so where it is a review, of a ticket's work or of the result", async () => {
+    const here = rig();
+    const more = { review: "user" };
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true", more }]));
+    expect((await typed(here, ["run", "--plan", plan, "--confirm", "--session", "s"])).code).toBe(4);
+    const twice = async (first: string[], second: string[], told: string) => {
+      expect(await typed(here, ["review", ...first])).toMatchObject({ code: 0, stderr: "" });
+      const left = await typed(here, ["review", ...second]);
+      expect([left.code, left.stdout]).toEqual([2, ""]);
+      expect(left.stderr).toContain(`${told} of s has your word already, "approved", which comes first.`);
+    };
+    await twice(["write", "--approve"], ["s", "write", "--changes", "Better."], "The work on write");
+    expect((await typed(here, ["resume"])).code).toBe(4);
+    await twice(["--approve"], ["--reject"], "The result");
+    expect((await typed(here, ["resume"])).code).toBe(0);
+  });
 });

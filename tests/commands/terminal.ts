@@ -35,11 +35,13 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
   sockets.push(socket);
   const left = join(here.home, "..", `exit-code-${sockets.length}`);
   rmSync(left, { force: true });
-  const words = [process.execPath, built("cli.js"), ...args].map(quoted);
+  // The terminal has a TERM of its own.
+  const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
+  const words = ["env", ...variables, process.execPath, built("cli.js"), ...args].map(quoted);
   const tmux = (...more: string[]) =>
     execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
       cwd: here.workspace,
-      env: { ...here.environment, BOSUN_HOME: here.home, ...env, TERM: "xterm-256color" },
+      env: { ...here.environment, BOSUN_HOME: here.home, TERM: "xterm-256color" },
       encoding: "utf8",
     });
   tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);

@@ -1,7 +1,9 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT_CODE_OF } from "../../src/commands/exit-code.ts";
+import { built } from "../built.ts";
 import { typed } from "./in-process.ts";
 import { rig, tinyPlan } from "./rig.ts";
 
@@ -192,6 +194,17 @@ describe("wrong input", () => {
     expect(ran.stdout).toBe("");
     expect(ran.stderr).toMatch(/^Error: \S+cycle\.json:1:\d+: the dependencies run in a circle: /);
     expect(existsSync(here.home)).toBe(false);
+  });
+
+  it("is told where the current directory is not there any more: 3", () => {
+    const here = rig();
+    const gone = join(here.workspace, "gone");
+    mkdirSync(gone);
+    const status = ["sh", "-c", `rmdir ${gone}; exec "$@"`, "sh", process.execPath, built("cli.js"), "status"];
+    const left = spawnSync("env", status, { cwd: gone, env: here.environment, encoding: "utf8" });
+    expect([left.status, left.stdout]).toEqual([3, ""]);
+    expect(left.stderr).toMatch(/^Error: The current directory is not there any more\.\n/m);
+    expect(left.stderr).not.toContain("bug");
   });
 
   it("is refused where there is a home, too, and leaves the sessions as they are", async () => {

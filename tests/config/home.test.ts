@@ -71,6 +71,9 @@ describe("the home", () => {
         "The home found in ~/repo was never named by you: it may have come with what you fetched, and its sessions can run commands.",
       ]
     `);
+    place.write("a repo/bosun.db", "");
+    const spaced = errorOf(resolveHome(undefined, environment, join(place.directory, "a repo")));
+    expect(place.plain(spaced.hint ?? "")).toContain("--home '~/a repo'. If not");
     rememberHome(environment, home);
     expect(valueOf(found()).from).toBe("ancestor");
     // The old one is kept, so that its number is not given again.

@@ -265,7 +265,7 @@ describe("a question at the terminal", () => {
       width: 80,
       hold: () => () => {},
     };
-    const terminal = { input, out: stream, err: stream, hasPerson: true };
+    const terminal = { input, out: stream, err: stream, hasPerson: true, isDumb: false };
     return askPerson({ context: { terminal }, interrupted } as unknown as Stage, question, { number: 1, of: 1 });
   };
 
@@ -293,6 +293,8 @@ describe("a question at the terminal", () => {
       await new Promise((resolve) => setImmediate(resolve));
       await vi.advanceTimersByTimeAsync(60_000);
       input.write("ths\r");
+      await new Promise((resolve) => setImmediate(resolve));
+      await vi.advanceTimersByTimeAsync(1_000);
       expect(await typing).toMatchObject({ answer: "6 months" });
     } finally {
       vi.useRealTimers();

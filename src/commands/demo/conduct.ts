@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { shellWord } from "../../config/command-line.ts";
 import { shipped } from "../../config/installation.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -169,6 +170,6 @@ async function askAll(stage: Stage, { waiting }: Ran): Promise<AnsweredQuestion[
 function endedTooEarly({ end }: Ran): Failure {
   const how = end.code === null ? `by ${end.signal}` : `with exit code ${end.code}`;
   return failure("environment", `The scheduler ended ${how} before the demo could kill it. ${end.said}`.trim(), {
-    hint: `Run the plan by itself to see why: bosun run --plan ${shipped("examples", "survey.yaml")}`,
+    hint: `Run the plan by itself to see why: bosun run --plan ${shellWord(shipped("examples", "survey.yaml"))}`,
   });
 }
