@@ -141,6 +141,10 @@ function list(
   json: boolean,
 ): Result<number, Failure> {
   const listing = listFolder(folder);
+  if (!listing.ok && listing.error.code === "not_found" && row !== undefined) {
+    const hint = `Going on with the session writes it again from the database: bosun resume ${row.session_id}.`;
+    return err({ ...listing.error, hint });
+  }
   if (!listing.ok) return listing;
   const { foreign } = listing.value;
   const files = listing.value.files.filter(
