@@ -116,6 +116,12 @@ describe("an artifact is kept", () => {
     expect(readFileSync(new URL(payload["uri"] as string), "utf8")).toBe("x");
   });
 
+  it("by a file address whose scheme is in capitals", async () => {
+    writeFileSync(join(workspace, "a.txt"), "x");
+    const { row } = value(await keep(pathToFileURL(join(workspace, "a.txt")).href.replace("file:", "FILE:")));
+    expect(row.digest).toBe(digestOf("x"));
+  });
+
   it("only in name when it lies somewhere else", async () => {
     const { payload, row } = value(await keep("https://example.org/a", { digest: digestOf("x") }));
     expect(payload).toEqual({ label: "it", uri: "https://example.org/a", digest: digestOf("x") });
@@ -144,6 +150,17 @@ describe("a large artifact", () => {
     writeFileSync(join(artifacts, "0123-whole.partial.txt"), "whole");
     expect(removePartialCopies(artifacts).ok).toBe(true);
     expect(keptFiles()).toEqual(["0123-whole.partial.txt"]);
+  });
+
+  it.each<[string, (artifacts: string) => void]>([
+    ["a link to a folder of somebody's", (artifacts) => symlinkSync(workspace, artifacts)],
+    ["a file", (artifacts) => writeFileSync(artifacts, "")],
+  ])("that was being copied is not looked for where an agent has put %s in the folder's place", (_, put) => {
+    writeFileSync(join(workspace, "download.partial"), "somebody's");
+    const { artifacts } = sessionPaths(home, "s");
+    put(artifacts);
+    expect(removePartialCopies(artifacts)).toEqual({ ok: true, value: undefined });
+    expect(readdirSync(workspace)).toEqual(["download.partial"]);
   });
 
   it("whose place an agent has taken with a link is written beside the link's target", async () => {
