@@ -142,8 +142,12 @@ function list(
   filter: Filter,
   json: boolean,
 ): Result<number, Failure> {
-  const { folder } = source;
+  const { folder, row } = source;
   const listing = listFolder(folder);
+  if (!listing.ok && listing.error.code === "not_found" && row !== undefined) {
+    const hint = `Going on with the session writes it again from the database: bosun resume ${row.session_id}.`;
+    return err({ ...listing.error, hint });
+  }
   if (!listing.ok) return listing;
   const { foreign } = listing.value;
   const files = listing.value.files.filter(

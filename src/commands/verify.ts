@@ -1,13 +1,14 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import { shellWord } from "../config/command-line.ts";
 import type { Json } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
-import { type Listing, listFolder, readFolder } from "../log/reader.ts";
+import { type Listing, listFolder, readFolder, readPlainFile } from "../log/reader.ts";
 import type { Problem } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { validators } from "../protocol/generated/validators.js";
+import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
@@ -18,6 +19,9 @@ import type { Output } from "../ui/terminal.ts";
 import { counted } from "../ui/words.ts";
 import type { CommandContext } from "./command.ts";
 import { loadModes } from "./modes.ts";
+
+/** A report's file is indented: where its payload has the shortest entries, it takes four times as much. */
+const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
 
 /** A log: its folder, and the session it belongs to where this home knows it. */
 export interface LogSource {
@@ -65,8 +69,10 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
   if (!listing.ok) return [];
   const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
   for (const { sequence, bytes } of readFolder(folder, { files: reports, foreign: [] })) {
-    const report = textOf(file);
-    if (report === undefined) return [{ sequence, what: `The report ${file} cannot be read.` }];
+    const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
+    if (report === undefined) {
+      return [{ sequence, what: `The report ${file} cannot be read, or is larger than any report.` }];
+    }
     if (bytes === null || !same(report, bytes.toString("utf8"))) {
       return [{ sequence, what: `The report ${file} is not the one in this record.` }];
     }
@@ -74,14 +80,6 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
     return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
   return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];
-}
-
-function textOf(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch {
-    return undefined;
-  }
 }
 
 /** The report names the record before it: so it holds the log to its end, whatever became of the database. */
@@ -131,11 +129,12 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
   out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
   const [first] = proof.problems;
   const name = typedName(source);
-  if (first?.sequence !== undefined && first.sequence !== null) {
+  const goOn = `next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`;
+  // Going on with a session writes what its folder lacks.
+  if (proof.records === 0) out.line(row === undefined ? NO_RECORDS : goOn);
+  else if (first?.sequence !== undefined && first.sequence !== null) {
     out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
-  } else if (proof.completeness === "open" && row !== undefined) {
-    out.line(`next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`);
-  } else if (proof.records === 0) out.line(NO_RECORDS);
+  } else if (proof.completeness === "open" && row !== undefined) out.line(goOn);
 }
 
 /** A log as a person names it to this command. */

@@ -53,8 +53,7 @@ export function parseDocumentText(
   if (text.trim() === "") return err({ file, pointer: "", what: "it is empty", expected: "YAML or JSON" });
   const json = [".json", ".jsonc", ".json5"].includes(extname(file).toLowerCase());
   const place = places(text);
-  const strict = json ? readJson(text) : undefined;
-  const read = strict !== undefined && (!strict.ok || scalars === "typed") ? strict : readYaml(text, scalars);
+  const read = json ? readJson(text, scalars) : readYaml(text, scalars);
   if (!read.ok) return err(faultProblem(file, read.error, place));
   const { value, locate } = read.value;
   if (value === null) return err({ file, pointer: "", what: "it holds no value", expected: "YAML or JSON" });

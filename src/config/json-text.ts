@@ -8,8 +8,10 @@ import type { Fault, Located, Spot } from "./located.ts";
 /**
  * Reads strict JSON: no comments, no trailing commas, no key twice, at most `MAX_DEPTH` levels. The value comes from
  * `JSON.parse`; the scan before it is there because that says neither where a fault is nor that a key stands twice.
+ *
+ * With `scalars: "texts"` a number or a boolean stays the text that was written; null is none, and stays null.
  */
-export function readJson(text: string): Result<Located, Fault> {
+export function readJson(text: string, scalars: "typed" | "texts" = "typed"): Result<Located, Fault> {
   const fault = new Scan(text).run();
   if (fault) return err(fault);
   let spots: Map<string, Spot> | undefined;
@@ -20,7 +22,11 @@ export function readJson(text: string): Result<Located, Fault> {
     }
     return spots.get(pointer);
   };
-  return ok({ value: JSON.parse(text) as Json, locate });
+  return ok({ value: JSON.parse(text, scalars === "texts" ? asWritten : undefined) as Json, locate });
+}
+
+function asWritten(_key: string, value: Json, context?: { readonly source?: string }): Json {
+  return typeof value === "number" || typeof value === "boolean" ? (context?.source ?? String(value)) : value;
 }
 
 /** A list or mapping whose end has not come yet. */

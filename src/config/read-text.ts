@@ -1,4 +1,4 @@
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -53,6 +53,8 @@ function unreadable(file: string, error: unknown): Result<never, Problem> {
   const code = error instanceof Error && "code" in error ? String(error.code) : String(error);
   switch (code) {
     case "ENOENT": {
+      if (lstatSync(file, { throwIfNoEntry: false }))
+        return wrong(file, "it is a symbolic link to a file that is not there");
       const neighbour = nearestNeighbour(file);
       return err({
         file,

@@ -66,13 +66,15 @@ export function* readFolder(
   directory: string,
   listing: Listing,
 ): IterableIterator<RecordFile & { bytes: Buffer | null }> {
-  for (const file of listing.files) yield { ...file, bytes: readRecord(join(directory, file.name)) };
+  for (const file of listing.files)
+    yield { ...file, bytes: readPlainFile(join(directory, file.name), MAX_RECORD_BYTES) };
 }
 
-function readRecord(path: string): Buffer | null {
+/** The bytes of a plain file that has no more than so many; null for any other, since a pipe or a device would be read for ever. */
+export function readPlainFile(path: string, max_bytes: number): Buffer | null {
   try {
-    // None is sealed that is larger, so a larger file is not read into memory.
-    return statSync(path).size > MAX_RECORD_BYTES ? null : readFileSync(path);
+    const about = statSync(path);
+    return about.isFile() && about.size <= max_bytes ? readFileSync(path) : null;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     return null;

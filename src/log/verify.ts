@@ -42,16 +42,19 @@ export interface Problem {
  * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain; with `expected`, also against a head known
  * from elsewhere, and with the number of the `last` record that there can be. That is asked when the folder is listed, since a session
  * that runs commits a record before it publishes it. Reads one record at a time. `events.log` and agents' raw output are renderings, and
- * no part of the proof. Fails only if the folder cannot be read: `not_found`, `storage`.
+ * no part of the proof. Of a log that is known to have records all are missing where there is no folder. Fails only if the folder cannot be
+ * read: `not_found`, `storage`.
  */
 export function verifyFolder(
   directory: string,
   expected?: Head,
   last?: () => number | undefined,
 ): Result<Verification, Failure> {
-  const listing = listFolder(directory);
-  if (!listing.ok) return listing;
-  const { files, foreign } = listing.value;
+  const listed = listFolder(directory);
+  const isGone = !listed.ok && listed.error.code === "not_found" && expected !== undefined;
+  if (!listed.ok && !isGone) return listed;
+  const listing = listed.ok ? listed.value : { files: [], foreign: [] };
+  const { files, foreign } = listing;
   const most = last?.() ?? Number.POSITIVE_INFINITY;
   const problems: Problem[] = foreign.map((name) => ({
     sequence: null,
@@ -61,7 +64,7 @@ export function verifyFolder(
   let next = 1;
   let previous: string | null = GENESIS;
   let end: RecordFile | null = null;
-  for (const file of readFolder(directory, listing.value)) {
+  for (const file of readFolder(directory, listing)) {
     const { sequence } = file;
     const found = checkRecord(file, file.bytes);
     for (const what of found.faults) problems.push({ sequence, what });

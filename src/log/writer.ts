@@ -1,7 +1,6 @@
 import {
   appendFileSync,
   closeSync,
-  existsSync,
   fstatSync,
   ftruncateSync,
   openSync,
@@ -158,24 +157,25 @@ export class LogFolder {
 
   #place(record: SealedRecord, isNew: boolean): Result<Placed, Failure> {
     const path = join(this.directory, recordName(record.sequence, record.payload_type));
-    const before = !isNew && existsSync(path) ? readFileSync(path) : null;
-    const line = before === null ? null : Buffer.from(record.line);
-    if (before !== null && line !== null) {
-      if (before.equals(line)) return ok("there");
-      if (!isTorn(before, line)) return err(conflict(path));
+    const there = isNew ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (there) {
+      const line = Buffer.from(record.line);
+      // What is longer is not this record, and a pipe or a device would be read for ever.
+      const found = there.isFile() && there.size <= line.length ? readFileSync(path) : null;
+      if (found?.equals(line)) return ok("there");
+      if (found === null || !isTorn(found, line)) return err(conflict(path));
     }
     const publishing = join(this.directory, PUBLISHING_FILE);
     writeFileSync(publishing, record.line);
     crashPoint("record_written");
     renameSync(publishing, path);
     crashPoint("record_renamed");
-    return ok(before === null ? "written" : "mended");
+    return ok(there ? "mended" : "written");
   }
 }
 
 /** Cut short, or of blocks that were given to the file but never written: what a crash of the machine leaves of a file. */
 function isTorn(found: Buffer, whole: Buffer): boolean {
-  if (found.length > whole.length) return false;
   return found.equals(whole.subarray(0, found.length)) || found.every((byte) => byte === 0);
 }
 

@@ -43,18 +43,30 @@ export function parseLine(
       "output_limit",
     );
   }
-  const text = decode(line);
-  if (text === undefined) return refuse("The line is not UTF-8. [utf8]");
-  const shape = scan(line);
-  if (shape.depth > limits.depth) {
-    return refuse(`The line nests ${shape.depth} levels deep; at most ${limits.depth} are read. [depth]`);
-  }
-  const value = parse(text);
-  if (!value.ok) return refuse(`The line is not JSON: ${value.error} [json]`);
+  const value = parseValue(line, limits.depth, "line");
+  if (!value.ok) return value;
   if (!isJsonObject(value.value)) {
     return refuse("The line is JSON, but not an object. [object]");
   }
-  const found = inspect(value.value, limits.depth);
+  return ok(value.value);
+}
+
+/** Reads what an agent has put into a file as strictly as a line, but for its size; it may hold any value. */
+export function parseFile(bytes: Uint8Array, depth: number): Result<unknown, Refusal> {
+  return parseValue(bytes, depth, "file");
+}
+
+function parseValue(bytes: Uint8Array, depth: number, holder: "file" | "line"): Result<unknown, Refusal> {
+  const text = decode(bytes);
+  if (text === undefined) return refuse(`The ${holder} is not UTF-8. [utf8]`);
+  const shape = scan(bytes);
+  if (shape.depth > depth) {
+    return refuse(`The ${holder} nests ${shape.depth} levels deep; at most ${depth} are read. [depth]`);
+  }
+  const value = parse(text);
+  if (!value.ok) return refuse(`The ${holder} is not JSON: ${value.error} [json]`);
+  const isScalar = typeof value.value !== "object" || value.value === null;
+  const found = isScalar ? { keys: 0, wrong: unfitIn(value.value) } : inspect(value.value, depth);
   if (found.wrong !== undefined) return err(refusalOfUnfit("", "malformed_output", found.wrong));
   // Parsing keeps the last of equal keys, however each was written; so fewer keys than colons means that one stood twice.
   if (found.keys !== shape.colons) {
@@ -81,7 +93,7 @@ function parse(text: string): Result<unknown, string> {
     return ok(JSON.parse(text) as unknown);
   } catch (thrown) {
     // Without the excerpt that some messages carry: it is the sender's text, with whatever control characters are in it.
-    const [what = ""] = (thrown as Error).message.split(', "');
+    const [what = ""] = (thrown as Error).message.split(/, (?:\.\.\.)?"/);
     return err(`${JSON.stringify(what).slice(1, -1)}.`);
   }
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
@@ -14,7 +14,7 @@ import { attempt, attemptLong } from "../log/attempt.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import { type CopyLimits, withoutRoom } from "./artifact-room.ts";
 import type { SessionPaths } from "./paths.ts";
-import { disagreement, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
+import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest file that is kept, in bytes. */
 const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
@@ -45,7 +45,7 @@ export async function keepArtifact(
 ): Promise<Result<KeptArtifact, Failure>> {
   const { turn_id: _turn, ticket_id: _subject, ...reference } = payload as unknown as PayloadByType["artifact_ref"];
   const { label, uri, content_type } = reference;
-  if (/^[a-z][a-z0-9+.-]*:/i.test(uri) && !uri.startsWith("file:")) {
+  if (/^[a-z][a-z0-9+.-]*:/i.test(uri) && !isFileAddress(uri)) {
     return ok({
       payload: reference,
       row: { label, uri, path: "", digest: reference.digest ?? "", size_bytes: reference.size_bytes ?? 0 },
@@ -167,12 +167,13 @@ function calledOff(uri: string): Result<never, Failure> {
   return err(failure("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`));
 }
 
-/** Removes what a scheduler that died while it copied has left. */
+/** Removes what a scheduler that died while it copied has left. What an agent has put in the directory's place is not looked into. */
 export function removePartialCopies(directory: string): Result<void, Failure> {
   return attempt(
     directory,
     () => {
-      const names = existsSync(directory) ? readdirSync(directory) : [];
+      const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
+      const names = isThere ? readdirSync(directory) : [];
       for (const name of names) if (name.endsWith(PARTIAL)) rmSync(join(directory, name), { force: true });
       return ok(undefined);
     },

@@ -7,7 +7,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { validatePayload } from "../protocol/envelope.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseLine } from "../protocol/limits.ts";
+import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../protocol/limits.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
 
@@ -25,11 +25,10 @@ export function inlineField(
   if (reference === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
   const read = readReferenced(reference, request);
   if (!read.ok) return read;
-  // A file is as little to be trusted as a line, so it passes the same gate, as the one member of an object.
-  const member = Buffer.concat([Buffer.from('{"content":'), read.value, Buffer.from("}")]);
-  const parsed = parseLine(member, { bytes: MAX_ATTACHED_BYTES, depth: MAX_DEPTH });
+  // A file is as little to be trusted as a line. In the record its value stands in an object, as what a line holds does.
+  const parsed = parseFile(read.value, MAX_DEPTH - 1);
   if (!parsed.ok) return wrong(reference.uri, parsed.error.message);
-  const { content } = parsed.value;
+  const content = parsed.value;
   const { [attached.reference]: _, ...rest } = answer.payload;
   const field = Array.isArray(content) ? content : (content as JsonObject | null)?.[attached.field];
   const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });

@@ -27,7 +27,7 @@ export function verifySession(
   const verified = verifyFolder(folder, head, last);
   if (!verified.ok) return verified;
   const chain = verified.value;
-  if (chain.integrity === "failed") return ok({ ...chain, decisions: "not_comparable" });
+  if (chain.integrity === "failed" || chain.records === 0) return ok({ ...chain, decisions: "not_comparable" });
   const listing = listFolder(folder);
   if (!listing.ok) return listing;
   const types = new Map(listing.value.files.map((file) => [file.sequence, file.payload_type]));

@@ -20,11 +20,16 @@ export interface Opened {
 /** How an agent names a file, and what it says of it. */
 export type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
 
+/** The name of a scheme has no case (RFC 3986). */
+export function isFileAddress(uri: string): boolean {
+  return /^file:/i.test(uri);
+}
+
 /** Opens the plain file that an agent names, below its places and through no link. `validation_failed` with the reason. */
 export function openReferenced(uri: string, places: Places, max_bytes: number): Result<Opened, Failure> {
   let path: string;
   try {
-    path = uri.startsWith("file:") ? fileURLToPath(uri) : uri;
+    path = isFileAddress(uri) ? fileURLToPath(uri) : uri;
   } catch {
     return wrong(uri, "it is not a file address");
   }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { makeDirectory } from "../lib/directory.ts";
@@ -33,6 +33,8 @@ export function openForWriting(home: string): Result<Database, Failure> {
   const path = databasePath(home);
   return guarded(path, () => {
     makeDirectory(home);
+    const strange = strangeAt(path);
+    if (strange) return err(strange);
     const database = new SqliteDatabase(path, { timeout: BUSY_TIMEOUT_MS });
     try {
       // Of a new file, before anything is in it: records of about 1 KiB fill such pages better, and with fewer writes.
@@ -83,9 +85,19 @@ export function openForReading(home: string): Result<Database, Failure> {
     );
   }
   return guarded(path, () => {
+    const strange = strangeAt(path);
+    if (strange) return err(strange);
     const mayMakeFiles = refusalOf(dirname(path)) === undefined;
     const file = mayMakeFiles || existsSync(`${path}-wal`) ? path : asLeft(path);
     return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
+  });
+}
+
+/** What stands in a database's place and is no file: SQLite would wait for ever at a pipe. */
+function strangeAt(path: string): Failure | undefined {
+  if (statSync(path, { throwIfNoEntry: false })?.isFile() !== false) return undefined;
+  return failure("storage", `The database is no file: ${path}.`, {
+    hint: "See what stands there, and move it away; or choose another home with --home.",
   });
 }
 

@@ -42,6 +42,11 @@ export function taken(session_id: string): Failure {
   });
 }
 
+/** The database has other tables than Bosun's: `storage`. */
+export function notOurs(file: string, why: string): Failure {
+  return failure("storage", `The database is damaged, or is no Bosun database: ${file} (${why}).`, { hint: DAMAGED });
+}
+
 /** The last record of the session is not the one it was committed with: `storage`. */
 export function incomplete(file: string, { session_id, last_sequence }: SessionRow): Failure {
   return failure(

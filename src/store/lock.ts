@@ -64,7 +64,8 @@ function kept(lock: Lock): Lock {
  * who ask do not take each other for the holder.
  */
 export function isLocked(path: string): boolean {
-  if (!existsSync(path)) return false;
+  // Nobody can hold what is no file, and SQLite would wait for ever at a pipe.
+  if (!existsSync(path) || !statSync(path).isFile()) return false;
   const asking = begin(new SqliteDatabase(path, { readonly: true, timeout: 0 }), "PRAGMA schema_version");
   asking?.release();
   return asking === null;

@@ -1,10 +1,11 @@
+import SqliteDatabase from "better-sqlite3";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
 import { type Database, databasePath, guarded, openForReading, openForWriting, write } from "./database.ts";
-import { busy, sharedHome, stale, taken } from "./failures.ts";
+import { busy, notOurs, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
 import { bundledMigrations, migrate, standing } from "./migrate.ts";
@@ -28,7 +29,7 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
   if (stands === "refused" && shared.accept !== true) return err(sharedHome(home, name));
   const database = openForWriting(home);
   if (!database.ok) return database;
-  const opened = guarded(database.value.name, () => {
+  const opened = guardedOpening(database.value.name, () => {
     const migrated = migrate(database.value, bundledMigrations());
     return migrated.ok ? ok(storeOn(home, database.value)) : migrated;
   });
@@ -45,7 +46,7 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   if (!database.ok) return database;
   const migrations = bundledMigrations();
   const path = databasePath(home);
-  const opened = guarded<StoreReader | undefined>(path, () => {
+  const opened = guardedOpening<StoreReader | undefined>(path, () => {
     const standingNow = standing(database.value, migrations, path);
     if (!standingNow.ok) return standingNow;
     if (standingNow.value < migrations.length) return ok(undefined);
@@ -59,6 +60,20 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   updated.value.close();
   return openReader(home, shared);
 }
+
+/** `guarded`, for the statements that a connection begins with: they fit the tables that the migrations make, so others are not ours. */
+function guardedOpening<T>(path: string, open: () => Result<T, Failure>): Result<T, Failure> {
+  return guarded(path, () => {
+    try {
+      return open();
+    } catch (error) {
+      if (!(error instanceof SqliteDatabase.SqliteError) || !OTHER_TABLES.test(error.message)) throw error;
+      return err(notOurs(path, error.message));
+    }
+  });
+}
+
+const OTHER_TABLES = /^no such (?:table|column): |^table \w+ already exists$/;
 
 /** A session this process holds. */
 interface Held {

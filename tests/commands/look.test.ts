@@ -284,6 +284,12 @@ describe("bosun replay", () => {
     mkdirSync(report);
     expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
     rmSync(report, { recursive: true });
+    // A pipe is not read, though somebody gives it the right report.
+    execFileSync("mkfifo", [report]);
+    const writer = spawn("sh", ["-c", 'printf %s "$1" > "$2"', "sh", before, report]);
+    expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
+    writer.kill();
+    rmSync(report);
     writeFileSync(report, before);
 
     for (const name of names.slice(-2)) rmSync(join(log, name));
@@ -291,6 +297,20 @@ describe("bosun replay", () => {
     // From the folder alone this end looks like that of a session that still runs.
     expect(await verify(log)).toMatchObject({ integrity: "ok", completeness: "open" });
     // Going on with a closed session writes what is missing, and nothing else.
+    expect((await typed(here, ["resume", session_id])).code).toBe(0);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("finds a log that is gone, which going on with the session writes again", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    const log = join(here.home, "logs", session_id);
+    rmSync(log, { recursive: true });
+    const proved = await typed(here, ["replay", session_id, "--verify"]);
+    expect(proved.code).toBe(6);
+    expect(proved.stdout).toMatch(/record 1: Records 1 to \d+ are missing\./);
+    expect(proved.stdout).toContain(`resume ${session_id}`);
+    expect((await typed(here, ["replay", session_id])).stderr).toContain(`resume ${session_id}`);
     expect((await typed(here, ["resume", session_id])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });

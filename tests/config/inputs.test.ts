@@ -197,6 +197,14 @@ describe("an answers file", () => {
       "
     `);
   });
+  test("in JSON has no null, and may have lines that end in CR", async () => {
+    expect(await load("a.json", '{"q1": null}')).toContain("an empty value is not right here");
+    expect(await load("a.json", '[{"question_id": "q1", "text": null}]')).toContain("an empty value is not right here");
+    expect(await load("a.json", '{\r"q1": "null",\r"q2": 1.10\r}')).toEqual([
+      { question_id: "q1", text: "null" },
+      { question_id: "q2", text: "1.10" },
+    ]);
+  });
   test("that nobody filled in is told where", async () => {
     expect(await load("a.yaml", "q1: main\nq2:\nq3: ''\n")).toMatchInlineSnapshot(`
       "

@@ -27,6 +27,16 @@ describe("a file that cannot be read says why", () => {
       "
     `);
   });
+  test("a link to nothing", () => {
+    const place = scratch();
+    const link = join(place.directory, "plan.yaml");
+    symlinkSync(join(place.directory, "gone.yaml"), link);
+    expect(told(place, link)).toMatchInlineSnapshot(`
+      "
+      ~/plan.yaml: it is a symbolic link to a file that is not there
+      "
+    `);
+  });
   test("below a file", () => {
     const place = scratch();
     const file = place.write("plan.yml", "tasks: []");

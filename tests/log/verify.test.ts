@@ -99,6 +99,17 @@ describe("a folder", () => {
     });
   });
 
+  test("that is gone lacks all the records it is known to have had", () => {
+    const head = { sequence: LENGTH, hash: records.at(-1)?.hash ?? "" };
+    rmSync(directory, { recursive: true });
+    expect(value(verifyFolder(directory, head))).toMatchObject({
+      ok: false,
+      records: 0,
+      completeness: "truncated",
+      problems: [{ sequence: 1, what: `Records 1 to ${LENGTH} are missing.` }],
+    });
+  });
+
   test("with records that its database does not have is not ok, however right they are", () => {
     const head = { sequence: LENGTH - 2, hash: records[LENGTH - 3]?.hash ?? "" };
     expect(value(verifyFolder(directory, head, () => LENGTH - 2))).toMatchObject({

@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from "node:child_process";
 import {
   appendFileSync,
   existsSync,
@@ -108,6 +109,21 @@ describe("publishing", () => {
     expect(readFileSync(path, "utf8")).toBe(forged);
     expect(failureOf(log.catchUp(1, from(records))).code).toBe("conflict");
     expect(readFileSync(path, "utf8")).toBe(forged);
+  });
+
+  test("never waits for what stands in a record's place and is no file", () => {
+    const log = folder();
+    const records = session();
+    value(log.publish(records.slice(0, 1)));
+    const path = join(log.directory, "000002-report.json");
+    execFileSync("mkfifo", [path]);
+    // Somebody who gives it the right record, so that reading it would end.
+    const writer = spawn("sh", ["-c", 'printf %s "$1" > "$2"', "sh", records[1]?.line ?? "", path]);
+    expect(failureOf(log.catchUp(1, from(records)))).toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining(path) as string,
+    });
+    writer.kill();
   });
 
   test("writes nothing for nobody into a folder that was moved away", () => {

@@ -20,7 +20,7 @@ import type { PayloadByType } from "../../src/protocol/payload.ts";
 import { keepArtifact, removePartialCopies } from "../../src/runtime/artifacts.ts";
 import { inlineField } from "../../src/runtime/attached.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, task } from "./crew.ts";
 import { begin, cleanUp, cli, logOf, newRig, REPORT, reportOf, run, temporaryDirectory, withWorker } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
@@ -116,6 +116,12 @@ describe("an artifact is kept", () => {
     expect(readFileSync(new URL(payload["uri"] as string), "utf8")).toBe("x");
   });
 
+  it("by a file address whose scheme is in capitals", async () => {
+    writeFileSync(join(workspace, "a.txt"), "x");
+    const { row } = value(await keep(pathToFileURL(join(workspace, "a.txt")).href.replace("file:", "FILE:")));
+    expect(row.digest).toBe(digestOf("x"));
+  });
+
   it("only in name when it lies somewhere else", async () => {
     const { payload, row } = value(await keep("https://example.org/a", { digest: digestOf("x") }));
     expect(payload).toEqual({ label: "it", uri: "https://example.org/a", digest: digestOf("x") });
@@ -144,6 +150,17 @@ describe("a large artifact", () => {
     writeFileSync(join(artifacts, "0123-whole.partial.txt"), "whole");
     expect(removePartialCopies(artifacts).ok).toBe(true);
     expect(keptFiles()).toEqual(["0123-whole.partial.txt"]);
+  });
+
+  it.each<[string, (artifacts: string) => void]>([
+    ["a link to a folder of somebody's", (artifacts) => symlinkSync(workspace, artifacts)],
+    ["a file", (artifacts) => writeFileSync(artifacts, "")],
+  ])("that was being copied is not looked for where an agent has put %s in the folder's place", (_, put) => {
+    writeFileSync(join(workspace, "download.partial"), "somebody's");
+    const { artifacts } = sessionPaths(home, "s");
+    put(artifacts);
+    expect(removePartialCopies(artifacts)).toEqual({ ok: true, value: undefined });
+    expect(readdirSync(workspace)).toEqual(["download.partial"]);
   });
 
   it("whose place an agent has taken with a link is written beside the link's target", async () => {
@@ -276,96 +293,5 @@ ${REPORT}`;
       payload: { code: "validation_failed" },
     });
     expect(rig.store.artifacts(session.session_id)).toHaveLength(2);
-  });
-});
-
-describe("a plan that brings its tasks as a file", () => {
-  const planned = (bytes: string | Buffer, told: JsonObject = {}) =>
-    crew([], {
-      requirement: ({ payload }) => {
-        mkdirSync(payload.artifacts_dir, { recursive: true });
-        writeFileSync(join(payload.artifacts_dir, "tasks.json"), bytes);
-        return {
-          payload_type: "plan",
-          payload: { summary: "Big", tasks_ref: { label: "tasks", uri: "tasks.json", ...told } },
-        };
-      },
-      instruction: () => report(),
-    });
-
-  it.each(["list", "object"])("as a %s is recorded with them, and needs the file no more", async (shape) => {
-    const rig = newRig();
-    const tasks = Array.from({ length: 50 }, (_, n) => task(`t${n}`));
-    const session = await begin(rig, { agentFor: planned(JSON.stringify(shape === "list" ? tasks : { tasks })) });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
-    const [recorded] = logOf(rig, session.session_id, "plan");
-    expect(recorded?.payload).toMatchObject({ summary: "Big", tasks });
-    expect(recorded?.payload).not.toHaveProperty("tasks_ref");
-  });
-
-  it("is refused where a record would be longer than any may be, with its numbers written out", async () => {
-    const rig = newRig();
-    const [first] = [task("a", [], { metadata: { numbers: 0 } })];
-    const agentFor = planned(
-      JSON.stringify([first]).replace('"numbers":0', `"numbers":[${"1e20,".repeat(3_100_000)}1]`),
-    );
-    const session = await begin(rig, { agentFor, config: { max_retries: 0 } });
-    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
-    const [failed] = logOf(rig, session.session_id, "turn_failed");
-    expect(failed?.payload["message"]).toContain("67108864 bytes that a record takes");
-  }, 120_000);
-
-  it("that cannot be read is asked for again, saying what is wrong with it", async () => {
-    const rig = newRig();
-    const told: unknown[] = [];
-    const agentFor = crew([], {
-      requirement: ({ payload }) => {
-        told.push(payload.context.refused);
-        mkdirSync(payload.artifacts_dir, { recursive: true });
-        writeFileSync(join(payload.artifacts_dir, "tasks.json"), JSON.stringify([told.length === 1 ? {} : task("a")]));
-        return { payload_type: "plan", payload: { tasks_ref: { label: "tasks", uri: "tasks.json" } } };
-      },
-      instruction: () => report(),
-    });
-    expect(await run(await begin(rig, { agentFor }))).toEqual({ kind: "closed", outcome: "done" });
-    expect(told).toEqual([
-      undefined,
-      [
-        {
-          payload_type: "plan",
-          code: "validation_failed",
-          pointer: "",
-          message: 'The artifact "tasks.json" cannot be kept: /tasks/0/task_id is missing. [required].',
-        },
-      ],
-    ]);
-  });
-
-  it("is held to the digest and size that were told with it", async () => {
-    for (const told of [{ digest: `sha256:${"0".repeat(64)}` }, { size_bytes: 1 }]) {
-      const rig = newRig();
-      const agentFor = planned(JSON.stringify([task("a")]), told);
-      const session = await begin(rig, { agentFor, config: { max_retries: 0 } });
-      expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
-    }
-  });
-
-  it.each<readonly [string, string | Buffer]>([
-    ["is not JSON", "{"],
-    ["is not UTF-8", Buffer.from([0xff, 0xfe])],
-    ["holds something else", "7"],
-    ["holds more than its one value", '[],"tasks":[{"task_id":"a","description":"x"}]'],
-    ["has a task without an id", '[{"description":"x"}]'],
-    ["holds half a character", '[{"task_id":"a","description":"\\ud800"}]'],
-    ["reaches for a prototype", '[{"task_id":"a","description":"x","__proto__":{"y":1}}]'],
-    [
-      "nests without end",
-      `[{"task_id":"a","description":"x","metadata":{"x":${"[".repeat(50_000)}${"]".repeat(50_000)}}}]`,
-    ],
-  ])("that %s counts as a failed turn, and takes nothing down", async (_what, bytes) => {
-    const rig = newRig();
-    const session = await begin(rig, { agentFor: planned(bytes), config: { max_retries: 0 } });
-    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "manager_failed" });
-    expect(logOf(rig, session.session_id, "turn_failed")).toHaveLength(1);
   });
 });

@@ -1,4 +1,5 @@
-import { closeSync, openSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
@@ -108,6 +109,46 @@ test("something else where the database should be is told to readers, who leave 
   writeFileSync(databasePath(home), "This is no database. ".repeat(1_000));
   expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
   expect(openFiles(process.pid)).not.toContain(databasePath(home));
+});
+
+test("a pipe in the database's place is told, and not waited for", () => {
+  const home = temporaryDirectory();
+  execFileSync("mkfifo", [databasePath(home)]);
+  // Somebody else who has it open, so that opening it would end.
+  const other = openSync(databasePath(home), constants.O_RDWR);
+  const told = { code: "storage", message: `The database is no file: ${databasePath(home)}.` };
+  expect(failureOf(openReader(home))).toMatchObject(told);
+  expect(failureOf(openStore(home))).toMatchObject(told);
+  closeSync(other);
+});
+
+describe("a database with other tables than the migrations make is told as damaged, and is no bug", () => {
+  test.each([
+    ["lacks a table", "DROP TABLE inbox"],
+    ["lacks a column", "ALTER TABLE sessions DROP COLUMN epoch"],
+    ["does not know of its migrations", "DELETE FROM migrations"],
+  ])("where it %s", async (_, sql) => {
+    const home = await homeWithSession();
+    edit(home, sql);
+    expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
+    expect(failureOf(openStore(home))).toMatchObject(damagedAt(home));
+  });
+
+  test("where it is another program's", () => {
+    const home = temporaryDirectory();
+    edit(home, "CREATE TABLE sessions (id)");
+    expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
+    expect(failureOf(openStore(home))).toMatchObject(damagedAt(home));
+  });
+});
+
+test("a pipe in a lock's place is held by nobody, and not waited for", async () => {
+  const home = await homeWithSession();
+  rmSync(lockPath(home, "s1"));
+  execFileSync("mkfifo", [lockPath(home, "s1")]);
+  const other = openSync(lockPath(home, "s1"), constants.O_RDWR);
+  expect(readerOf(home).holder("s1")).toBeUndefined();
+  closeSync(other);
 });
 
 test("a lock that is no lock is told by its name", async () => {
