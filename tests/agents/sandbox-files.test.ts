@@ -104,9 +104,17 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(existsSync(join(elsewhere, "changed"))).toBe(false);
   });
 
-  test("cannot make what is kept from it its own again", async () => {
-    const out = await said("files", "mount -o remount,rw / && echo remounted; umount /tmp && echo unmounted");
-    expect(out).not.toMatch(/remounted|unmounted/);
+  test("cannot make what is kept from it its own again, be it root", async () => {
+    const { root, places } = await home();
+    const undo = `mount -o remount,rw,bind / && echo remounted; umount /tmp ${root}/logs && echo unmounted`;
+    const out = await said("files", `${undo}; unshare -Urm sh -c '${undo}'; cat ${root}/logs/s-1/*`, places);
+    expect(out).not.toMatch(/remounted|unmounted|known/);
+  });
+
+  test("sets nothing of the kernel's, be it root", async () => {
+    const same = "cat /proc/sys/kernel/core_pattern >/tmp/same && cat /tmp/same >/proc/sys/kernel/core_pattern";
+    const out = await said("files", `${same} && echo set; unshare -Urmpf --mount-proc sh -c '${same} && echo set'`);
+    expect(out).not.toMatch(/^set$/m);
   });
 
   test("sees neither database nor log nor other sessions, although they lie in its workspace", async () => {

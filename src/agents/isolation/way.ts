@@ -73,7 +73,9 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
   const around = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
   const within = writable.filter((path) => !around.includes(path));
   return [
-    ...["--unshare-ipc", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+    // Root's rights would undo what follows; and bubblewrap leaves root the settings of the kernel, one of which names a program to run.
+    ...["--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
+    ...(process.getuid?.() === 0 ? ["--ro-bind", "/proc/sys", "/proc/sys"] : []),
     ...there(TEMPORARY).flatMap((path) => ["--tmpfs", path]),
     ...foldersAbove(programs).flatMap((path) => ["--ro-bind", path, path]),
     ...["--unsetenv", "TMPDIR"],
