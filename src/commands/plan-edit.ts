@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadPlanFile } from "../config/plan-file.ts";
@@ -41,12 +42,13 @@ export async function editPlan(
   const begun = attempt(folder, begin, "The plan to be edited");
   if (!begun.ok) return begun;
   await explain(file);
-  const before = textIn(file);
+  const before = writtenIn(file);
   const edited = await openEditor(context, file);
   if (!edited.ok) return edited;
-  const after = textIn(file);
-  if (after === original) forgetEdit(folder, ask_id);
-  if (after === original || after === before) return ok(undefined);
+  const after = writtenIn(file);
+  const isOriginal = after?.equals(Buffer.from(original)) === true;
+  if (isOriginal) forgetEdit(folder, ask_id);
+  if (isOriginal || (after && before?.equals(after) === true)) return ok(undefined);
   const read = await readEdited(file);
   const kept = `What you wrote is kept. To go on from it: bosun plan ${session_id} --edit`;
   return read.ok ? read : err({ ...read.error, hint: `${read.error.hint ?? ""} ${kept}`.trim() });
@@ -92,18 +94,24 @@ async function explain(file: string): Promise<void> {
 }
 
 function writeWhy(file: string, why: string): void {
+  const written = writtenIn(file);
+  // Above another encoding than its own it would only make it worse.
+  if (written === undefined || !isUtf8(written)) return;
   const lines = safeText(why).trim().split("\n");
-  const write = () => ok(writeFileSync(file, [...lines.map((line) => `${WHY}${line}`), textIn(file) ?? ""].join("\n")));
+  const top = Buffer.from(lines.map((line) => `${WHY}${line}\n`).join(""));
   // Without its reason it can still be gone on from.
-  attempt(file, write, "The plan to be edited");
+  attempt(file, () => ok(writeFileSync(file, Buffer.concat([top, written]))), "The plan to be edited");
 }
 
 /** What is in the file, but for the words on top; undefined if it cannot be read, of which whoever loads it says why. */
-function textIn(file: string): string | undefined {
+function writtenIn(file: string): Buffer | undefined {
   try {
-    const lines = readFileSync(file, "utf8").split("\n");
-    const first = lines.findIndex((line) => !line.startsWith(WHY));
-    return lines.slice(Math.max(first, 0)).join("\n");
+    let written = readFileSync(file);
+    while (written.subarray(0, WHY.length).equals(Buffer.from(WHY))) {
+      const end = written.indexOf("\n");
+      written = written.subarray(end === -1 ? written.length : end + 1);
+    }
+    return written;
   } catch {
     return undefined;
   }

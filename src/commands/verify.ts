@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import { shellWord } from "../config/command-line.ts";
@@ -64,7 +64,7 @@ function proofObject({ ok: good, records, integrity, completeness, decisions, pr
 function reportProblems({ home, row, folder }: LogSource): Problem[] {
   if (home === undefined || row === undefined) return [];
   const file = join(sessionPaths(home, row.session_id).folder, "final_report.json");
-  if (!existsSync(file)) return [];
+  if (isNowhere(file)) return [];
   const listing = listFolder(folder);
   if (!listing.ok) return [];
   const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
@@ -80,6 +80,15 @@ function reportProblems({ home, row, folder }: LogSource): Problem[] {
     return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
   return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];
+}
+
+/** What is in a folder that may not be looked into may be there. */
+function isNowhere(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 /** The report names the record before it: so it holds the log to its end, whatever became of the database. */

@@ -59,7 +59,7 @@ export function problemsFailure(problems: readonly Problem[]): Failure {
 
 /**
  * Tells the place of an offset (UTF-16 units) in a text whose lines end in LF, CR LF or CR. The lines are counted once, since a
- * long file can have thousands of problems.
+ * long file can have thousands of problems; and nothing looks through a line, since the whole file may be one.
  */
 export function places(text: string): (offset: number) => Place {
   let starts: number[] | undefined;
@@ -72,8 +72,9 @@ export function places(text: string): (offset: number) => Place {
       else high = middle - 1;
     }
     const start = starts[low] ?? 0;
-    const source = text.slice(start, starts[low + 1]).replace(/[\r\n]+$/, "");
-    return { line: low + 1, column: offset - start + 1, source };
+    let end = starts[low + 1] ?? text.length;
+    while (end > start && "\r\n".includes(text.charAt(end - 1))) end -= 1;
+    return { line: low + 1, column: offset - start + 1, source: text.slice(start, end) };
   };
 }
 

@@ -234,7 +234,7 @@ function listed(words: readonly string[]): string {
 }
 
 function counted(count: string, noun: string): string {
-  const plural = noun.endsWith("y") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
+  const plural = noun.endsWith("ry") ? `${noun.slice(0, -1)}ies` : `${noun}s`;
   return `${count} ${count === "1" ? noun : plural}`;
 }
 

@@ -77,14 +77,15 @@ function writeAhead(database: Database): void {
  */
 export function openForReading(home: string): Result<Database, Failure> {
   const path = databasePath(home);
-  if (!existsSync(path)) {
-    return err(
-      failure("not_found", `There is no Bosun home at ${home}: it holds no bosun.db.`, {
-        hint: "Start with `bosun run`, or name the home with --home.",
-      }),
-    );
-  }
   return guarded(path, () => {
+    // What is there and may not be looked at is not taken for nothing.
+    if (statSync(path, { throwIfNoEntry: false }) === undefined) {
+      return err(
+        failure("not_found", `There is no Bosun home at ${home}: it holds no bosun.db.`, {
+          hint: "Start with `bosun run`, or name the home with --home.",
+        }),
+      );
+    }
     const strange = strangeAt(path);
     if (strange) return err(strange);
     const mayMakeFiles = refusalOf(dirname(path)) === undefined;

@@ -1,6 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import {
+  appendFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { seal } from "../../src/log/chain.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
@@ -291,6 +301,12 @@ describe("bosun replay", () => {
     writer.kill();
     rmSync(report);
     writeFileSync(report, before);
+    // Nor is it nowhere where its folder cannot be looked into.
+    renameSync(dirname(report), `${dirname(report)}.away`);
+    symlinkSync(dirname(report), dirname(report));
+    expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
+    rmSync(dirname(report));
+    renameSync(`${dirname(report)}.away`, dirname(report));
 
     for (const name of names.slice(-2)) rmSync(join(log, name));
     expect(await verify(session_id)).toMatchObject({ completeness: "truncated" });

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { putWord } from "../../src/commands/put.ts";
@@ -253,6 +253,19 @@ describe("a plan that waits for a person", () => {
     const told = readFileSync(seen, "utf8").split("\n");
     const line = told.findIndex((text) => text.startsWith("  - {task_id: a,")) + 1;
     expect(told[0]).toMatch(new RegExp(`^#! \\S+plan-to-edit\\.yaml:${line}:5: the dependencies run in a circle`));
+  });
+
+  it("is kept byte for byte where it was saved in another encoding", async () => {
+    const here = rig();
+    await gated(here);
+    const written = Buffer.from("tasks: [{task_id: write, description: caf\u00e9}]\n", "latin1");
+    const file = here.write("latin1.yaml", "");
+    writeFileSync(file, written);
+    const refused = await typed(here, ["plan", "--edit"], { EDITOR: `cp ${file}` });
+    expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/a byte that is not UTF-8[^]*is kept/)]);
+    const seen = here.write("seen", "");
+    await typed(here, ["plan", "--edit"], { EDITOR: `sh ${here.write("looking.sh", `cat "$1" > ${seen}\n`)}` });
+    expect(readFileSync(seen)).toEqual(written);
   });
 
   it("opens no vi where there is no terminal", async () => {

@@ -126,6 +126,17 @@ describe("a plan file", () => {
     expect(message).toContain("plan.json:1000001:");
     expect(message).toContain("and 990 more problems");
   });
+  test("with 100,000 problems in one line is told the first ten soon", { timeout: 20_000 }, async () => {
+    const place = scratch();
+    const tasks = Array.from({ length: 100_000 }, (_, index) => ({
+      task_id: `t${index}`,
+      description: "d",
+      budget: { usd: 1 },
+    }));
+    const { message } = errorOf(await loadPlanFile(place.write("plan.json", JSON.stringify({ tasks }))));
+    expect(message).toContain("plan.json:1:55: the budget of a task cannot be in money");
+    expect(message).toContain("and 99990 more problems");
+  });
   const examples = readdirSync(shipped("examples")).filter((name) => name.endsWith(".yaml"));
   test.each(examples)("%s of the examples is right", async (name) => {
     expect(valueOf(await loadPlanFile(shipped("examples", name))).plan.tasks).not.toEqual([]);
@@ -196,6 +207,10 @@ describe("an answers file", () => {
         expected: a mapping (key: value) or a list
       "
     `);
+  });
+  test("with too many answers is told how many it may have", async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`q${index}`, "x"]));
+    expect(await load("a.json", JSON.stringify(many))).toContain("has at most 1000 keys");
   });
   test("in JSON has no null, and may have lines that end in CR", async () => {
     expect(await load("a.json", '{"q1": null}')).toContain("an empty value is not right here");

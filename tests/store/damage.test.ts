@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, openSync, rmSync, statSync, writeFileSync, writeSync } from "node:fs";
+import { closeSync, constants, openSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
@@ -109,6 +109,13 @@ test("something else where the database should be is told to readers, who leave 
   writeFileSync(databasePath(home), "This is no database. ".repeat(1_000));
   expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
   expect(openFiles(process.pid)).not.toContain(databasePath(home));
+});
+
+test("a home that cannot be looked into is not taken for none", () => {
+  const home = join(temporaryDirectory(), "home");
+  symlinkSync(home, home);
+  const told = { code: "storage", message: `The database cannot be used: ${databasePath(home)} (ELOOP).` };
+  expect(failureOf(openReader(home))).toMatchObject(told);
 });
 
 test("a pipe in the database's place is told, and not waited for", () => {
