@@ -15,23 +15,27 @@ import type { CommandContext } from "./command.ts";
 import type { GivenWord } from "./unattended.ts";
 
 /**
- * Passes on how a run of a session was left, and where it waits for a person says which answers given beforehand fit nothing that
- * was asked, or name no option: a misspelt id is why most of them were not used.
+ * Passes on how a run of a session was left, and where it waits for a person, or something else was taken for their answer, says which
+ * answers given beforehand fit nothing that was asked, or name no option: a misspelt id is why most of them were not used.
  */
 export async function tellingUnused(
   { terminal }: CommandContext,
   store: StoreReader,
   session_id: string,
-  { answers }: Pick<GivenWord, "answers">,
+  { answers, unanswered }: Pick<GivenWord, "answers" | "unanswered">,
   left: Promise<Result<number, Failure>>,
 ): Promise<Result<number, Failure>> {
   const code = await left;
-  if (answers.length === 0 || !code.ok || code.value !== EXIT_PERSON_NEEDED) return code;
+  if (answers.length === 0 || !code.ok) return code;
+  const row = store.session(session_id);
+  const isDecided = unanswered !== "stop" && row.ok && row.value.state === "closed";
+  if (code.value !== EXIT_PERSON_NEEDED && !isDecided) return code;
   const waiting = await waitingOf(store, session_id);
   if (!waiting.ok) return code;
   const open = waiting.value.filter((one) => one.kind === "question");
   const asked = await askedSoFar(store, session_id);
   if (!asked.ok) return code;
+  if (isDecided && asked.value.every((question) => givenAnswer(answers, question) !== undefined)) return code;
   showUnused(terminal.err, answers, [...asked.value, ...open], open, "that was asked");
   return code;
 }
@@ -51,13 +55,14 @@ export function showUnused(
   });
   if (unused.length === 0 && optionless.length === 0) return;
   const ids = open.map(({ question_id }) => question_id);
+  const nameable = ids.length > 0 ? ids : asked.map(({ question_id }) => question_id);
   for (const answer of unused) {
     if ("match" in answer) {
       out.line(out.style("yellow", `No question ${which} has ${safeLine(JSON.stringify(answer.match))} in it.`));
       continue;
     }
     const id = answer.question_id;
-    const meant = nearest(id, [...ids.map((one) => one.slice(one.indexOf(".") + 1)), ...ids]);
+    const meant = nearest(id, [...nameable.map((one) => one.slice(one.indexOf(".") + 1)), ...nameable]);
     const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
     out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
   }

@@ -174,6 +174,16 @@ describe("an answer given beforehand", () => {
     ]);
     expect(await here.run(["resume", "--answer", "nobody=asked"])).toMatchObject({ code: 0, stderr: "" });
   });
+
+  it("that fits nothing is told where something else was taken in its place, too", async () => {
+    const here = rig();
+    const run = (...given: string[]) =>
+      here.run(["run", "--plan", here.write("plan.json", TWO), "--unanswered", "default", ...given]);
+    const told = 'No question that was asked is called "agee". Did you mean age?\n';
+    expect(await run("--answer", "name=Eve", "--answer", "agee=8")).toMatchObject({ code: 0, stderr: told });
+    const all = ["--answer", "name=Eve", "--answer", "age=8", "--answer", "more=x"];
+    expect(await run(...all)).toMatchObject({ code: 0, stderr: "" });
+  });
 });
 
 describe("an answer that is a number", () => {
