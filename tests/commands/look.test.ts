@@ -1,5 +1,14 @@
-import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { seal } from "../../src/log/chain.ts";
@@ -77,6 +86,22 @@ describe("what programs read", () => {
       holds: [],
       usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
     });
+  });
+
+  it.runIf(existsSync("/dev/full"))("is not whole where it cannot be written, and says so: 3", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", TWO);
+    const full = (...words: string[]) =>
+      spawnSync("sh", ["-c", 'exec "$@" > /dev/full', "sh", process.execPath, built("cli.js"), ...words], {
+        cwd: here.workspace,
+        env: { ...here.environment, BOSUN_HOME: here.home },
+        encoding: "utf8",
+      });
+    const told = expect.stringMatching(/^Error: Standard output cannot be written: ENOSPC/) as string;
+    expect(full("run", "--plan", plan, "--json")).toMatchObject({ status: 3, stderr: told });
+    expect(full("status", "--json")).toMatchObject({ status: 3, stderr: told });
+    const session_id = await onlySession(here);
+    expect((await typedJson<{ outcome: string }>(here, ["status", session_id, "--json"])).outcome).toBe("done");
   });
 
   it("stays in order when its reader leaves early", async () => {
