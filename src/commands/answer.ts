@@ -13,7 +13,7 @@ import { chooseSession, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { putToOwner } from "./put.ts";
-import { showUnused } from "./unused.ts";
+import { bareId, settled, showUnused } from "./unused.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { type Answer, askedHere, type Question } from "./typed-answers.ts";
 
@@ -55,6 +55,8 @@ async function answer(
     if (questions.length === 0) return err(nothingAsked(row, waiting.value));
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
     const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
+    const late = rest[0] === undefined ? undefined : await settled(store, row.session_id, rest[0], questions);
+    if (late) return err(late);
     const answers = await answersFrom(context, questions, isKept, rest, options);
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
@@ -185,7 +187,7 @@ function givenTwice(flag: string): Failure {
 
 function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
   const [id = "", ...text] = words;
-  const named = questions.filter(({ question_id }) => question_id === id || bare(question_id) === id);
+  const named = questions.filter(({ question_id }) => question_id === id || bareId(question_id) === id);
   const exact = named.find(({ question_id }) => question_id === id);
   const [only, another] = exact ? [exact] : named;
   const open = questions.map(({ question_id }) => question_id);
@@ -204,7 +206,7 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
   }
   const [single] = questions;
   if (questions.length === 1 && single !== undefined && text.length === 0) return answerOf(single, id);
-  const meant = nearest(id, [...open, ...open.map(bare)]);
+  const meant = nearest(id, [...open, ...open.map(bareId)]);
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
     failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, {
@@ -216,10 +218,6 @@ function answerIn(questions: readonly Question[], words: readonly string[]): Res
 function answerOf(question: Question, words: string): Result<Answer, Failure> {
   const meant = answerTo(question, words);
   return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
-}
-
-function bare(question_id: string): string {
-  return question_id.slice(question_id.indexOf(".") + 1);
 }
 
 function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {

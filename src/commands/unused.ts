@@ -3,7 +3,7 @@ import type { Answerable } from "../config/picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { QuestionSet } from "../modes/schedule/state.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import type { Question } from "../protocol/payload.ts";
 import { EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import { keptRecord } from "../store/kept-record.ts";
@@ -62,12 +62,34 @@ export function showUnused(
       continue;
     }
     const id = answer.question_id;
-    const meant = nearest(id, [...nameable.map((one) => one.slice(one.indexOf(".") + 1)), ...nameable]);
+    const meant = nearest(id, [...nameable.map(bareId), ...nameable]);
     const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
     out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
   }
   for (const { message, hint = "" } of optionless) out.line(out.style("yellow", `${safeLine(message)} ${hint}`));
   if (ids.length > 0) out.line(`Open: ${safeLine(ids.join(", "))}.`);
+}
+
+/** A failure for the id of a question that has its answer already, maybe from somebody else; undefined for one that is open, or none. */
+export async function settled(
+  reader: StoreReader,
+  session_id: string,
+  id: string,
+  open: readonly Answerable[],
+): Promise<Failure | undefined> {
+  const isCalled = ({ question_id }: Answerable) => question_id === id || bareId(question_id) === id;
+  if (open.some(isCalled)) return undefined;
+  const asked = await askedSoFar(reader, session_id);
+  if (!asked.ok || !asked.value.some(isCalled)) return undefined;
+  const ids = open.map(({ question_id }) => question_id).join(", ");
+  return failure("usage", `${safeLine(id)} is answered already.`, {
+    hint: `Open are ${safeLine(ids)}. To say more to the agents: bosun tell ${session_id} "…".`,
+  });
+}
+
+/** A question's id without its set. */
+export function bareId(question_id: string): string {
+  return question_id.slice(question_id.indexOf(".") + 1);
 }
 
 /** Every question that a schedule has put to people, with its scoped id, answered or not. */
