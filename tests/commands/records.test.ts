@@ -60,6 +60,7 @@ it("says of a replay where nothing is what was asked for, and where a folder is 
   }
   const logs = join(here.home, "logs");
   expect((await typed(here, ["replay", logs])).stderr).toContain("a folder below logs/");
+  expect(await typed(here, ["replay", "", "--verify"])).toMatchObject({ code: 2, stdout: "" });
   const proof = await typed(here, ["replay", logs, "--verify"]);
   expect(proof.code).toBe(6);
   expect(proof.stdout).toContain("a folder below logs/");
