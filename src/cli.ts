@@ -1,6 +1,6 @@
 import { called, hintHere } from "./commands/called.ts";
 import { runCommandLine } from "./commands/main.ts";
-import { EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
+import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
 import { processTerminal } from "./ui/terminal.ts";
 
@@ -45,7 +45,16 @@ function run(directory: string): Promise<number> {
   return runCommandLine(process.argv.slice(2), around).catch(tellBug);
 }
 
+/** Whoever reads a file that this was to fill must not take what is there for all of it. */
+function tellLost(why: string): number {
+  terminal.err.line(`Error: Standard output cannot be written: ${why}.`);
+  terminal.err.line("  What the command did is done, and only its output is not whole. Write it elsewhere.");
+  return EXIT_ENVIRONMENT;
+}
+
 const directory = currentDirectory();
 const exit_code = directory === undefined ? EXIT_ENVIRONMENT : await run(directory);
 await drained();
-process.exit(exit_code);
+const { lost } = terminal.out;
+const told = lost === undefined ? undefined : tellLost(lost);
+process.exit(exit_code === EXIT_DONE ? (told ?? exit_code) : exit_code);

@@ -14,7 +14,7 @@ import type { CommandContext, Run } from "./command.ts";
 import { keptFor } from "./kept.ts";
 import { isGivenId } from "./session-id.ts";
 import { putToOwner } from "./put.ts";
-import { showUnused } from "./unused.ts";
+import { settled, showUnused } from "./unused.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { type Answer, askedHere, type Question } from "./typed-answers.ts";
 
@@ -56,6 +56,8 @@ async function answer(
     if (questions.length === 0) return err(nothingAsked(row, waiting.value));
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
     const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
+    const late = rest[0] === undefined ? undefined : await settled(store, row.session_id, rest[0], questions);
+    if (late) return err(late);
     const answers = await answersFrom(context, questions, isKept, rest, options);
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);

@@ -50,8 +50,11 @@ export async function editPlan(
   if (isOriginal) forgetEdit(folder, ask_id);
   if (isOriginal || (after && before?.equals(after) === true)) return ok(undefined);
   const read = await readEdited(file);
-  const kept = `What you wrote is kept. To go on from it: bosun plan ${session_id} --edit`;
-  return read.ok ? read : err({ ...read.error, hint: `${read.error.hint ?? ""} ${kept}`.trim() });
+  if (read.ok) return read;
+  const isLeft = after ? after.toString().trim() !== "" : existsSync(file);
+  if (!isLeft) forgetEdit(folder, ask_id);
+  const on = isLeft ? "What you wrote is kept. To go on from it" : "To edit the plan as it is";
+  return err({ ...read.error, hint: `${read.error.hint ?? ""} ${on}: bosun plan ${session_id} --edit`.trim() });
 }
 
 /** The gate that a person has decided on. */

@@ -18,10 +18,13 @@ export function missingProgram(role: Role, directory: string, path: string | und
   if (program === undefined || programOf(role, directory, path) !== undefined) return undefined;
   const { why, instead } = noProgram(program, directory);
   const another = "with --manager CMD, --worker CMD, --crew NAME or --roles FILE";
+  const isBeside = !program.includes("/") && noProgram(`./${program}`, directory).instead === "file";
   const remedy =
     instead === "file"
       ? `Make it executable (chmod +x ${shellWord(resolve(directory, program))})${readBy(program)}`
-      : `Install it, or name another ${another}`;
+      : isBeside
+        ? `Name the one in the workspace as ./${shellWord(program)}${readBy(program)}`
+        : `Install it, or name another ${another}`;
   return failure("environment", `The role ${role.role_id} runs ${JSON.stringify(program)}, which ${why}.`, {
     hint: `${remedy}; \`bosun doctor\` checks them all.`,
   });

@@ -59,7 +59,8 @@ async function replay(
 
 /** A path leads to a folder, everything else is a session's name. Only a session's own folder is held against its database. */
 function sourceOf(context: CommandContext, named: string | undefined): Result<LogSource, Failure> {
-  const path = named === undefined ? undefined : resolve(context.directory, named);
+  // A variable that is not set names nothing, and not the current directory.
+  const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
   if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
     if (isDirectory(path)) return ok(folderAlone(path));

@@ -3,7 +3,7 @@ import { type Answerable, bareId } from "../config/picked-option.ts";
 import { nearest } from "../lib/nearest.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { QuestionSet } from "../modes/schedule/state.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import type { Question } from "../protocol/payload.ts";
 import { EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import { keptRecord } from "../store/kept-record.ts";
@@ -15,23 +15,27 @@ import type { CommandContext } from "./command.ts";
 import type { GivenWord } from "./unattended.ts";
 
 /**
- * Passes on how a run of a session was left, and where it waits for a person says which answers given beforehand fit nothing that
- * was asked, or name no option: a misspelt id is why most of them were not used.
+ * Passes on how a run of a session was left, and where it waits for a person, or something else was taken for their answer, says which
+ * answers given beforehand fit nothing that was asked, or name no option: a misspelt id is why most of them were not used.
  */
 export async function tellingUnused(
   { terminal }: CommandContext,
   store: StoreReader,
   session_id: string,
-  { answers }: Pick<GivenWord, "answers">,
+  { answers, unanswered }: Pick<GivenWord, "answers" | "unanswered">,
   left: Promise<Result<number, Failure>>,
 ): Promise<Result<number, Failure>> {
   const code = await left;
-  if (answers.length === 0 || !code.ok || code.value !== EXIT_PERSON_NEEDED) return code;
+  if (answers.length === 0 || !code.ok) return code;
+  const row = store.session(session_id);
+  const isDecided = unanswered !== "stop" && row.ok && row.value.state === "closed";
+  if (code.value !== EXIT_PERSON_NEEDED && !isDecided) return code;
   const waiting = await waitingOf(store, session_id);
   if (!waiting.ok) return code;
   const open = waiting.value.filter((one) => one.kind === "question");
   const asked = await askedSoFar(store, session_id);
   if (!asked.ok) return code;
+  if (isDecided && asked.value.every((question) => givenAnswer(answers, question) !== undefined)) return code;
   showUnused(terminal.err, answers, [...asked.value, ...open], open, "that was asked");
   return code;
 }
@@ -51,18 +55,36 @@ export function showUnused(
   });
   if (unused.length === 0 && optionless.length === 0) return;
   const ids = open.map(({ question_id }) => question_id);
+  const nameable = open.length > 0 ? open : asked;
   for (const answer of unused) {
     if ("match" in answer) {
       out.line(out.style("yellow", `No question ${which} has ${safeLine(JSON.stringify(answer.match))} in it.`));
       continue;
     }
     const id = answer.question_id;
-    const meant = nearest(id, [...open.map(bareId), ...ids]);
+    const meant = nearest(id, [...nameable.map(bareId), ...nameable.map(({ question_id }) => question_id)]);
     const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
     out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
   }
   for (const { message, hint = "" } of optionless) out.line(out.style("yellow", `${safeLine(message)} ${hint}`));
   if (ids.length > 0) out.line(`Open: ${safeLine(ids.join(", "))}.`);
+}
+
+/** A failure for the id of a question that has its answer already, maybe from somebody else; undefined for one that is open, or none. */
+export async function settled(
+  reader: StoreReader,
+  session_id: string,
+  id: string,
+  open: readonly Answerable[],
+): Promise<Failure | undefined> {
+  const isCalled = (question: Answerable) => question.question_id === id || bareId(question) === id;
+  if (open.some(isCalled)) return undefined;
+  const asked = await askedSoFar(reader, session_id);
+  if (!asked.ok || !asked.value.some(isCalled)) return undefined;
+  const ids = open.map(({ question_id }) => question_id).join(", ");
+  return failure("usage", `${safeLine(id)} is answered already.`, {
+    hint: `Open are ${safeLine(ids)}. To say more to the agents: bosun tell ${session_id} "…".`,
+  });
 }
 
 /** Every question that a schedule has put to people, with its scoped id, answered or not. */

@@ -18,6 +18,8 @@ export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 export interface Output {
   readonly stream: NodeJS.WriteStream;
   line(text?: string): void;
+  /** Why something of it has not been written; undefined where all of it was, or nobody reads it any more. */
+  readonly lost: string | undefined;
   /** Rings, where there is a terminal that can. */
   bell(): void;
   /** Keeps lines back while a person types at the same terminal; the returned function lets them out. */
@@ -44,15 +46,22 @@ export function processTerminal(environment: { readonly [name: string]: string |
   };
 }
 
+/** A reader that has gone (`| head`, a terminal that was closed) takes the output with it, and nothing else. */
+const NO_READER = new Set(["EPIPE", "EIO", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
+
 export function outputOn(stream: NodeJS.WriteStream): Output {
   let broken = false;
+  let lost: string | undefined;
   let held: string[] | undefined;
-  // A reader that has gone (`| head`) takes the output with it, and nothing else.
-  stream.on("error", () => {
+  stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
     broken = true;
+    if (!NO_READER.has(code)) lost ??= message;
   });
   return {
     stream,
+    get lost() {
+      return lost;
+    },
     line(text = "") {
       if (held) held.push(text);
       else if (!broken) stream.write(`${text}\n`);

@@ -23,6 +23,7 @@ function paperTerminal(
         written[name] += `${text}\n`;
         lineWritten(text);
       },
+      lost: undefined,
       bell: () => {},
       hold: () => () => {},
       style: (_style, text) => text,

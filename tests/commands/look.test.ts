@@ -1,7 +1,8 @@
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import {
   appendFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   readdirSync,
   readFileSync,
@@ -87,6 +88,22 @@ describe("what programs read", () => {
       holds: [],
       usage: { input_tokens: 0, output_tokens: 0, cost_usd: 0 },
     });
+  });
+
+  it.runIf(existsSync("/dev/full"))("is not whole where it cannot be written, and says so: 3", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", TWO);
+    const full = (...words: string[]) =>
+      spawnSync("sh", ["-c", 'exec "$@" > /dev/full', "sh", process.execPath, built("cli.js"), ...words], {
+        cwd: here.workspace,
+        env: { ...here.environment, BOSUN_HOME: here.home },
+        encoding: "utf8",
+      });
+    const told = expect.stringMatching(/^Error: Standard output cannot be written: ENOSPC/) as string;
+    expect(full("run", "--plan", plan, "--json")).toMatchObject({ status: 3, stderr: told });
+    expect(full("status", "--json")).toMatchObject({ status: 3, stderr: told });
+    const session_id = await onlySession(here);
+    expect((await typedJson<{ outcome: string }>(here, ["status", session_id, "--json"])).outcome).toBe("done");
   });
 
   it("stays in order when its reader leaves early", async () => {
@@ -191,43 +208,6 @@ describe("bosun replay", () => {
     expect(await filtered("--from", String(Number.parseInt(last, 10) + 1))).toEqual([]);
     const folder = await typed(here, ["replay", join(here.home, "logs", session_id), "--json"]);
     expect(folder.stdout.trimEnd().split("\n")).toEqual(all);
-  });
-
-  it("says so where nothing is what was asked for, and where a folder is no log", async () => {
-    const here = rig();
-    const session_id = await done(here);
-    for (const filter of [
-      ["--ticket", "secnd"],
-      ["--from", "900"],
-      ["--from", "5", "--to", "4"],
-    ]) {
-      const { code, stdout, stderr } = await typed(here, ["replay", session_id, ...filter, "--json"]);
-      expect([code, stdout]).toEqual([0, ""]);
-      expect(stderr).toMatch(/^None of its \d+ records is one that was asked for\.$/m);
-    }
-    const logs = join(here.home, "logs");
-    expect((await typed(here, ["replay", logs])).stderr).toContain("a folder below logs/");
-    const proof = await typed(here, ["replay", logs, "--verify"]);
-    expect(proof.code).toBe(6);
-    expect(proof.stdout).toContain("a folder below logs/");
-  });
-
-  it("prints commands for a folder that can be copied, whatever it is called", async () => {
-    const here = rig();
-    const session_id = await done(here);
-    const copy = join(here.workspace, "it's a copy");
-    cpSync(join(here.home, "logs", session_id), copy, { recursive: true });
-    const copied = (stdout: string) =>
-      execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${/^next {4}(.*)$/m.exec(stdout)?.[1]}`], {
-        encoding: "utf8",
-      }).split("\n");
-    expect(copied((await typed(here, ["replay", copy])).stdout)).toEqual(["replay", copy, "--verify", ""]);
-    rmSync(join(copy, readdirSync(copy).find((name) => name.startsWith("000005")) ?? ""));
-    const { stdout } = await typed(here, ["replay", copy, "--verify"]);
-    expect(copied(stdout)).toEqual(["replay", copy, "--from", "3", "--to", "7", ""]);
-    const plan = join(here.workspace, "my plan.yaml");
-    const written = await typed(here, ["plan", session_id, "--export", plan]);
-    expect(written.stdout).toContain(`bosun run --plan '${plan}'`);
   });
 
   it("proves a whole session, in words and as the object that WIRE promises", async () => {

@@ -279,12 +279,22 @@ describe("a plan that waits for a person", () => {
     ]);
   });
 
-  it("is not approved by an editor after which there is no file, and says so", async () => {
+  it("is not approved by an editor after which there is no file or nothing in it, and is edited anew the next time", async () => {
     const here = rig();
     const session_id = await gated(here);
-    const lost = await typed(here, ["plan", "--edit"], { EDITOR: "rm" });
-    expect([lost.code, lost.stderr]).toEqual([3, expect.stringMatching(/plan-to-edit\.yaml.*there is no such file/)]);
-    expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
+    const seen = here.write("seen", "");
+    const looking = `sh ${here.write("looking.sh", `cat "$1" > ${seen}\n`)}`;
+    for (const [editor, why] of [
+      ["rm", "there is no such file"],
+      ["truncate -s 0", "it is empty"],
+    ] as const) {
+      const lost = await typed(here, ["plan", "--edit"], { EDITOR: editor });
+      expect([lost.code, lost.stderr]).toEqual([3, expect.stringMatching(`plan-to-edit\\.yaml.*${why}`)]);
+      expect(lost.stderr).toContain(`To edit the plan as it is: bosun plan ${session_id} --edit\n`);
+      expect((await status(here, session_id)).pending_decisions).toHaveLength(1);
+      await typed(here, ["plan", "--edit"], { EDITOR: looking });
+      expect(readFileSync(seen, "utf8")).toMatch(/^tasks:\n {2}- task_id: write\n/m);
+    }
   });
 
   it("stops there with --plan-only, whatever the crew costs, and can be written out and run again", async () => {

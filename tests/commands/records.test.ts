@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
@@ -43,4 +45,40 @@ it("tells a record that is none as lost, where the session is told and where it 
     const left = await typed(here, [...args, session_id]);
     expect([left.code, left.stderr]).toEqual([3, expect.stringContaining(`record 3 of ${session_id} is lost`)]);
   }
+});
+
+it("says of a replay where nothing is what was asked for, and where a folder is no log", async () => {
+  const { here, session_id } = await done();
+  for (const filter of [
+    ["--ticket", "secnd"],
+    ["--from", "900"],
+    ["--from", "5", "--to", "4"],
+  ]) {
+    const { code, stdout, stderr } = await typed(here, ["replay", session_id, ...filter, "--json"]);
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(stderr).toMatch(/^None of its \d+ records is one that was asked for\.$/m);
+  }
+  const logs = join(here.home, "logs");
+  expect((await typed(here, ["replay", logs])).stderr).toContain("a folder below logs/");
+  expect(await typed(here, ["replay", "", "--verify"])).toMatchObject({ code: 2, stdout: "" });
+  const proof = await typed(here, ["replay", logs, "--verify"]);
+  expect(proof.code).toBe(6);
+  expect(proof.stdout).toContain("a folder below logs/");
+});
+
+it("prints commands for a folder that can be copied, whatever it is called", async () => {
+  const { here, session_id } = await done();
+  const copy = join(here.workspace, "it's a copy");
+  cpSync(join(here.home, "logs", session_id), copy, { recursive: true });
+  const copied = (stdout: string) =>
+    execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${/^next {4}(.*)$/m.exec(stdout)?.[1]}`], {
+      encoding: "utf8",
+    }).split("\n");
+  expect(copied((await typed(here, ["replay", copy])).stdout)).toEqual(["replay", copy, "--verify", ""]);
+  rmSync(join(copy, readdirSync(copy).find((name) => name.startsWith("000005")) ?? ""));
+  const { stdout } = await typed(here, ["replay", copy, "--verify"]);
+  expect(copied(stdout)).toEqual(["replay", copy, "--from", "3", "--to", "7", ""]);
+  const plan = join(here.workspace, "my plan.yaml");
+  const written = await typed(here, ["plan", session_id, "--export", plan]);
+  expect(written.stdout).toContain(`bosun run --plan '${plan}'`);
 });

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
 import { ASK } from "./waiting-task.ts";
 
 const DONE = tinyPlan([{ task_id: "last", shell: "true" }]);
@@ -181,6 +182,16 @@ describe("an answer given beforehand", () => {
     ]);
     expect(await here.run(["resume", "--answer", "nobody=asked"])).toMatchObject({ code: 0, stderr: "" });
   });
+
+  it("that fits nothing is told where something else was taken in its place, too", async () => {
+    const here = rig();
+    const run = (...given: string[]) =>
+      here.run(["run", "--plan", here.write("plan.json", TWO), "--unanswered", "default", ...given]);
+    const told = 'No question that was asked is called "agee". Did you mean age?\n';
+    expect(await run("--answer", "name=Eve", "--answer", "agee=8")).toMatchObject({ code: 0, stderr: told });
+    const all = ["--answer", "name=Eve", "--answer", "age=8", "--answer", "more=x"];
+    expect(await run(...all)).toMatchObject({ code: 0, stderr: "" });
+  });
 });
 
 describe("an answer that is a number", () => {
@@ -275,6 +286,22 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob 7\n");
     expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
+  });
+
+  it("that is to a question which has one on record is told so, and is none to another", async () => {
+    const here = endAfterwards(rig());
+    expect((await here.run(["run", "--plan", here.write("plan.json", TWO), "--detach"])).code).toBe(0);
+    const session_id = await onlySession(here);
+    await until("the questions", async () => (await typedJson<object[]>(here, ["inbox", "--json"])).length === 2);
+    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    for (const words of [["c1.name", "Bob"], ["name"], [session_id, "name", "Bob"]]) {
+      const left = await typed(here, ["answer", ...words]);
+      expect([left.code, left.stdout]).toEqual([2, ""]);
+      expect(left.stderr).toMatch(/^Error: (c1\.)?name is answered already\.\n {2}Open are c1\.age\./);
+    }
+    expect((await typed(here, ["answer", "8"])).code).toBe(0);
+    await until("the end", async () => (await typed(here, ["status", session_id])).stdout.includes("is done"));
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
   });
 
   it("says which questions stay open where the defaults, or a file's, were taken for all", async () => {

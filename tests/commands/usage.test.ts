@@ -116,6 +116,11 @@ const WRONG: readonly Wrong[] = [
     3,
     /"\.\/worker\.py", which is there, but may not be executed\.\n.*\(chmod \+x \/\S+\/workspace\/worker\.py\), .*: python3 \.\/worker\.py;/,
   ],
+  [
+    ["run", "x", "--manager", "cat", "--worker", "worker.py"],
+    3,
+    /"worker\.py", which is not on the PATH\.\n.* as \.\/worker\.py, .*: python3 worker\.py;/,
+  ],
   [["run", "x", "--manager", "./", "--worker", "cat"], 3, '"./", which is a directory.\n'],
   [
     ["run", "--plan", "good.json", "--roles", "script.json"],

@@ -8,6 +8,7 @@ import type { Output } from "../../src/ui/terminal.ts";
 const OUTPUT: Output = {
   stream: new PassThrough() as unknown as NodeJS.WriteStream,
   line: () => {},
+  lost: undefined,
   bell: () => {},
   hold: () => () => {},
   style: (_style, text) => text,

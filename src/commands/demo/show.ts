@@ -195,9 +195,7 @@ function scratchRows({ source, work, head, uncommitted }: Extract<DemoEvent, { t
   if (head === null)
     return [...rows, ["in", work], ["holds", "its files as they are, without history: there is no commit to clone"]];
   const missing =
-    uncommitted === null || uncommitted === 0
-      ? ""
-      : `; ${counted(uncommitted, "file")} that are changed or new stay out of it`;
+    uncommitted === null || uncommitted === 0 ? "" : `; left out: ${counted(uncommitted, "file")} changed or new`;
   return [...rows, ["in", work], ["holds", `the last commit only, ${head.slice(0, 10)}${missing}`]];
 }
 
