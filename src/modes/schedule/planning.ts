@@ -1,6 +1,7 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import type { Task } from "../../protocol/payload.ts";
 import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
@@ -9,7 +10,7 @@ import { finishIfAllOver } from "./finish.ts";
 import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
-import { digestOf, newTicket, type Task } from "./tasks.ts";
+import { digestOf, newTicket } from "./tasks.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) {
