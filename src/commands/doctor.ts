@@ -1,6 +1,5 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import os from "node:os";
-import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
 import { isSecretProxy } from "../agents/cli/environment.ts";
@@ -9,7 +8,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { fileSystemOf } from "../store/file-system.ts";
+import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
 import { toldHere } from "./called.ts";
@@ -112,12 +111,9 @@ function homeFinding(context: CommandContext): Finding {
       what: home.error.message,
       hint: home.error.hint ?? "Name another with --home.",
     };
-  const there = existing(home.value);
-  const { name: file_system, standing } = fileSystemOf(there);
-  const what = `${home.value}${there === home.value ? "" : " (made by the first run)"}, on ${file_system}`;
-  try {
-    accessSync(there, constants.W_OK | constants.X_OK);
-  } catch {
+  const { name: file_system, standing } = fileSystemOf(home.value);
+  const what = `${home.value}${existsSync(home.value) ? "" : " (made by the first run)"}, on ${file_system}`;
+  if (unwritable(home.value)) {
     const hint = "Name another with --home or BOSUN_HOME.";
     return { name: "home", state: "missing", what: `${what}: it cannot be written`, hint };
   }
@@ -128,10 +124,6 @@ function homeFinding(context: CommandContext): Finding {
     what,
     hint: "Locks are not reliable there: put the home on a disk of this machine with --home or BOSUN_HOME.",
   };
-}
-
-function existing(path: string): string {
-  return existsSync(path) || path === dirname(path) ? path : existing(dirname(path));
 }
 
 async function git({ environment, directory }: CommandContext): Promise<Finding> {

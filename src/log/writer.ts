@@ -120,29 +120,27 @@ export class LogFolder {
   }
 
   #publish(records: Iterable<CommittedRecord>, filesFrom: number, isAsLeft: boolean): Result<CaughtUp, Failure> {
-    return attempt(this.directory, () => {
-      let missing = 0;
-      let torn = 0;
-      let lines = "";
-      let told = this.#told;
-      for (const record of records) {
-        if (record.sequence >= filesFrom) {
-          const placed = this.#place(record, isAsLeft && record.sequence > told);
-          if (!placed.ok) return placed;
-          if (placed.value === "written") missing += 1;
-          if (placed.value === "mended") torn += 1;
-        }
-        if (record.sequence <= told) continue;
-        lines += eventLines(record.sequence, record.record ?? (JSON.parse(record.line) as UnsealedRecord));
-        told = record.sequence;
-        if (lines.length < PIECE) continue;
-        const saidSoFar = this.#tell(lines, told);
-        if (!saidSoFar.ok) return saidSoFar;
-        lines = "";
+    let missing = 0;
+    let torn = 0;
+    let lines = "";
+    let told = this.#told;
+    for (const record of records) {
+      if (record.sequence >= filesFrom) {
+        const placed = this.#place(record, isAsLeft && record.sequence > told);
+        if (!placed.ok) return placed;
+        if (placed.value === "written") missing += 1;
+        if (placed.value === "mended") torn += 1;
       }
-      const said = this.#tell(lines, told);
-      return said.ok ? ok({ missing, torn }) : said;
-    });
+      if (record.sequence <= told) continue;
+      lines += eventLines(record.sequence, record.record ?? (JSON.parse(record.line) as UnsealedRecord));
+      told = record.sequence;
+      if (lines.length < PIECE) continue;
+      const saidSoFar = this.#tell(lines, told);
+      if (!saidSoFar.ok) return saidSoFar;
+      lines = "";
+    }
+    const said = this.#tell(lines, told);
+    return said.ok ? ok({ missing, torn }) : said;
   }
 
   #tell(lines: string, through: number): Result<void, Failure> {

@@ -69,6 +69,7 @@ export class SessionRecords implements Lookup {
     if (this.#youngBytes <= GENERATION_BYTES) this.#keep(sequence, found);
     return found;
   }
+
   #keep(sequence: number, kept: Kept): void {
     this.#young.set(sequence, kept);
     this.#youngBytes += kept.bytes;

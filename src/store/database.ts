@@ -5,7 +5,7 @@ import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { type Limited, limitedFile } from "./file-size.ts";
-import { refusalOf } from "./file-system.ts";
+import { unwritable } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** An open connection; every query of this folder is prepared on one. */
@@ -83,7 +83,7 @@ export function openForReading(home: string): Result<Database, Failure> {
     );
   }
   return guarded(path, () => {
-    const mayMakeFiles = refusalOf(dirname(path)) === undefined;
+    const mayMakeFiles = unwritable(dirname(path)) === undefined;
     const file = mayMakeFiles || existsSync(`${path}-wal`) ? path : asLeft(path);
     return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   });
@@ -167,7 +167,7 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
       const limited = limitedFile(path);
       if (limited !== undefined) return outgrown(limited, code);
       // Of memory that it shares through a file SQLite does not say that the disk was full.
-      return refusalOf(dirname(path)) === "full" ? noSpace(message) : unusable(message);
+      return unwritable(dirname(path)) === "full" ? noSpace(message) : unusable(message);
     }
     case "SQLITE_FULL":
     case "ENOSPC":
@@ -176,7 +176,7 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     case "EROFS":
     case "SQLITE_READONLY":
     case "SQLITE_CANTOPEN":
-      return refusalOf(dirname(path)) === "read_only" ? readOnly(message) : unusable(message);
+      return unwritable(dirname(path)) === "read_only" ? readOnly(message) : unusable(message);
     case "SQLITE_BUSY":
     case "SQLITE_LOCKED":
       return failure("storage", message(`The database stayed locked for ${BUSY_TIMEOUT_MS / 1000} s`), {
