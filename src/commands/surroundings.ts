@@ -134,8 +134,8 @@ function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => 
 }
 
 /**
- * What outlives the leader in its group is ended by whoever watches the turn; that is only waited for here. The first look comes in a
- * later turn of the event loop, since one table of processes serves a whole turn and may be from before the leader's last child.
+ * Waits until the group is gone; whoever watches the turn ends it. The first look comes in a later turn of the event loop: one
+ * table of processes serves a whole turn, and may be from before the leader's last child.
  */
 async function groupGone(launched: Launched): Promise<void> {
   let pause = LOOK_AFTER_MS;

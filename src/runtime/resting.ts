@@ -72,8 +72,8 @@ export type Rest =
 const WAITS: Rest = { kind: "waits" };
 
 /**
- * Judges that; `forPeople` says whether somebody is there who could move what only a person can, `wants` whether a turn is offered that
- * a role could take, `childWaits` whether a child session has stopped for a person.
+ * Judges that. `forPeople`: somebody is there who could move what only a person can. `wants`: whether a turn is offered that the
+ * role could take. `childWaits`: a child session has stopped for a person.
  */
 export function restOf(
   ledger: Ledger,

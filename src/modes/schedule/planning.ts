@@ -132,8 +132,9 @@ function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: numbe
 }
 
 /**
- * Done tasks stand; absent ones are withdrawn; changed ones start again, and so does the one whose trouble the plan answers; new
- * ones are added. One that was withdrawn counts as new, so that what a person rejected needs approval again.
+ * Takes over a revised plan. Done tasks stand. Absent ones are withdrawn. Changed ones start again, as does the one whose trouble
+ * the plan answers. New ones are added. One that was withdrawn counts as new, so that what a person rejected needs approval
+ * again.
  */
 function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   const ids = new Set(tasks.map((task) => task.task_id));
