@@ -79,7 +79,7 @@ export class LogFolder {
     return attempt(this.directory, () => {
       // A folder as it was left holds no later record, and to look for each takes a tenth as long as to make it.
       const isAsLeft = this.#left !== undefined && this.#left === this.#stamp();
-      // Whatever is written into a folder that was deleted or moved is written for nobody, and made anew it would lack what came before.
+      // Nobody would find what is written into a folder that was deleted or moved; and one made anew would lack what came before.
       const path = join(this.directory, EVENTS_FILE);
       if (!isAsLeft && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode) return err(gone(this.directory));
       const published = this.#publish(records, 1, isAsLeft);

@@ -94,7 +94,7 @@ export function restOf(
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message: "a person must answer" } };
   }
   if (!first) return { kind: "stuck" };
-  // A hold that has no end of its own may be ended by the person who is there, for a while; one that has is not waited for in vain.
+  // The person who is there may end a hold that has no end of its own, for a while. One that has an end, but too late, nobody waits for.
   if (forPeople && held.some((hold) => hold.until === undefined && !isHeldTooLong(ledger, hold, now))) return WAITS;
   return { kind: "stops", with: stopFor(ledger, first, now) };
 }

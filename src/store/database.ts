@@ -39,9 +39,9 @@ export function openForWriting(home: string): Result<Database, Failure> {
       database.pragma("page_size = 8192");
       writeAhead(database);
       database.pragma("synchronous = FULL");
-      // In pages: state is written over and over, and what is copied into the database less often is copied fewer times.
+      // In pages. The same state is written over and over: the less often it is copied into the database, the fewer copies are made.
       database.pragma("wal_autocheckpoint = 2000");
-      // KiB, negative: state is updated here and there, and the default of 2 MiB holds few of its pages. More gained nothing (measured).
+      // In KiB, since it is negative. State is updated here and there; the default of 2 MiB holds few of its pages, more gained nothing.
       database.pragma("cache_size = -4096");
       database.pragma("foreign_keys = ON");
       return ok(database);

@@ -139,7 +139,7 @@ function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: numbe
 function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
-    // What was left out before and is not in error was taken up again by a person, of whose word a plan about another ticket knows nothing.
+    // What a plan left out before and is not in error now, a person has taken up again. A plan about another ticket knows nothing of that.
     if (ids.has(ticket.id) || (ticket.unplanned && ticket.id !== draft.fact.subject)) continue;
     draft.patchTicket(ticket.id, { unplanned: true });
     if (ticket.status === "error") continue;
