@@ -2,7 +2,7 @@ import * as os from "os";
 import * as module from "module";
 import * as path from "path";
 
-// What a same-user program could otherwise use to open this process's inspector, and with it take it over, must be heard first.
+// First of all. Unheard, this signal opens Node's inspector, with which any program of the same user could take this process over.
 process.on("SIGUSR1", () => {});
 
 // Half of a short command's time would go into compiling what was compiled the last time. Kept where only this user writes: whoever

@@ -112,8 +112,8 @@ const MOST_COVERED = 1_024;
 let beyondThree: ("ignore" | number)[] | undefined;
 
 /**
- * Every start waits until the pages of this process are marked for its child and let go of by it: some 45 µs for each MiB that it has
- * written. So from the first one on the heap's young generation grows no further, which would be 32 MiB and more.
+ * A start takes some 45 µs for each MiB that this process has written: its pages are marked for the child and let go of again. So
+ * from the first start on the heap's young generation grows no further; else it would take 32 MiB and more.
  */
 function firstStart(): ("ignore" | number)[] {
   setFlagsFromString("--semi-space-growth-factor=1");
@@ -121,8 +121,8 @@ function firstStart(): ("ignore" | number)[] {
 }
 
 /**
- * What a program is given beyond its three descriptors. Everything that Node opens stays with this process, but what this process
- * was left open by its own parent, such as a pipe of whoever waits for it to end, would be passed on: it is covered by nothing.
+ * What a program is given beyond its three descriptors. What Node opens is not passed on. What this process got from its own
+ * parent would be, such as a pipe of whoever waits for it to end: each of those is covered by nothing.
  */
 function covered(): ("ignore" | number)[] {
   if (process.platform !== "linux") return [];

@@ -2,8 +2,9 @@ import { realpathSync } from "node:fs";
 import { environmentOf } from "./process-table.ts";
 
 /**
- * The names that tell one agent's, check's or notification's processes from everybody else's: whatever they start inherits them, unless it clears
- * its environment. All of them count, so that the mark of a check is not that of an agent that works for the same ticket.
+ * The variables that tell the processes of one agent, check or notification from everybody else's. Whatever these start inherits
+ * them, unless it clears its environment. All of them count: the mark of a check is not that of an agent that works for the same
+ * ticket.
  */
 const NAMES = [
   "BOSUN_SESSION_ID",
@@ -20,8 +21,8 @@ const NAMES = [
 let starts = 0;
 
 /**
- * The environment with what tells this start of a program from all others: a scheduler that was frozen would find its successor's
- * agent, which works for the same turn, among what its own has started, and end it.
+ * The environment with a name for this one start of a program. Without it a scheduler that was frozen would take the agent of its
+ * successor, which works for the same turn, for one of its own, and end it.
  */
 export function withStart(environment: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   if (environment["BOSUN_SESSION_ID"] === undefined) return environment;

@@ -22,9 +22,9 @@ const EXITING = 4;
 let shared: { readonly table: ProcessTable; readonly read_at: number } | undefined;
 
 /**
- * Every living process, for finding families, as it was at `since` (`performance.now()`) or later: a table from before a process was
- * started knows nothing of it. Reading it takes 10 µs a process and more, so all who ask in the same turn of the event loop get the same
- * if it is young enough: a thousand agents that are ended together cost one reading.
+ * Every living process, for finding families, as it was at `since` (`performance.now()`) or later: an older table knows nothing
+ * of a process that was started meanwhile. To read it takes 10 µs a process and more. So all who ask in the same turn of the
+ * event loop share one, if it is young enough: a thousand agents that are ended together cost one reading.
  */
 export function processTable(since: number): ProcessTable {
   if (shared === undefined || shared.read_at < since) {

@@ -93,8 +93,8 @@ async function answer(
 type Kept = ReadonlyMap<string, string | undefined>;
 
 /**
- * Why an answer comes too late though nobody has taken the first: what is asked together is settled by the words that settle all of
- * it, and later ones would be refused. As long as one of the questions has no answer, another one replaces the first.
+ * Why an answer comes too late, though nobody has taken the one before. Questions that are asked together are settled as soon as
+ * each of them has an answer; later answers would be refused. Until then another answer takes the place of the one before.
  */
 function answeredAlready(
   { session_id }: SessionRow,

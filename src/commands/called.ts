@@ -14,8 +14,8 @@ interface Here {
 }
 
 /**
- * What a person types for this program: its name where the shell finds it, else how it is started; and the home that was named, as it
- * was, where it is not found without. For whoever reads it elsewhere every path stands whole.
+ * What a person types for this program: its name where the shell finds it, else how it is started. The home is added as it was
+ * named, where it is not found without. For whoever reads this elsewhere every path stands whole.
  */
 export function called(
   { directory, environment, home }: Here & { readonly home: string | undefined },

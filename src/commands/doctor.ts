@@ -1,6 +1,5 @@
-import { accessSync, constants, existsSync } from "node:fs";
+import { existsSync } from "node:fs";
 import os from "node:os";
-import { dirname } from "node:path";
 import type { Command } from "commander";
 import { execa } from "execa";
 import { isSecretProxy } from "../agents/cli/environment.ts";
@@ -9,7 +8,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
-import { fileSystemOf } from "../store/file-system.ts";
+import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
 import { toldHere } from "./called.ts";
@@ -26,7 +25,7 @@ import {
 } from "./registry.ts";
 import { homeOf } from "./home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
-import { unreachable } from "./surroundings.ts";
+import { unsupported } from "./surroundings.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;
@@ -112,12 +111,9 @@ function homeFinding(context: CommandContext): Finding {
       what: home.error.message,
       hint: home.error.hint ?? "Name another with --home.",
     };
-  const there = existing(home.value);
-  const { name: file_system, standing } = fileSystemOf(there);
-  const what = `${home.value}${there === home.value ? "" : " (made by the first run)"}, on ${file_system}`;
-  try {
-    accessSync(there, constants.W_OK | constants.X_OK);
-  } catch {
+  const { name: file_system, standing } = fileSystemOf(home.value);
+  const what = `${home.value}${existsSync(home.value) ? "" : " (made by the first run)"}, on ${file_system}`;
+  if (unwritable(home.value)) {
     const hint = "Name another with --home or BOSUN_HOME.";
     return { name: "home", state: "missing", what: `${what}: it cannot be written`, hint };
   }
@@ -128,10 +124,6 @@ function homeFinding(context: CommandContext): Finding {
     what,
     hint: "Locks are not reliable there: put the home on a disk of this machine with --home or BOSUN_HOME.",
   };
-}
-
-function existing(path: string): string {
-  return existsSync(path) || path === dirname(path) ? path : existing(dirname(path));
 }
 
 async function git({ environment, directory }: CommandContext): Promise<Finding> {
@@ -156,7 +148,7 @@ async function crewFindings(context: CommandContext, options: DoctorOptions): Pr
 async function roleFinding({ directory, environment }: CommandContext, role: Role): Promise<Finding> {
   const name = `role ${role.role_id}`;
   const { PATH } = environment;
-  const wrong = missingProgram(role, directory, PATH) ?? unreachable(role) ?? (await missingSandbox(role, PATH));
+  const wrong = missingProgram(role, directory, PATH) ?? unsupported(role) ?? (await missingSandbox(role, PATH));
   if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;

@@ -86,8 +86,8 @@ export class People<S> {
   }
 
   /**
-   * With the first record that is told: only then does the store know what being taken up has asked, and what waited in the inbox, so
-   * nobody is asked what they have answered. What is asked since is told when it is committed.
+   * Called with the first record that is told. Only then does the store know what is asked, and which of it the inbox has
+   * answered already, so nobody is asked that again. What is asked later is told when it is committed.
    */
   #begin(): void {
     if (this.#begun) return;

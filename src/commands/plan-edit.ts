@@ -21,10 +21,10 @@ import type { Refusal } from "./word.ts";
 const WHY = "#! ";
 
 /**
- * Lets the person edit the plan that a gate is about, in their editor: as it is, or where they tried before, as they left it, with
- * why it was refused on top. The edited plan fits its schema, and its tasks can wait for each other; undefined if they changed
- * nothing. What they wrote is kept until `settleEdit`. Failures: `environment` if there is no editor, `configuration` and
- * `invalid_plan` for what they wrote; `storage` and `storage_full` if there is no place for a file.
+ * Lets the person edit the plan that a gate is about, in their editor. Where they tried before they get what they wrote then,
+ * with why it was refused on top. The edited plan fits its schema, and its tasks can wait for each other; undefined if they
+ * changed nothing. What they wrote is kept until `settleEdit`. Failures: `environment` if there is no editor, `configuration` and
+ * `invalid_plan` for what they wrote, `storage` and `storage_full` if there is no place for a file.
  */
 export async function editPlan(
   context: CommandContext,
@@ -66,8 +66,8 @@ export interface DecidedGate {
 }
 
 /**
- * Forgets what the person wrote once it stands, or they have chosen another way. Until then it is kept: with why the session
- * refused it on top, for when they go on from it, and also where nobody has taken it yet, who may still refuse it.
+ * Forgets what the person wrote once it stands, or they have chosen another way. If the session refused it, it is kept with the
+ * reason on top, so that they can go on from it. If nobody has taken it yet it is kept as well, since it may still be refused.
  */
 export function settleEdit(
   { store, home, session_id, ask_id }: DecidedGate,

@@ -18,6 +18,7 @@ import { keptFor, saidAlready } from "./kept.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
+import { EMBEDDED_CREW } from "./registry.ts";
 import { openExistingHome, type OpenHome, withHome } from "./home.ts";
 
 interface PlanOptions {
@@ -188,7 +189,7 @@ async function exportPlan(
 /** Those who take part and are not of the embedded crew, which a plan alone would be run with. */
 async function otherRoles(reader: StoreReader, session_id: string): Promise<string[]> {
   const opened = openedWith(reader, session_id);
-  const embedded = await loadCrew("embedded", []);
+  const embedded = await loadCrew(EMBEDDED_CREW, []);
   const own = new Set(embedded.ok ? embedded.value.map(({ role_id }) => role_id) : []);
   return (opened?.roles ?? []).map(({ role_id }) => role_id).filter((role_id) => !own.has(role_id));
 }

@@ -3,6 +3,7 @@ import { extname, join } from "node:path";
 import { crewProgram } from "../config/installation.ts";
 import type { LoadedPlan } from "../config/plan-file.ts";
 import { problemsFailure } from "../config/problem.ts";
+import { suits } from "../kernel/seat.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { ok, type Result } from "../lib/result.ts";
@@ -35,14 +36,8 @@ export function unplayable({ source }: LoadedPlan): Failure | undefined {
  * nothing in it is a command. Told before anything begins, since each of its tries would only say the same.
  */
 export function nothingToRun({ plan, source }: LoadedPlan, roles: readonly Role[]): Failure | undefined {
-  const workers = roles.filter(({ type }) => type === "worker");
   const problems = plan.tasks.flatMap((task, index) => {
-    const { role_id, capability } = assignment(task);
-    const takers = workers.filter(
-      (role) =>
-        (role_id === undefined || role.role_id === role_id) &&
-        (capability === undefined || role.capabilities?.includes(capability) === true),
-    );
+    const takers = roles.filter((role) => suits(role, { type: "worker", ...assignment(task) }));
     if (!takers.every(isShell) || hasCommand(task)) return [];
     const pointer = `/tasks/${index}/${task.instruction === undefined ? "task_id" : "instruction"}`;
     const what = `task "${task.task_id}" has no step with a command, and its worker only runs commands`;

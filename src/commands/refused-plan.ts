@@ -1,6 +1,7 @@
 import type { LoadedPlan } from "../config/plan-file.ts";
 import { explain } from "../config/problem.ts";
-import { checkGraph, circleIn, type GraphNode } from "../kernel/graph.ts";
+import { checkGraph } from "../kernel/graph.ts";
+import { circleIn, type GraphNode } from "../lib/circle.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
 /** What the rules refuse of a plan, shown at its place in the file. */

@@ -43,7 +43,7 @@ export interface Found {
 }
 
 /** The crew that fills the seats nobody else was named for. */
-const EMBEDDED_CREW = "embedded";
+export const EMBEDDED_CREW = "embedded";
 
 /**
  * The person's and the project's own configuration. What a project brings along counts only if it can run nothing: else failure

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isDirectory } from "../config/found.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -10,6 +10,7 @@ import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
+import { databasePath } from "../store/database.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
@@ -104,7 +105,7 @@ function lastOf(context: CommandContext, session_id: string): number {
 
 function homeDatabase(context: CommandContext): string {
   const home = homeOf(context);
-  return home.ok ? join(home.value, "bosun.db") : "";
+  return home.ok ? databasePath(home.value) : "";
 }
 
 interface Filter {

@@ -35,8 +35,8 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
 }
 
 /**
- * The stored records of a session from one on, up to the last that there is now, or another. Throws a `StorageError` for one that is
- * lost or is none. Which is the last is read first: what its owner commits meanwhile is not lost, but later.
+ * The stored records of a session from one on, up to `to`, or to the last that there is now. What its owner commits meanwhile
+ * comes with the next call. Throws a `StorageError` for a record that is lost or is none.
  */
 export function* recordsOf(reader: StoreReader, session_id: string, from: number, to?: number): Generator<LogRecord> {
   const row = reader.session(session_id);

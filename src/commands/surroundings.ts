@@ -57,15 +57,25 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
   };
 }
 
-/** Why this version cannot reach a role at all; undefined if it can. */
-export function unreachable(role: Role): Failure | undefined {
+/** What a role asks for that this version cannot do yet: refused rather than not done. */
+export function unsupported(role: Role): Failure | undefined {
   const backend = role.backend ?? "cli";
   const dialect = dialectOf(role);
-  if (backend === "cli" && dialect === "envelope") return undefined;
+  if (backend === "cli" && dialect === "envelope") return role.permissions && unheld(role);
   const what = backend === "cli" ? `is spoken to in the dialect ${dialect}` : `has the backend ${backend}`;
   return failure("configuration", `The role ${role.role_id} ${what}, which this version cannot do yet.`, {
     hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',
   });
+}
+
+function unheld({ role_id }: Role): Failure {
+  return failure(
+    "configuration",
+    `The role ${role_id} has permissions, to which this version cannot hold its program yet.`,
+    {
+      hint: "Leave them out. A sandbox keeps a program from changing files outside of the workspace (files), or from the network too (offline).",
+    },
+  );
 }
 
 function agentFor(
@@ -124,8 +134,8 @@ function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => 
 }
 
 /**
- * What outlives the leader in its group is ended by whoever watches the turn; that is only waited for here. The first look comes in a
- * later turn of the event loop, since one table of processes serves a whole turn and may be from before the leader's last child.
+ * Waits until the group is gone; whoever watches the turn ends it. The first look comes in a later turn of the event loop: one
+ * table of processes serves a whole turn, and may be from before the leader's last child.
  */
 async function groupGone(launched: Launched): Promise<void> {
   let pause = LOOK_AFTER_MS;

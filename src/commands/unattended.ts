@@ -15,8 +15,8 @@ export interface GivenWord {
 
 /**
  * What can be said to one ask from what a person said beforehand; undefined if a person must be found. `unanswered` counts only
- * where nobody can be asked, `alone`, and for nothing that is asked together with a question whose answer names no option of it: what
- * was meant is for the person to say.
+ * where nobody can be asked (`alone`). It does not count where a given answer names an option that its question does not have:
+ * what was meant is for the person to say, also for what is asked together with it.
  */
 export function wordFor(waiting: readonly Waiting[], given: GivenWord, alone: boolean): Word | undefined {
   const [first] = waiting;

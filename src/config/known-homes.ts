@@ -37,9 +37,9 @@ function fileOf(environment: Environment): string {
 }
 
 /**
- * The database's own number and birth go with the path: another database in its place is not the one that was named. File systems give
- * the number of a file that was deleted to the next one (ext4 does so at once), but the system alone sets the time of birth, and no two
- * files have had one number in one moment. Where files have no time of birth (some FUSE) no home is known.
+ * The line of a home: its path, and the number and time of birth of its database's file, so that another database in its place is
+ * not the one that was named. The number alone would not do, since file systems give it to the next file (ext4 at once); but only
+ * the system sets the time of birth. Where files have no time of birth (some FUSE) no home is known.
  */
 function lineOf(directory: string): string | undefined {
   try {

@@ -1,5 +1,4 @@
-import type { Failure } from "../protocol/failure.ts";
-import { failure } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 
 /** One thing that is wrong in a file a person wrote, with all they need to find and mend it. */
 export interface Problem {

@@ -1,3 +1,3 @@
-// Imported before anything else: what a program of the same user could otherwise use to open this process's inspector, and with it
-// take it over, must be heard.
+// Imported before anything else. Unheard, this signal opens Node's inspector, with which any program of the same user could take
+// this process over.
 process.on("SIGUSR1", () => {});

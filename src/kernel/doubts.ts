@@ -11,8 +11,9 @@ const REPEAT = "repeat";
 const GIVE_UP = "give up";
 
 /**
- * A turn that a dead scheduler cut short, of a role that wants a person asked before it is repeated: it holds no seat and no attempt is
- * counted until somebody has answered. The records that ask come right after those the mode wrote, from `next` on.
+ * Asks about the turns that a dead scheduler cut short, of roles that want a person asked before a turn is repeated. Until
+ * somebody has answered such a turn holds no seat and no attempt is counted. The records that ask come after those that the mode
+ * wrote, from `next` on.
  */
 export function doubts(
   ledger: Ledger,

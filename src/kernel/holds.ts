@@ -173,8 +173,8 @@ function endTold(retry_at: unknown): Instant | undefined {
 }
 
 /**
- * When a turn that was held so often may be given again at the earliest: a clock that is behind this one names an end that is past, and
- * such a hold would hold nothing. Undefined in a session from before this was kept.
+ * When a turn may be given again at the earliest, having been held so often before. A provider whose clock is behind this one
+ * names an end that is past, and such a hold would hold nothing. Undefined in a session from before this was kept.
  */
 function shortestEnd({ terms }: Ledger, heldBefore: number, { received_at }: Fact): Instant | undefined {
   if (terms.retry_backoff_ms === undefined) return undefined;

@@ -191,8 +191,8 @@ const MAP_OF = {
 export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
 
 /**
- * The collections that belong to neither the engine nor a mode: what the scheduler itself must find again after a crash, the
- * processes that it started and what people were told of. No fact gives them, so no replay does.
+ * The collections that belong to neither the engine nor a mode: the processes that the scheduler started, and what people were
+ * told of. It must find them again after a crash. No fact gives them, so no replay does.
  */
 export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "told"]);
 

@@ -78,7 +78,7 @@ export class LogFolder {
     return attempt(this.directory, () => {
       // A folder as it was left holds no later record, and to look for each takes a tenth as long as to make it.
       const isAsLeft = this.#left !== undefined && this.#left === this.#stamp();
-      // Whatever is written into a folder that was deleted or moved is written for nobody, and made anew it would lack what came before.
+      // Nobody would find what is written into a folder that was deleted or moved; and one made anew would lack what came before.
       const path = join(this.directory, EVENTS_FILE);
       if (!isAsLeft && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode) return err(gone(this.directory));
       const published = this.#publish(records, 1, isAsLeft);
@@ -119,29 +119,27 @@ export class LogFolder {
   }
 
   #publish(records: Iterable<CommittedRecord>, filesFrom: number, isAsLeft: boolean): Result<CaughtUp, Failure> {
-    return attempt(this.directory, () => {
-      let missing = 0;
-      let torn = 0;
-      let lines = "";
-      let told = this.#told;
-      for (const record of records) {
-        if (record.sequence >= filesFrom) {
-          const placed = this.#place(record, isAsLeft && record.sequence > told);
-          if (!placed.ok) return placed;
-          if (placed.value === "written") missing += 1;
-          if (placed.value === "mended") torn += 1;
-        }
-        if (record.sequence <= told) continue;
-        lines += eventLines(record.sequence, record.record ?? (JSON.parse(record.line) as UnsealedRecord));
-        told = record.sequence;
-        if (lines.length < PIECE) continue;
-        const saidSoFar = this.#tell(lines, told);
-        if (!saidSoFar.ok) return saidSoFar;
-        lines = "";
+    let missing = 0;
+    let torn = 0;
+    let lines = "";
+    let told = this.#told;
+    for (const record of records) {
+      if (record.sequence >= filesFrom) {
+        const placed = this.#place(record, isAsLeft && record.sequence > told);
+        if (!placed.ok) return placed;
+        if (placed.value === "written") missing += 1;
+        if (placed.value === "mended") torn += 1;
       }
-      const said = this.#tell(lines, told);
-      return said.ok ? ok({ missing, torn }) : said;
-    });
+      if (record.sequence <= told) continue;
+      lines += eventLines(record.sequence, record.record ?? (JSON.parse(record.line) as UnsealedRecord));
+      told = record.sequence;
+      if (lines.length < PIECE) continue;
+      const saidSoFar = this.#tell(lines, told);
+      if (!saidSoFar.ok) return saidSoFar;
+      lines = "";
+    }
+    const said = this.#tell(lines, told);
+    return said.ok ? ok({ missing, torn }) : said;
   }
 
   #tell(lines: string, through: number): Result<void, Failure> {

@@ -51,7 +51,7 @@ export function quote(value: unknown): string {
   return cut(String(value), 60);
 }
 
-// Of a choice of shapes, the branch that got deepest, or past the type, is the one the sender meant; if none did, the choice.
+// Of a choice of shapes the sender meant the one whose error lies deepest, or is not about the type. Where two tie, the choice is told.
 function mostTelling(errors: readonly ErrorObject[]): ErrorObject {
   const branches = errors.filter((error) => error.keyword !== "anyOf" && error.keyword !== "if");
   const [first, second] = branches.toSorted((a, b) => weight(b) - weight(a));

@@ -1,12 +1,12 @@
 import os from "node:os";
 import type { Launcher } from "../agents/launcher.ts";
 import type { Agent } from "../kernel/agent.ts";
-import { type Ledger } from "../kernel/ledger.ts";
+import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { LogFolder } from "../log/writer.ts";
-import { type Failure } from "../protocol/failure.ts";
+import type { Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { measuredRecord } from "../store/kept-record.ts";

@@ -5,8 +5,8 @@ import { sizeOf } from "../kernel/cut.ts";
 const OUTPUT_BYTES = 8 * 1024;
 
 /**
- * What the outputs of one result may have together, in bytes of its record. Beside the criteria, which stood in records before, they fit
- * into any record then; and two thousand checks have room for all that is kept of each.
+ * What the outputs of one result may have together, in bytes of its record. The criteria stood in records before, so both fit
+ * into one; and two thousand checks have room for all that is kept of each.
  */
 const OUTPUTS_BYTES = 16 * 1024 * 1024;
 

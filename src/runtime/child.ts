@@ -48,8 +48,8 @@ export interface ChildDoor extends TroubleDoor {
 const PARENT_CLOSED = "its parent session is closed";
 
 /**
- * One child session while it is run, in its parent's process: from the durable fact that it was begun to the fact of how it ended. One
- * that cannot go on by itself, out of its budget or without its manager, is cancelled: its parent goes on without it.
+ * One child session while it is run in its parent's process: from the durable fact that it was begun to the fact of how it ended.
+ * One whose budget is used up, or that has no manager any more, is cancelled, and its parent goes on without it.
  */
 export class Child {
   readonly over: Promise<void>;

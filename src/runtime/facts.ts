@@ -33,8 +33,8 @@ export interface FactInput {
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
 /**
- * Why a person's word cannot be taken, as an `error` payload: the mode lets people say nothing of the kind, it is malformed, it
- * told an earlier scheduler to stop or to pause, or came too late for a session that was closing, and is opened again.
+ * Why a person's word cannot be taken, as an `error` payload. The mode lets people say nothing of the kind; or it is malformed;
+ * or it told an earlier scheduler to stop or to pause; or it came too late for a session that was closing, and is open again.
  */
 export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
   const { payload_type, payload, overtaken } = input;

@@ -65,10 +65,11 @@ export class SessionRecords implements Lookup {
     const young = this.#young.get(sequence);
     if (young) return young;
     const found = this.#old.get(sequence) ?? this.#read(sequence);
-    // A generation that is over stays until the next commit, and a report that quotes everything would make it grow meanwhile.
+    // Generations change at a commit only. A report that quotes everything would make this one grow without end before that.
     if (this.#youngBytes <= GENERATION_BYTES) this.#keep(sequence, found);
     return found;
   }
+
   #keep(sequence: number, kept: Kept): void {
     this.#young.set(sequence, kept);
     this.#youngBytes += kept.bytes;

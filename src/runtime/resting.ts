@@ -72,8 +72,8 @@ export type Rest =
 const WAITS: Rest = { kind: "waits" };
 
 /**
- * Judges that; `forPeople` says whether somebody is there who could move what only a person can, `wants` whether a turn is offered that
- * a role could take, `childWaits` whether a child session has stopped for a person.
+ * Judges that. `forPeople`: somebody is there who could move what only a person can. `wants`: whether a turn is offered that the
+ * role could take. `childWaits`: a child session has stopped for a person.
  */
 export function restOf(
   ledger: Ledger,
@@ -95,7 +95,7 @@ export function restOf(
     return forPeople ? WAITS : { kind: "stops", with: { reason: "waiting", message } };
   }
   if (!first) return { kind: "stuck" };
-  // A hold that has no end of its own may be ended by the person who is there, for a while; one that has is not waited for in vain.
+  // The person who is there may end a hold that has no end of its own, for a while. One that has an end, but too late, nobody waits for.
   if (forPeople && held.some((hold) => hold.until === undefined && !isHeldTooLong(ledger, hold, now))) return WAITS;
   return { kind: "stops", with: stopFor(ledger, first, now) };
 }

@@ -1,4 +1,5 @@
 import type { Seat } from "../kernel/mode.ts";
+import { suits } from "../kernel/seat.ts";
 import type { Role, RoleType } from "../protocol/roles.ts";
 
 /** How many turns of each type of role may run at once. */
@@ -40,15 +41,6 @@ export class Seats {
     this.#takenByRole.set(role.role_id, (this.#takenByRole.get(role.role_id) ?? 0) - 1);
     this.#takenByType.set(role.type, (this.#takenByType.get(role.type) ?? 0) - 1);
   }
-}
-
-/** Whether the role may sit there, whoever does now. */
-export function suits(role: Role, seat: Seat): boolean {
-  return (
-    role.type === seat.type &&
-    (seat.role_id === undefined || role.role_id === seat.role_id) &&
-    (seat.capability === undefined || (role.capabilities ?? []).includes(seat.capability))
-  );
 }
 
 /** A manager answers one thing at a time unless it says otherwise; workers are as many as the capacity allows. */

@@ -139,8 +139,8 @@ export class Turns {
     await said.end();
     if (result.failure && isOfStorage(result.failure)) return this.#door.fail(result.failure);
     crashPoint("answer_held");
-    // A turn that was called off brings nothing, unless its answer was there already: what is done is done.
-    // It counts only with the files that came before it, or as a late one: otherwise the turn stays open, to be done again.
+    // A turn that was called off brings nothing, unless its answer was there already: what is done is done. An answer counts only
+    // with the files that came before it. Without them the turn stays open and is done again; if it is not open, the answer is late.
     const isLess = heard.missed && this.#parts.engine.ledger.turns.has(stamp.turn_id);
     if (result.answer ? !isLess : !signal.aborted) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
     if (hasProcess) void this.#door.keep({ drop: "process", id: stamp.turn_id });
@@ -160,7 +160,7 @@ class Sequence {
     this.#last = this.#last.then(work).catch(this.#broken);
   }
 
-  /** Settles when all of it has been run. Never rejects. */
+  /** Settles when all of it has been run. */
   end(): Promise<void> {
     return this.#last;
   }

@@ -5,7 +5,7 @@ import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { type Limited, limitedFile } from "./file-size.ts";
-import { refusalOf } from "./file-system.ts";
+import { unwritable } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
 
 /** An open connection; every query of this folder is prepared on one. */
@@ -41,9 +41,9 @@ export function openForWriting(home: string): Result<Database, Failure> {
       database.pragma("page_size = 8192");
       writeAhead(database);
       database.pragma("synchronous = FULL");
-      // In pages: state is written over and over, and what is copied into the database less often is copied fewer times.
+      // In pages. The same state is written over and over: the less often it is copied into the database, the fewer copies are made.
       database.pragma("wal_autocheckpoint = 2000");
-      // KiB, negative: state is updated here and there, and the default of 2 MiB holds few of its pages. More gained nothing (measured).
+      // In KiB, since it is negative. State is updated here and there; the default of 2 MiB holds few of its pages, more gained nothing.
       database.pragma("cache_size = -4096");
       database.pragma("foreign_keys = ON");
       return ok(database);
@@ -88,7 +88,7 @@ export function openForReading(home: string): Result<Database, Failure> {
     }
     const strange = strangeAt(path);
     if (strange) return err(strange);
-    const mayMakeFiles = refusalOf(dirname(path)) === undefined;
+    const mayMakeFiles = unwritable(dirname(path)) === undefined;
     const file = mayMakeFiles || existsSync(`${path}-wal`) ? path : asLeft(path);
     return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   });
@@ -180,7 +180,7 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
       const limited = limitedFile(path);
       if (limited !== undefined) return outgrown(limited, code);
       // Of memory that it shares through a file SQLite does not say that the disk was full.
-      return refusalOf(dirname(path)) === "full" ? noSpace(message) : unusable(message);
+      return unwritable(dirname(path)) === "full" ? noSpace(message) : unusable(message);
     }
     case "SQLITE_FULL":
     case "ENOSPC":
@@ -189,7 +189,7 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     case "EROFS":
     case "SQLITE_READONLY":
     case "SQLITE_CANTOPEN":
-      return refusalOf(dirname(path)) === "read_only" ? readOnly(message) : unusable(message);
+      return unwritable(dirname(path)) === "read_only" ? readOnly(message) : unusable(message);
     case "SQLITE_BUSY":
     case "SQLITE_LOCKED":
       return failure("storage", message(`The database stayed locked for ${BUSY_TIMEOUT_MS / 1000} s`), {

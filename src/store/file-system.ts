@@ -67,10 +67,10 @@ export function fileSystemOf(directory: string, statfs: Statfs = statfsSync): Fi
 const FULL_BYTES = 32 * 1024;
 
 /** Why nothing can be written in a directory, as far as that can be seen without trying; undefined if nothing is known against it. */
-export function refusalOf(directory: string): "read_only" | "forbidden" | "full" | undefined {
+export function unwritable(directory: string): "read_only" | "forbidden" | "full" | undefined {
   const place = nearest(directory);
   try {
-    accessSync(place, constants.W_OK);
+    accessSync(place, constants.W_OK | constants.X_OK);
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EROFS" ? "read_only" : "forbidden";
   }

@@ -105,8 +105,8 @@ function hasOpen(pid: number, file: string): boolean {
 }
 
 /**
- * Whoever holds the lock, as written down. The lock is taken a moment before that is done, and until then there stands one who is
- * dead, or nobody: so it is waited for a little, and nobody is named who cannot be meant.
+ * Who holds the lock, as it is written down. A new holder takes the lock a moment before it writes its name; until then the name
+ * is that of one who is dead, or missing. So the name is waited for a little, and nobody is named who cannot be meant.
  */
 export function ownerBehind(lock: string, read: () => Owner | undefined): Owner | undefined {
   for (let waits = 0; ; waits++) {

@@ -1,12 +1,10 @@
 import { Heap, type HeapEntry } from "./heap.ts";
 
 /**
- * Who does what, and nobody twice. The dispatcher puts here what a mode offers and claims what there is room for; a claim counts
- * until it is settled, withdrawn, or overtaken by a later offer of the same id, and its fence tells an answer that still counts
- * from one that does not. `T` is what the queue carries along without looking at it.
- *
- * The calls answer at once. A queue that many machines share would claim ahead for its dispatcher; what it may not do is answer
- * `applied` for a claim that somebody else has taken over.
+ * Who does what, and nobody twice. The dispatcher puts here what a mode offers, and claims what there is room for. A claim counts
+ * until it is settled, withdrawn, or overtaken by a later offer of the same id; its fence tells an answer that still counts from
+ * one that does not. The queue carries `T` along without looking at it. The calls answer at once. A queue that many machines
+ * share would claim ahead for its dispatcher, but must not answer `applied` for a claim that somebody else has taken over.
  */
 export interface DispatchQueue<T> {
   /** Waits to be claimed. An id that waits already moves to its new place; one that is claimed waits again, and its claim is void. */

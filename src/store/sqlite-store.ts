@@ -91,8 +91,8 @@ export function storeOn(home: string, database: Database): Store {
   const held = new Map<string, Held>();
   // SQLite's own version does not count what this connection writes, and a person at this terminal puts things too.
   let puts = 0;
-  // Why a commit failed. After that no session is written through this connection: what a disk has taken of a transaction that it
-  // refused, only somebody can tell who opens the file anew.
+  // Why a commit failed. After that no session is written through this connection: only who opens the file anew can tell what the disk
+  // has taken of the transaction that it refused.
   let refused: Failure | undefined;
 
   function acquire(session_id: string, owner: Owner): Result<Lease, Failure> {

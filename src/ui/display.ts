@@ -9,7 +9,8 @@ const BELL = "\u0007";
 
 /**
  * Whole escape sequences: those that end with a letter, those that carry a text, and the short ones. Each part stops at the next
- * control character, so that text made to be slow takes no longer than its length; Node's own `stripVTControlCharacters` does.
+ * control character. So hostile text takes time in proportion to its length, which is not so with Node's own
+ * `stripVTControlCharacters`.
  */
 const SEQUENCES = new RegExp(
   [

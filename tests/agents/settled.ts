@@ -1,6 +1,6 @@
 import { expect } from "vitest";
 import type { TurnResult } from "../../src/kernel/agent.ts";
-import { type Cleanup } from "./cleanup.ts";
+import type { Cleanup } from "./cleanup.ts";
 import type { Puppet, RunningTurn } from "./rig.ts";
 import { killStray, livingInGroup } from "../processes.ts";
 

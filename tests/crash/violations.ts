@@ -9,7 +9,7 @@ import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { type Outcome } from "./fate.ts";
+import type { Outcome } from "./fate.ts";
 import { logOf, type Place } from "./place.ts";
 import { value } from "../results.ts";
 import { living } from "../processes.ts";

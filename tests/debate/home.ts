@@ -10,7 +10,7 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/pr
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { systemClock } from "../../src/runtime/clock.ts";
-import { type Surroundings } from "../../src/runtime/assemble.ts";
+import type { Surroundings } from "../../src/runtime/assemble.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import { type Proof, verifySession } from "../../src/runtime/proof.ts";

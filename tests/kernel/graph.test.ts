@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { checkGraph, type GraphNode } from "../../src/kernel/graph.ts";
+import { checkGraph } from "../../src/kernel/graph.ts";
+import type { GraphNode } from "../../src/lib/circle.ts";
 import { computing } from "../computing.ts";
 
 const node = (id: string, ...depends_on: string[]): GraphNode => ({ id, depends_on });

@@ -75,8 +75,7 @@ export class TimeLimits {
   #look(): void {
     if (this.#over) return;
     clearTimeout(this.#timer);
-    // This process could not look for a while, since the machine slept or it was stopped itself. Nobody could be heard
-    // meanwhile, so that was no silence of the agent's.
+    // The machine slept, or this process was stopped. Nobody could be heard meanwhile, so that was no silence of the agent's.
     const uptime = uptimeMs();
     if (uptime - this.#expected >= PAUSE_MS) this.heard();
     const [cause, due] = this.#next();

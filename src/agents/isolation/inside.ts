@@ -18,9 +18,9 @@ const SIGNALLED = 128;
 const LONGEST_PAUSE_MS = 512;
 
 /**
- * Sends a signal to what is kept apart, the program and what it has started in its group, by itself: the wrapper's end would kill
- * everything at once. While there is no program yet nothing can be half done, and it is killed, whatever the signal. The wrapper was
- * there at `since` (`performance.now()`).
+ * Sends a signal to the program in a namespace and to what it has started in its group. The wrapper gets none: its end would kill
+ * everything at once. Before the program is there nothing can be half done, so everything is killed, whatever the signal. `since`
+ * is when the wrapper was started, or later (`performance.now()`).
  */
 export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals, since: number): void {
   if (signal === "SIGCONT") return void signalGroup(wrapper, signal);

@@ -40,10 +40,10 @@ const FIRST =
   'read -r _ _ _ parent _ </proc/self/stat && [ "$parent" = "$1" ] || exit; while :; do "$0" 2147483647 & wait; done';
 
 /**
- * A shell outside of the new process namespace starts its first process, which only lasts and reaps, and becomes the parent of
- * another, the program. So the program is no init: signals work on it as ever,
- * and `nsenter`, which waits for it, exits with its code or dies of its signal, as no shell and no bubblewrap would. When that parent
- * dies, of itself or with the scheduler, the first process is killed, and the kernel kills everything else in the namespace.
+ * A shell outside of the new process namespace starts two processes in it. The first only lasts, reaps and dies with the shell's
+ * process; then the kernel kills everything else in the namespace. The second is the program. It is no init, so signals work on
+ * it as ever. `nsenter` takes the shell's place and waits for it: it exits with the program's code or dies of its signal, which
+ * no shell and no bubblewrap does.
  */
 function throughUnshare(way: Extract<Way, { by: "unshare" }>, command: readonly string[]): string[] {
   const { setpriv, unshare, nsenter, sh, sleep, user } = way;

@@ -91,11 +91,7 @@ function bareName(path: string): string {
 
 /** Where tests import a file or name its path; files may also hold their own tests, as is the custom in Rust. */
 async function usesOf(repository: Repository, files: readonly string[]): Promise<Map<string, Use>> {
-  const tests = await inParallel(testFiles(repository), async (path) => ({
-    path,
-    text: (await repository.read(path)) ?? "",
-  }));
-  const imports = testImports(tests);
+  const imports = testImports(await texts(repository, testFiles(repository)));
   const uses = new Map<string, Use>();
   for (const path of files) {
     const use = imports.usedBy(path) ?? (path.endsWith(".rs") ? await ownTests(repository, path) : undefined);

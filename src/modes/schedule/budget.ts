@@ -1,7 +1,7 @@
 import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Task } from "../../protocol/payload.ts";
 import { type Instant, later, milliseconds } from "../../protocol/timestamp.ts";
 import type { MessageType, Settings, Ticket } from "./state.ts";
-import type { Task } from "./tasks.ts";
 
 /** What a ticket may use, and what it has used of that. */
 export interface Allowance {

@@ -60,7 +60,7 @@ function refuseAddition(draft: Draft): void {
 
 /** A review that was asked of the person, or given by one while the manager had not yet spoken, or did not know what to do with the work. */
 export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
-  const ticket = draft.ticket(fact.payload.ticket_id ?? undefined);
+  const ticket = draft.ticket(fact.payload.ticket_id);
   if (ticket?.status !== "awaiting_review" && !ticket?.delivered) {
     draft.refuse(
       notPermitted(`ticket "${fact.payload.ticket_id ?? ""}" does not wait for a review`, "see bosun status"),

@@ -1,7 +1,9 @@
 import { checkGraph } from "../../kernel/graph.ts";
+import { suits } from "../../kernel/seat.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Task } from "../../protocol/payload.ts";
 import type { Draft } from "./draft.ts";
-import { assignment, digestOf, executablesOf, type Task } from "./tasks.ts";
+import { assignment, digestOf, executablesOf } from "./tasks.ts";
 
 /** Why a plan cannot stand, for its tasks, the crew and what is done already; undefined if it can. */
 export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undefined {
@@ -16,12 +18,7 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
   const workers = draft.session.roles.filter((role) => role.type === "worker");
   for (const [index, task] of tasks.entries()) {
     const { role_id, capability } = assignment(task);
-    const fits = workers.some(
-      (role) =>
-        (role_id === undefined || role.role_id === role_id) &&
-        (capability === undefined || role.capabilities.includes(capability)),
-    );
-    if (!fits) {
+    if (!workers.some((role) => suits(role, { type: "worker", ...assignment(task) }))) {
       const wanted = role_id === undefined ? `a worker with the capability "${capability}"` : `the worker "${role_id}"`;
       return failure("invalid_plan", `task "${task.task_id}" is assigned to ${wanted}, which this crew does not have`, {
         hint: `assign it to one of: ${workers.map((role) => role.role_id).join(", ")}`,

@@ -1,6 +1,7 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import type { Task } from "../../protocol/payload.ts";
 import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
@@ -9,7 +10,7 @@ import { finishIfAllOver } from "./finish.ts";
 import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
-import { digestOf, newTicket, type Task } from "./tasks.ts";
+import { digestOf, newTicket } from "./tasks.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) {
@@ -131,13 +132,14 @@ function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: numbe
 }
 
 /**
- * Done tasks stand; absent ones are withdrawn; changed ones start again, and so does the one whose trouble the plan answers; new
- * ones are added. One that was withdrawn counts as new, so that what a person rejected needs approval again.
+ * Takes over a revised plan. Done tasks stand. Absent ones are withdrawn. Changed ones start again, as does the one whose trouble
+ * the plan answers. New ones are added. One that was withdrawn counts as new, so that what a person rejected needs approval
+ * again.
  */
 function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
   const ids = new Set(tasks.map((task) => task.task_id));
   for (const ticket of draft.all()) {
-    // What was left out before and is not in error was taken up again by a person, of whose word a plan about another ticket knows nothing.
+    // What a plan left out before and is not in error now, a person has taken up again. A plan about another ticket knows nothing of that.
     if (ids.has(ticket.id) || (ticket.unplanned && ticket.id !== draft.fact.subject)) continue;
     draft.patchTicket(ticket.id, { unplanned: true });
     if (ticket.status === "error") continue;

@@ -1,13 +1,10 @@
 import { createHash } from "node:crypto";
 import { canonicalJson } from "../../lib/canonical.ts";
-import type { PayloadByType } from "../../protocol/payload.ts";
+import type { Task } from "../../protocol/payload.ts";
 import { allowanceOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import type { Place, Ticket } from "./state.ts";
-
-/** A task as a plan has it. */
-export type Task = NonNullable<PayloadByType["plan"]["tasks"]>[number];
 
 /** Expected outputs that change something others depend on; such a ticket is discussed before it is begun. */
 const RISKY_OUTPUT =

@@ -18,9 +18,9 @@ import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 const NOTICE_LENGTH = 10;
 
 /**
- * An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry;
- * when those are spent, a worker's ticket goes on to the manager and a manager stops the session. What is refused `once`, and
- * means something the next time, is put again though none is left.
+ * An answer that cannot stand is recorded as refused, and the same message is put again with the reason. It counts as a retry.
+ * When those are spent, a worker's ticket goes on to the manager, and a manager stops the session. With `once` it is put again
+ * though no retry is left: for what is refused only the first time, and means something the next.
  */
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
   const holder = draft.holder(id);

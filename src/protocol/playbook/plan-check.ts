@@ -1,3 +1,4 @@
+import { circleIn } from "../../lib/circle.ts";
 import type { Json } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import type { PlanFile, Question, Task } from "../payload.ts";
@@ -73,31 +74,18 @@ function wrongDependencies(tasks: readonly Task[]): Problem[] {
   });
 }
 
-/** The first circle of dependencies. Linear: a manager that plays a long plan looks for one at every turn. */
+/** The first circle of dependencies. Of tasks with one id the last stands for all; that they are several is told elsewhere. */
 function circle(tasks: readonly Task[]): Problem[] {
-  const waits = new Map(tasks.map(({ task_id, dependencies = [] }) => [task_id, new Set(dependencies)]));
-  const dependents = new Map<string, string[]>(tasks.map(({ task_id }) => [task_id, []]));
-  for (const [id, needs] of waits) for (const need of needs) dependents.get(need)?.push(id);
-  const ready = tasks.flatMap(({ task_id, dependencies = [] }) => (dependencies.length === 0 ? [task_id] : []));
-  for (let id = ready.pop(); id !== undefined; id = ready.pop()) {
-    waits.delete(id);
-    for (const dependent of dependents.get(id) ?? []) {
-      const needs = waits.get(dependent);
-      needs?.delete(id);
-      if (needs?.size === 0) ready.push(dependent);
-    }
-  }
-  // Every task left waits for one that is left, so following them must come back to one already met.
-  const trail = new Set<string>();
-  let [id] = waits.keys();
-  if (id === undefined) return [];
-  for (; !trail.has(id); [id = ""] = waits.get(id) ?? []) trail.add(id);
-  const met = [...trail];
-  const names = met.slice(met.indexOf(id));
+  const nodes = new Map(
+    tasks.map(({ task_id: id, dependencies: depends_on = [] }) => [id, { id, depends_on }] as const),
+  );
+  const names = circleIn([...nodes.values()]);
+  const [first] = names;
+  if (first === undefined) return [];
   return [
     {
-      path: ["tasks", tasks.findIndex(({ task_id }) => task_id === id), "dependencies"],
-      message: `the tasks wait for each other in a circle: ${told(names, " needs ")} needs ${id}; take one of these dependencies away`,
+      path: ["tasks", tasks.findIndex(({ task_id }) => task_id === first), "dependencies"],
+      message: `the tasks wait for each other in a circle: ${told(names, " needs ")} needs ${first}; take one of these dependencies away`,
     },
   ];
 }
