@@ -21,7 +21,7 @@ import { openHome, withHome } from "./home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { newSessionId } from "./session-id.ts";
-import { placeOf, unsupported } from "./surroundings.ts";
+import { placeOf, unreachable } from "./surroundings.ts";
 
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
   readonly agents?: string;
@@ -132,7 +132,7 @@ async function prepare(
   if (unusable) return err(unusable);
   const roles = seated.value.roles.map((role) => completeRole(role, config));
   for (const role of roles) {
-    const wrong = unsupported(role) ?? missingProgram(role, config.workspace, context.environment.PATH);
+    const wrong = unreachable(role) ?? missingProgram(role, config.workspace, context.environment.PATH);
     if (wrong) return err(wrong);
   }
   const sandboxed = await withSandboxes(roles, context.environment.PATH);

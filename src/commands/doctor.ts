@@ -25,7 +25,7 @@ import {
 } from "./registry.ts";
 import { homeOf } from "./home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
-import { unsupported } from "./surroundings.ts";
+import { unreachable } from "./surroundings.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;
@@ -148,7 +148,7 @@ async function crewFindings(context: CommandContext, options: DoctorOptions): Pr
 async function roleFinding({ directory, environment }: CommandContext, role: Role): Promise<Finding> {
   const name = `role ${role.role_id}`;
   const { PATH } = environment;
-  const wrong = missingProgram(role, directory, PATH) ?? unsupported(role) ?? (await missingSandbox(role, PATH));
+  const wrong = missingProgram(role, directory, PATH) ?? unreachable(role) ?? (await missingSandbox(role, PATH));
   if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;

@@ -21,7 +21,7 @@ import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } f
 import { placed } from "./refused-plan.ts";
 import { rehearse } from "./rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
-import { unsupported } from "./surroundings.ts";
+import { unreachable } from "./surroundings.ts";
 
 /** The options that say what is to be done, by whom, where and within which limits. */
 export interface RunInputOptions extends RegistryOptions {
@@ -198,15 +198,6 @@ function notYet(config: ResolvedConfiguration): Failure | undefined {
       hint: "Use --isolation none, with a clone of the repository as --cwd if nothing of yours may be touched.",
     });
   }
-  if (config.checks.merge?.length) {
-    return failure(
-      "configuration",
-      "Checks of what is merged (checks.merge) are not there yet: nothing would run them.",
-      {
-        hint: "Leave them out. Those in checks.ticket are run for every ticket.",
-      },
-    );
-  }
   return undefined;
 }
 
@@ -214,7 +205,7 @@ function cannotStart(roles: readonly Role[], workspace: string, { environment }:
   const unusable = unusableWorkspace(workspace);
   if (unusable) return unusable;
   for (const role of roles) {
-    const wrong = unsupported(role) ?? missingProgram(role, workspace, environment.PATH);
+    const wrong = unreachable(role) ?? missingProgram(role, workspace, environment.PATH);
     if (wrong) return wrong;
   }
   return undefined;

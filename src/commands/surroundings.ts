@@ -57,25 +57,15 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
   };
 }
 
-/** What a role asks for that this version cannot do yet: refused rather than not done. */
-export function unsupported(role: Role): Failure | undefined {
+/** Why this version cannot reach a role at all; undefined if it can. */
+export function unreachable(role: Role): Failure | undefined {
   const backend = role.backend ?? "cli";
   const dialect = dialectOf(role);
-  if (backend === "cli" && dialect === "envelope") return role.permissions && unheld(role);
+  if (backend === "cli" && dialect === "envelope") return undefined;
   const what = backend === "cli" ? `is spoken to in the dialect ${dialect}` : `has the backend ${backend}`;
   return failure("configuration", `The role ${role.role_id} ${what}, which this version cannot do yet.`, {
     hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',
   });
-}
-
-function unheld({ role_id }: Role): Failure {
-  return failure(
-    "configuration",
-    `The role ${role_id} has permissions, to which this version cannot hold its program yet.`,
-    {
-      hint: "Leave them out. A sandbox keeps a program from changing files outside of the workspace (files), or from the network too (offline).",
-    },
-  );
 }
 
 function agentFor(

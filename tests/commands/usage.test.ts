@@ -47,9 +47,6 @@ const FILES: Readonly<Record<string, string>> = {
   "money.json": '{"budget": {"ticket": {"usd": 5}}}',
   "roles.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["w"], "colour": "red"}]}',
   "model.json": '{"roles": [{"role_id": "playbook", "type": "manager", "backend": "model", "model": "small"}]}',
-  "permissions.json":
-    '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["cat"], "permissions": {"mode": "read"}}]}',
-  "merge.yaml": "checks: {merge: [{text: it builds, command: [make]}]}\n",
   "script.json": '{"roles": [{"role_id": "w", "type": "worker", "cli_command": ["./good.json"]}]}',
   "worker.py": "#!/usr/bin/env python3\n",
   "answers.yaml": "name: [1, 2]\n",
@@ -136,12 +133,6 @@ const WRONG: readonly Wrong[] = [
     3,
     "has the backend model, which this version cannot do yet",
   ],
-  [
-    ["run", "--plan", "good.json", "--crew", "embedded", "--roles", "permissions.json"],
-    3,
-    "The role w has permissions, to which this version cannot hold its program yet.",
-  ],
-  [["run", "--plan", "good.json", "--config", "merge.yaml"], 3, "checks.merge"],
   [["run", "--plan", "good.json", "--config", "config.json"], 3, "config.json:1:"],
   [["run", "--plan", "good.json", "--config", "misspelt-config.json"], 3, 'did you mean "max_workers"?'],
   [["run", "--plan", "good.json", "--config", "money.json"], 3, "the budget of a ticket cannot be in money"],
