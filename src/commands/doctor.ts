@@ -152,7 +152,11 @@ async function roleFinding({ directory, environment }: CommandContext, role: Rol
   if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
-  return { name, state: "ok", what: `${role.type}, ${programOf(role, directory, PATH)}${kept}` };
+  const what = `${role.type}, ${programOf(role, directory, PATH)}${kept}`;
+  if (role.permissions === undefined) return { name, state: "ok", what };
+  const hint =
+    "A sandbox keeps a program from other files than the workspace's (files), and from the network too (offline).";
+  return { name, state: "poor", what: `${what}; this version cannot hold it to its permissions yet`, hint };
 }
 
 async function notifyFinding(
