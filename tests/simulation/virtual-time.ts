@@ -15,6 +15,7 @@ interface Due extends HeapEntry {
   readonly pace: number;
   /** How many events there had been when it was set. */
   readonly since: number;
+  heap: Heap<Due>;
 }
 
 /**
@@ -28,6 +29,8 @@ export class VirtualTime {
   #order = 0;
   #happened = 0;
   #running: Due | undefined;
+  /** What the look that is running has set for its own pace: itself, and that comes last. */
+  #again: Due | undefined;
   /** Milliseconds since the beginning; stands still while the machine sleeps. */
   at = 0;
   #wall = MIDNIGHT;
@@ -62,7 +65,6 @@ export class VirtualTime {
   /** Something that happens `delay_ms` from now; the returned function takes it back. */
   after(delay_ms: number, run: () => void): () => void {
     const isLook = PACES.has(delay_ms) && this.#running?.pace === delay_ms;
-    const heap = isLook ? this.#looks : this.#events;
     const due: Due = {
       at: this.at + Math.max(0, Math.round(delay_ms)),
       chance: this.#random.next(),
@@ -71,13 +73,20 @@ export class VirtualTime {
       pace: delay_ms,
       since: this.#happened,
       position: -1,
+      heap: isLook ? this.#looks : this.#events,
     };
-    heap.add(due);
-    return () => {
-      if (due.position < 0) return;
-      heap.remove(due);
-      due.position = -1;
-    };
+    if (isLook && this.#again) this.#isNoLook(this.#again);
+    if (isLook) this.#again = due;
+    due.heap.add(due);
+    return () => remove(due);
+  }
+
+  /** An alarm that a look has set may be just as far away. */
+  #isNoLook(due: Due): void {
+    if (due.position < 0) return;
+    remove(due);
+    due.heap = this.#events;
+    due.heap.add(due);
   }
 
   /** Makes the next event happen. False if none will ever be. */
@@ -87,12 +96,11 @@ export class VirtualTime {
     const look = this.#looks.first();
     if (!event && (!look || look.since === this.#happened)) return false;
     const next = !event || (look && goesBefore(look, event)) ? (look as Due) : event;
-    const heap = next === event ? this.#events : this.#looks;
-    heap.remove(next);
-    next.position = -1;
+    remove(next);
     this.at = Math.max(this.at, next.at);
     if (next === event) this.#happened += 1;
     this.#running = next;
+    this.#again = undefined;
     next.run();
     this.#running = undefined;
     return true;
@@ -107,6 +115,12 @@ export class VirtualTime {
       this.#looks.add(look);
     }
   }
+}
+
+function remove(due: Due): void {
+  if (due.position < 0) return;
+  due.heap.remove(due);
+  due.position = -1;
 }
 
 function goesBefore(a: Due, b: Due): boolean {
