@@ -173,6 +173,14 @@ describe.runIf(whyWithoutDisks === undefined)("a disk that is full", () => {
     expect(reportOf(scene)).toEqual(undisturbed);
     expect(await faultsOfRest(scene)).toEqual([]);
   });
+
+  it("is told by doctor", async () => {
+    const scene = await newDisks({ ".": "64k" });
+    await scene.inside(filled(".", 0));
+    const { code, stdout } = await scene.command(["doctor"]);
+    expect(code).toBe(3);
+    expect(stdout).toContain("on tmpfs: it cannot be written");
+  });
 });
 
 describe.runIf(whyWithoutDisks === undefined)("a disk that is read-only", () => {
