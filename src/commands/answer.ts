@@ -52,19 +52,24 @@ async function answer(
     const { row, rest } = chosen.value;
     const waiting = await waitingOf(store, row.session_id);
     if (!waiting.ok) return waiting;
-    const questions = waiting.value.filter((one) => one.kind === "question");
+    const questions = questionsIn(waiting.value);
     if (questions.length === 0) return err(nothingAsked(row, waiting.value));
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
     const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
     const late = rest[0] === undefined ? undefined : await settled(store, row.session_id, rest[0], questions);
     if (late) return err(late);
-    const answers = await answersFrom(context, questions, isKept, rest, options);
+    const open = async () => {
+      const now = await waitingOf(store, row.session_id);
+      return now.ok ? questionsIn(now.value) : questions;
+    };
+    const answers = await answersFrom(context, questions, isKept, rest, options, open);
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
     if (answers.value.length === 0 && !noMore) {
-      listOpen(context, row, "asks", questions, kept);
-      return ok(questions.every(isKept) ? EXIT_DONE : EXIT_PERSON_NEEDED);
+      const left = await open();
+      if (left.length > 0) listOpen(context, row, "asks", left, kept);
+      return ok(left.every(isKept) ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
     const overtaken = answeredAlready(row, questions, kept, answers.value);
     if (overtaken) return err(overtaken);
@@ -87,6 +92,10 @@ async function answer(
     if (isForAll && !noMore && left.length > 0) listOpen(context, row, "still asks", left, kept);
     return ok(EXIT_DONE);
   });
+}
+
+function questionsIn(waiting: readonly Waiting[]): Question[] {
+  return waiting.filter((one) => one.kind === "question");
 }
 
 /** What is kept for each question until the session is resumed, by the question's id. */
@@ -154,6 +163,7 @@ async function answersFrom(
   isKept: (question: Question) => boolean,
   words: readonly string[],
   options: AnswerOptions,
+  open: () => Promise<readonly Question[]>,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
   if (words.length > 0) {
     if (options.file !== undefined) return err(givenTwice("--file"));
@@ -178,6 +188,7 @@ async function answersFrom(
         await askedHere(
           context,
           questions.filter((question) => !isKept(question)),
+          open,
         ),
       );
 }

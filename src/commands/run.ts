@@ -47,14 +47,17 @@ export function register(command: Command, run: Run): void {
     "after",
     `
 Examples:
-  bosun run --plan examples/survey.yaml
+  bosun run --plan plan.yaml
   bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"
-  bosun run --file requirement.md --plan-only`,
+  bosun run --file requirement.md --manager "python3 manager.py" --plan-only`,
   );
+  command.showHelpAfterError(QUOTED_WORDS);
   command.action((words: string | undefined, options: RunOptions) =>
     run((context) => runSession(context, words, options)),
   );
 }
+
+const QUOTED_WORDS = "(words with blanks stand in quotes; `bosun help run` lists the options)";
 
 async function runSession(
   context: CommandContext,

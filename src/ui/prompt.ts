@@ -58,19 +58,18 @@ export function promptLine({ input, err, isDumb }: Terminal, label: string, sign
     });
     lines.on("close", () => {
       clearTimeout(pasting);
+      isWhole ||= typed.length > 0 && lines.line === "";
       endLine();
       signal.removeEventListener("abort", take);
-      resolve({ kind: "left" });
+      const isAnswer = typed.length > 0 && !signal.aborted;
+      resolve(isAnswer ? { kind: "text", text: typed.join("\n").trim() } : { kind: "left" });
     });
     lines.on("line", (line) => {
       typed.push(line);
       clearTimeout(pasting);
       pasting = setTimeout(() => {
         // The end of a paste may have no line feed, and is then sent with Enter.
-        if (lines.line !== "") return;
-        isWhole = true;
-        resolve({ kind: "text", text: typed.join("\n").trim() });
-        lines.close();
+        if (lines.line === "") lines.close();
       }, PASTED_WITHIN_MS);
     });
     lines.setPrompt(label);

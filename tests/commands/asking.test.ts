@@ -60,6 +60,37 @@ describe("a person who is asked by `bosun answer`", () => {
   });
 });
 
+describe("a question that somebody else answers while a person is asked by `bosun answer`", () => {
+  it("has that answer, and the others are given all the same", async () => {
+    const here = endAfterwards(rig());
+    const three = tinyPlan(
+      [{ task_id: "write", shell: "echo ${answers.name} ${answers.age} ${answers.town} > out.txt" }],
+      {
+        questions: [
+          ...ASKING.questions,
+          { question_id: "age", text: "How old?" },
+          { question_id: "town", text: "Where?" },
+        ],
+      },
+    );
+    expect((await here.run(["run", "--plan", here.write("plan.json", three), "--detach"])).code).toBe(0);
+    const session_id = await onlySession(here);
+    await until("the questions", async () => (await pending(here, session_id)) === 3);
+    const pane = open(here, ["answer"]);
+    await pane.asks("Question 1 of 3");
+    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    expect((await typed(here, ["answer", "age", "8"])).code).toBe(0);
+    pane.type("2", "Enter");
+    await pane.asks("Question 3 of 3");
+    pane.type("York", "Enter");
+    expect(await pane.exit()).toBe(0);
+    for (const question_id of ["c1.name", "c1.age"])
+      expect(pane.screen()).toContain(`${question_id} was answered by somebody else meanwhile.`);
+    await until("the end", async () => (await statusOf(here, session_id)).state === "closed");
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8 York\n");
+  });
+});
+
 describe("an answer that its owner takes late", () => {
   it("leaves the other questions that were asked with it to be answered here", async () => {
     const here = endAfterwards(rig());

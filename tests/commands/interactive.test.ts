@@ -293,7 +293,7 @@ echo >> ${seen}.times
     expect(await pane.exit()).toBe(4);
     const dumb = open(here, ["resume"], { TERM: "dumb" });
     await dumb.asks("Question 1 of 1");
-    dumb.type("three", "BSpace", "Enter");
+    dumb.type("three", "BSpace", "Enter", "C-d");
     expect(await dumb.exit()).toBe(0);
     const said = await typed(here, ["replay", session_id, "--type", "clarification_response", "--json"]);
     const answers = said.stdout

@@ -1,11 +1,11 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { EXIT_CODE_OF } from "../../src/commands/exit-code.ts";
 import { built } from "../built.ts";
 import { typed } from "./in-process.ts";
-import { rig, tinyPlan } from "./rig.ts";
+import { ROOT, rig, tinyPlan } from "./rig.ts";
 
 const GOOD = tinyPlan([{ task_id: "write", shell: "true" }]);
 
@@ -63,7 +63,7 @@ const WRONG: readonly Wrong[] = [
   [["--nonsense"], 2, "unknown option '--nonsense'"],
   [["run", "--plna", "x"], 2, "(Did you mean --plan?)"],
   [["run", "--plan"], 2, "argument missing"],
-  [["run", "a", "b"], 2, "too many arguments"],
+  [["run", "a", "b"], 2, /too many arguments.*\n\(words with blanks stand in quotes/],
   [["run"], 2, "The requirement is empty."],
   [["run", "   "], 2, "The requirement is empty."],
   [["run", "x"], 2, "plays a plan file, and none is named"],
@@ -316,6 +316,23 @@ describe("help", () => {
     expect(run.stdout).toContain("Examples:");
     expect([short.code, all.code, run.code, none.code]).toEqual([0, 0, 0, 2]);
     expect((await typed(here, ["run", "--help"])).stdout).toBe(run.stdout);
+  });
+
+  it("has examples of `run` that run, where there are such files", async () => {
+    const here = rig();
+    for (const agent of ["manager.py", "worker.py"])
+      copyFileSync(join(ROOT, "examples", "agents", agent), join(here.workspace, agent));
+    here.write("workspace/plan.yaml", GOOD);
+    here.write("workspace/requirement.md", "Write a page about tides\n");
+    process.chdir(here.workspace);
+    const examples = (await typed(here, ["run", "--help"])).stdout.split("Examples:\n")[1]?.trimEnd().split("\n") ?? [];
+    expect(examples).toHaveLength(3);
+    const codes = examples.map((example) => {
+      const words = execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${example}`], { encoding: "utf8" });
+      return typed(here, words.trimEnd().split("\n")).then(({ code }) => code);
+    });
+    // The manager of the second and the third asks something first.
+    expect(await Promise.all(codes)).toEqual([0, 4, 4]);
   });
 });
 
