@@ -103,7 +103,8 @@ export async function planFileText(file: string, { tasks, ...about }: PlanFile):
       if (typeof scalar.value === "string" && isUnsafe(scalar.value)) scalar.type = "QUOTE_DOUBLE";
     },
   });
-  return safeQuoted(document.toString());
+  // Not folded: the library breaks quoted lines between any two UTF-16 units, and so through characters.
+  return safeQuoted(document.toString({ lineWidth: 0 }));
 }
 
 /** A record has its keys by the alphabet; who reads a plan looks for the task first, and for what an instruction is about. */

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { makeDirectory } from "../lib/directory.ts";
@@ -82,7 +82,9 @@ export function openForReading(home: string): Result<Database, Failure> {
     if (statSync(path, { throwIfNoEntry: false }) === undefined) {
       return err(
         failure("not_found", `There is no Bosun home at ${home}: it holds no bosun.db.`, {
-          hint: "Start with `bosun run`, or name the home with --home.",
+          hint: holdsLogs(home)
+            ? `Its logs are there: \`bosun replay ${join(home, "logs")}/SESSION --verify\` proves one. To go on with a session, put the database back.`
+            : "Start with `bosun run`, or name the home with --home.",
         }),
       );
     }
@@ -92,6 +94,15 @@ export function openForReading(home: string): Result<Database, Failure> {
     const file = mayMakeFiles || existsSync(`${path}-wal`) ? path : asLeft(path);
     return ok(new SqliteDatabase(file, { readonly: true, fileMustExist: true, timeout: BUSY_TIMEOUT_MS }));
   });
+}
+
+/** Whether there were sessions, whatever has become of the database. */
+function holdsLogs(home: string): boolean {
+  try {
+    return readdirSync(join(home, "logs"), { withFileTypes: true }).some((entry) => entry.isDirectory());
+  } catch {
+    return false;
+  }
 }
 
 /** What stands in a database's place and is no file: SQLite would wait for ever at a pipe. */

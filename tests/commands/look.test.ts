@@ -311,6 +311,18 @@ describe("bosun replay", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
+  it("proves a log whose database is gone, as is told where that is missed", async () => {
+    const here = rig();
+    const session_id = await done(here);
+    for (const name of readdirSync(here.home)) {
+      if (name.startsWith("bosun.db")) rmSync(join(here.home, name));
+    }
+    const log = join(here.home, "logs");
+    const lost = await typed(here, ["status", session_id]);
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining(`replay ${log}/SESSION --verify`)]);
+    expect((await typed(here, ["replay", join(log, session_id), "--verify"])).code).toBe(0);
+  });
+
   it("finds records that go on where the database ends", async () => {
     const here = rig();
     const session_id = await done(here);

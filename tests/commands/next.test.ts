@@ -2,8 +2,11 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
+import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextSteps } from "../../src/commands/next.ts";
+import { planFileText } from "../../src/commands/plans.ts";
+import { parseDocumentText } from "../../src/config/document.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
 import { emptyLedger } from "../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -231,6 +234,27 @@ describe("a plan that is written out", () => {
       expect((await typed(here, ["run", "--plan", file])).code).toBe(0);
       expect(written()).toMatch(/^home \d+\{#1\}\n$/);
     }
+  });
+});
+
+describe("a plan file that is written", () => {
+  const readBack = async (file: string, description: string) => {
+    const bytes = Buffer.from(await planFileText(file, { tasks: [{ task_id: "a", description }] }));
+    return valueOf(parseDocumentText(file, bytes.toString("utf8"))).value;
+  };
+  const texts = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 300 }),
+    // Long, without blanks, and with what needs quotes: where a line is broken then, no half of a character may be left.
+    fc.tuple(fc.nat(9), fc.nat(99)).map(([some, many]) => `${"x".repeat(some)}: ${"漢字😀".repeat(30 + many)}`),
+  );
+
+  it.each(["plan.yaml", "plan.json"])("as %s holds every text as it is", async (file) => {
+    await fc.assert(
+      fc.asyncProperty(texts, async (description) => {
+        expect(await readBack(file, description)).toEqual({ tasks: [{ task_id: "a", description }] });
+      }),
+      { numRuns: 500, seed: 20_260_101 },
+    );
   });
 });
 

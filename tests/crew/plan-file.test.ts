@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { loadPlanFile } from "../../src/crew/playbook/plan-file.ts";
+import { validators } from "../../src/protocol/generated/validators.js";
 import { planProblems } from "../../src/protocol/playbook/plan-check.ts";
 import { answerOf, cleanUp, directory, programFile } from "./programs.ts";
 import { computing } from "../computing.ts";
@@ -129,6 +130,25 @@ describe("a wrong plan file is explained by file, line and key", () => {
       error: expect.stringContaining("expected text in UTF-8"),
     });
   });
+});
+
+it("a plan may have the empty texts that its schema lets agents write, so that their plans can be exported and played", () => {
+  const plan = {
+    summary: "",
+    questions: [{ question_id: "q", text: "Which?", why: "", default: "" }],
+    tasks: [
+      {
+        task_id: "a",
+        description: "A.",
+        status: "",
+        expected_outputs: [""],
+        risks: [{ text: "" }],
+        instruction: { summary: "s", resources: [""], steps: ["", { text: "", shell: "true" }] },
+      },
+    ],
+  };
+  expect(validators.plan_file(plan)).toBe(true);
+  expect(planProblems(plan, () => true)).toEqual([]);
 });
 
 describe("a plan of 20,000 tasks", () => {

@@ -33,7 +33,7 @@ const text: Check = (value, path, problems) => {
     problems.push({ path, message: "expected a text that says something, found an empty one" });
 };
 
-/** An argument may well be empty. */
+/** An argument may well be empty, and so may what the schema lets an agent leave empty: an exported plan has it. */
 const anyText: Check = (value, path, problems) => {
   if (typeof value !== "string") expected("a text")(value, path, problems);
 };
@@ -98,12 +98,12 @@ function object<T = Record<string, Json>>(required: Needed<T>, optional: Allowed
   };
 }
 
-function textOr(other: Check): Check {
-  return (value, path, problems) => (typeof value === "string" ? text : other)(value, path, problems);
+function textOr(other: Check, plain: Check = text): Check {
+  return (value, path, problems) => (typeof value === "string" ? plain : other)(value, path, problems);
 }
 
 const anything: Check = () => {};
-const texts = listOf(textOr(object<Exclude<Text, string>>({ text }, { metadata: mapOf(anything) })));
+const texts = listOf(textOr(object<Exclude<Text, string>>({ text: anyText }, { metadata: mapOf(anything) }), anyText));
 const words = listOf(text);
 const command = listOf(anyText, 1);
 const timeout: Check = (value, path, problems) => {
@@ -123,7 +123,8 @@ const criteria = listOf(
   ),
 );
 const step: Check = (value, path, problems) => {
-  textOr(object<StepObject>({}, { text, command, shell: text, metadata: mapOf(anything) }))(value, path, problems);
+  const mapping = object<StepObject>({}, { text: anyText, command, shell: text, metadata: mapOf(anything) });
+  textOr(mapping, anyText)(value, path, problems);
   if (
     kindOf(value) === "a mapping" &&
     Object.hasOwn(value as JsonObject, "shell") &&
@@ -168,7 +169,7 @@ const taskId = id(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, "a task id of letters, di
 
 const question = object<Question>(
   { question_id: text, text },
-  { why: text, options: words, default: text, metadata: metadataWith(object({}, { pattern: text })) },
+  { why: anyText, options: words, default: anyText, metadata: metadataWith(object({}, { pattern: text })) },
 );
 const task = object<Task>(
   { task_id: taskId, description: text },
@@ -176,7 +177,7 @@ const task = object<Task>(
     dependencies: listOf(taskId),
     expected_outputs: texts,
     assigned_to: object<NonNullable<Task["assigned_to"]>>({}, { role_id: text, capability: text }),
-    status: text,
+    status: anyText,
     risks: texts,
     acceptance_criteria: criteria,
     proposal_needed: truth,
@@ -193,7 +194,7 @@ export const checkPlanShape: Check = object<PlanFile>(
   {
     requirement: text,
     questions: listOf(question),
-    summary: text,
+    summary: anyText,
     metadata: metadataWith(object({}, { instruction: oneOf("on_ticket", "with_plan") })),
   },
 );
