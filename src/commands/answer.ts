@@ -1,7 +1,5 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
-import { answerTo, bareId } from "../config/picked-option.ts";
-import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
@@ -16,7 +14,7 @@ import { isGivenId } from "./session-id.ts";
 import { putToOwner } from "./put.ts";
 import { settled, showUnused } from "./unused.ts";
 import { openExistingHome, withHome } from "./home.ts";
-import { type Answer, askedHere, type Question } from "./typed-answers.ts";
+import { type Answer, answerIn, askedHere, type Question } from "./typed-answers.ts";
 
 interface AnswerOptions {
   readonly file?: string;
@@ -195,41 +193,6 @@ async function answersFrom(
 
 function givenTwice(flag: string): Failure {
   return failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." });
-}
-
-function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
-  const [id = "", ...text] = words;
-  const named = questions.filter((question) => question.question_id === id || bareId(question) === id);
-  const exact = named.find(({ question_id }) => question_id === id);
-  const [only, another] = exact ? [exact] : named;
-  const open = questions.map(({ question_id }) => question_id);
-  if (another !== undefined) {
-    return err(
-      failure("usage", `${JSON.stringify(id)} is asked more than once.`, {
-        hint: `Name one wholly: ${open.join(", ")}.`,
-      }),
-    );
-  }
-  if (only !== undefined && text.join(" ").trim() !== "") return answerOf(only, text.join(" ").trim());
-  if (only !== undefined) {
-    return err(
-      failure("usage", `The answer to ${only.question_id} is missing.`, { hint: "Write it after the id, in quotes." }),
-    );
-  }
-  const [single] = questions;
-  if (questions.length === 1 && single !== undefined && text.length === 0) return answerOf(single, id);
-  const meant = nearest(id, [...open, ...questions.map(bareId)]);
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
-  return err(
-    failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, {
-      hint: `Open are ${open.join(", ")}.`,
-    }),
-  );
-}
-
-function answerOf(question: Question, words: string): Result<Answer, Failure> {
-  const meant = answerTo(question, words);
-  return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
 }
 
 function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {

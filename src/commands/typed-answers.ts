@@ -1,3 +1,7 @@
+import { answerTo, bareId } from "../config/picked-option.ts";
+import { nearest } from "../lib/nearest.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { safeLine } from "../ui/display.ts";
 import { promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
@@ -42,4 +46,43 @@ export async function askedHere(
   const own: Answer[] = [];
   for (const answer of answers) if (await isOpen(answer)) own.push(answer);
   return own;
+}
+
+/**
+ * The answer in the words after a command: a question's id and what is said to it; of the only open question the answer alone. Failure
+ * `usage` if it is not clear which question is meant, or what is said.
+ */
+export function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
+  const [id = "", ...text] = words;
+  const named = questions.filter((question) => question.question_id === id || bareId(question) === id);
+  const exact = named.find(({ question_id }) => question_id === id);
+  const [only, another] = exact ? [exact] : named;
+  const open = questions.map(({ question_id }) => question_id);
+  if (another !== undefined) {
+    return err(
+      failure("usage", `${JSON.stringify(id)} is asked more than once.`, {
+        hint: `Name one wholly: ${open.join(", ")}.`,
+      }),
+    );
+  }
+  if (only !== undefined && text.join(" ").trim() !== "") return answerOf(only, text.join(" ").trim());
+  if (only !== undefined) {
+    return err(
+      failure("usage", `The answer to ${only.question_id} is missing.`, { hint: "Write it after the id, in quotes." }),
+    );
+  }
+  const [single] = questions;
+  if (questions.length === 1 && single !== undefined && text.length === 0) return answerOf(single, id);
+  const meant = nearest(id, [...open, ...questions.map(bareId)]);
+  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  return err(
+    failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, {
+      hint: `Open are ${open.join(", ")}.`,
+    }),
+  );
+}
+
+function answerOf(question: Question, words: string): Result<Answer, Failure> {
+  const meant = answerTo(question, words);
+  return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
 }
