@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { existsSync, readFileSync, statSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -102,6 +102,30 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     const out = await said("files", "", {}, ["/bin/sh", program, elsewhere]);
     expect(out).toBe("it runs\n");
     expect(existsSync(join(elsewhere, "changed"))).toBe(false);
+  });
+
+  test("finds its places where they are named through a link in the /tmp that it does not see", async () => {
+    const { folder, root, places } = await home();
+    const elsewhere = await scratchDirectory(cleanup);
+    const [workspace, named] = [join(elsewhere, "workspace"), join(elsewhere, "home")];
+    await symlink(directory, workspace);
+    await symlink(root, named);
+    await writeFile(join(elsewhere, "beside"), "known\n");
+    const session = join(named, "sessions/s-1");
+    const script = `cd ${workspace}; echo made > made; cat ${session}/plan.json; echo a > ${session}/work/a; cat ${named}/bosun.db ${elsewhere}/beside ${workspace}/home/bosun.db`;
+    const through = { ...places, writable: [workspace, join(session, "work")], shown: [session] };
+    const out = await said("files", script, through);
+    expect(out.match(/known/g)).toHaveLength(1);
+    expect(readFileSync(join(directory, "made"), "utf8")).toBe("made\n");
+    expect(readFileSync(join(folder, "work/a"), "utf8")).toBe("a\n");
+  });
+
+  test("may write in a workspace that it runs a program of through a link in /tmp", async () => {
+    const link = `${directory}-link`;
+    cleanup.add(() => rm(link));
+    await symlink(directory, link);
+    await writeFile(join(directory, "program"), 'cd "$1"; echo made > made; cat made\n');
+    expect(await said("files", "", { writable: [link] }, ["/bin/sh", join(link, "program"), link])).toBe("made\n");
   });
 
   test("cannot make what is kept from it its own again, be it root", async () => {

@@ -72,12 +72,16 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
   const isFolder = (path: string) => statSync(path).isDirectory();
   const around = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
   const within = writable.filter((path) => !around.includes(path));
+  const folders = foldersAbove(programs);
+  const named = [...folders, ...places.writable, ...places.shown].filter(isThroughLink);
+  const plain = folders.filter((path) => !named.includes(path));
   return [
     // Root's rights would undo what follows; and bubblewrap leaves root the settings of the kernel, one of which names a program to run.
     ...["--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...(process.getuid?.() === 0 ? ["--ro-bind", "/proc/sys", "/proc/sys"] : []),
     ...there(TEMPORARY).flatMap((path) => ["--tmpfs", path]),
-    ...foldersAbove(programs).flatMap((path) => ["--ro-bind", path, path]),
+    ...plain.flatMap((path) => ["--ro-bind", path, path]),
+    ...linksTo(named, plain).flatMap((path) => ["--symlink", realpathSync(path), path]),
     ...["--unsetenv", "TMPDIR"],
     // Sockets of daemons that would do for the agent what it may not are there.
     ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
@@ -101,6 +105,19 @@ function foldersAbove(words: readonly string[]): string[] {
     ),
   );
   return [...new Set(below)];
+}
+
+/** Which of these are to be links, so that they lead in there where they lead outside: the outermost of those that no folder has with it. */
+function linksTo(named: readonly string[], folders: readonly string[]): string[] {
+  const missing = [...new Set(named)].filter(
+    (path) =>
+      there(TEMPORARY).some((folder) => isBelow(path, folder)) && !folders.some((folder) => isBelow(path, folder)),
+  );
+  return missing.filter((path) => !missing.some((other) => other !== path && isBelow(path, other)));
+}
+
+function isThroughLink(path: string): boolean {
+  return existsSync(path) && realpathSync(path) !== path;
 }
 
 /** Mounts are made where a path really leads. */
