@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -55,12 +55,12 @@ async function said(
   return Buffer.concat(chunks).toString();
 }
 
-async function home(): Promise<{
+async function home(within = directory): Promise<{
   readonly places: Isolation["places"];
   readonly folder: string;
   readonly root: string;
 }> {
-  const root = join(directory, "home");
+  const root = join(within, "home");
   const folder = join(root, "sessions", "s-1");
   for (const path of [join(root, "logs", "s-1"), join(folder, "work"), join(root, "sessions", "s-2")]) {
     await mkdir(path, { recursive: true });
@@ -156,6 +156,16 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(readFileSync(join(root, "bosun.db"), "utf8")).toBe("known\n");
     expect(readFileSync(join(root, "logs/s-1/000001.json"), "utf8")).toBe("known\n");
     expect(existsSync(join(root, "sessions/x"))).toBe(false);
+  });
+
+  test("puts nothing in the place of a home in its workspace, and nothing beside its database", async () => {
+    const { root, places } = await home(join(directory, "above", "it"));
+    const script = `for path in above above/it above/it/home; do mv $path moved && echo moved; done; cd above/it/home; echo x > bosun.db-journal; mkdir new`;
+    const out = await said("files", `${script}; touch ../beside ../../beside`, places);
+    expect(out).not.toMatch(/^moved$/m);
+    expect(readdirSync(root).toSorted()).toEqual(["bosun.db", "logs", "sessions"]);
+    expect(existsSync(join(directory, "above", "beside"))).toBe(true);
+    expect(existsSync(join(directory, "above", "it", "beside"))).toBe(true);
   });
 
   test("reads what its own session has for it, and writes only where its artifacts go", async () => {

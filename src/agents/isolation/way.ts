@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Level, LaunchSpec, Places } from "../launcher.ts";
 
 /** The programs, by absolute path, through which this machine gives a level. */
@@ -86,11 +86,24 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
     // Sockets of daemons that would do for the agent what it may not are there.
     ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
     ...around.flatMap(bind),
+    ...[...new Set(hidden.map((path) => dirname(path)))].flatMap((folder) => fixedIn(around, folder)),
     ...hidden.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
     ...shown.flatMap((path) => ["--ro-bind", path, path]),
     ...within.flatMap(bind),
     ...hidden.filter(isFolder).flatMap((path) => ["--remount-ro", path]),
   ];
+}
+
+/**
+ * What holds a folder, in one of these places, where and as it is: nobody moves what something is mounted on. Otherwise another could be put
+ * in its place, to be taken for it outside, or a journal beside a database, to be played back into it.
+ */
+function fixedIn(places: readonly string[], folder: string): string[] {
+  const place = places.find((path) => path !== folder && isBelow(folder, path));
+  if (place === undefined) return [];
+  const names = relative(place, folder).split(sep);
+  const above = names.slice(1).map((_, index) => join(place, ...names.slice(0, index + 1)));
+  return [...above.flatMap((path) => ["--bind", path, path]), "--ro-bind", folder, folder];
 }
 
 /** Where everybody may put things, so that each agent gets one of its own. */
