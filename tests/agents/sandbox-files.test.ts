@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -11,6 +11,8 @@ import { Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const hasFiles = (await wayHere("files", PATH)).ok;
+/** A folder in /run in which whoever runs the tests may put things. */
+const ownRun = ["/run", `/run/user/${process.getuid?.()}`].find(isWritable);
 
 let cleanup: Cleanup;
 let directory: string;
@@ -27,13 +29,14 @@ async function said(
   script: string,
   places: Partial<Isolation["places"]> = {},
   command: readonly string[] = ["sh", "-c", `{ ${script}\n} 2>&1`],
+  path = PATH,
 ): Promise<string> {
   const isolation: Isolation = {
     level,
     required: true,
     places: { writable: [directory], hidden: [], shown: [], ...places },
   };
-  const environment = { PATH, TMPDIR: "/somewhere" };
+  const environment = { PATH: path, TMPDIR: "/somewhere" };
   const launched = await embeddedLauncher(PATH).launch({
     command,
     directory,
@@ -53,6 +56,15 @@ async function said(
   for await (const chunk of stdout) chunks.push(chunk as Buffer);
   await exited;
   return Buffer.concat(chunks).toString();
+}
+
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 async function home(within = directory): Promise<{
@@ -202,6 +214,21 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(await said("files", script)).toBe("reached\n");
     expect(await said("offline", script)).toMatch(/^E(?:CONNREFUSED|NETUNREACH|ADDRNOTAVAIL)\n$/);
   });
+
+  test.runIf(ownRun !== undefined)(
+    "offline runs programs to which a link in /run leads, and sees no more of it",
+    async () => {
+      const folder = await mkdtemp(join(ownRun ?? "", "bosun-agents-"));
+      cleanup.add(() => rm(folder, { recursive: true }));
+      await symlink(directory, join(folder, "bin"));
+      await writeFile(join(folder, "beside"), "known\n");
+      await writeFile(join(directory, "program"), "#!/bin/sh\necho it runs; ls -A $1\n", { mode: 0o755 });
+      expect(await said("offline", "", {}, [join(folder, "bin", "program"), folder])).toBe("it runs\nbin\n");
+      expect(await said("offline", `program ${folder}`, {}, undefined, `${join(folder, "bin")}:${PATH}`)).toBe(
+        "it runs\nbin\n",
+      );
+    },
+  );
 
   test("offline has what files has", async () => {
     const out = await said("offline", "echo made > made; touch /etc/x && echo wrote; ls /run | wc -l");

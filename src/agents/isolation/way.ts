@@ -72,19 +72,20 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
   const isFolder = (path: string) => statSync(path).isDirectory();
   const around = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
   const within = writable.filter((path) => !around.includes(path));
+  // In /run are sockets of daemons that would do for the agent what it may not.
+  const emptied = there(level === "offline" ? [...TEMPORARY, "/run"] : TEMPORARY);
   const folders = foldersAbove(programs);
-  const named = [...folders, ...places.writable, ...places.shown].filter(isThroughLink);
+  const named = [...folders, ...programs.filter(isAbsolute), ...places.writable, ...places.shown].filter(isThroughLink);
   const plain = folders.filter((path) => !named.includes(path));
   return [
     // Root's rights would undo what follows; and bubblewrap leaves root the settings of the kernel, one of which names a program to run.
     ...["--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...(process.getuid?.() === 0 ? ["--ro-bind", "/proc/sys", "/proc/sys"] : []),
-    ...there(TEMPORARY).flatMap((path) => ["--tmpfs", path]),
+    ...emptied.flatMap((path) => ["--tmpfs", path]),
     ...plain.flatMap((path) => ["--ro-bind", path, path]),
-    ...linksTo(named, plain).flatMap((path) => ["--symlink", realpathSync(path), path]),
+    ...linksTo(named, emptied, plain).flatMap((path) => ["--symlink", realpathSync(path), path]),
     ...["--unsetenv", "TMPDIR"],
-    // Sockets of daemons that would do for the agent what it may not are there.
-    ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
+    ...(level === "offline" ? ["--unshare-net"] : []),
     ...around.flatMap(bind),
     ...[...new Set(hidden.map((path) => dirname(path)))].flatMap((folder) => fixedIn(around, folder)),
     ...hidden.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
@@ -120,11 +121,13 @@ function foldersAbove(words: readonly string[]): string[] {
   return [...new Set(below)];
 }
 
-/** Which of these are to be links, so that they lead in there where they lead outside: the outermost of those that no folder has with it. */
-function linksTo(named: readonly string[], folders: readonly string[]): string[] {
+/**
+ * Which of these are to be links, so that they lead in what is emptied where they lead outside: the outermost of those that no folder has
+ * with it.
+ */
+function linksTo(named: readonly string[], emptied: readonly string[], folders: readonly string[]): string[] {
   const missing = [...new Set(named)].filter(
-    (path) =>
-      there(TEMPORARY).some((folder) => isBelow(path, folder)) && !folders.some((folder) => isBelow(path, folder)),
+    (path) => emptied.some((folder) => isBelow(path, folder)) && !folders.some((folder) => isBelow(path, folder)),
   );
   return missing.filter((path) => !missing.some((other) => other !== path && isBelow(path, other)));
 }
