@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { existsSync, readFileSync, statSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -11,6 +11,8 @@ import { Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const hasFiles = (await wayHere("files", PATH)).ok;
+/** A folder in /run in which whoever runs the tests may put things. */
+const ownRun = ["/run", `/run/user/${process.getuid?.()}`].find(isWritable);
 
 let cleanup: Cleanup;
 let directory: string;
@@ -27,13 +29,14 @@ async function said(
   script: string,
   places: Partial<Isolation["places"]> = {},
   command: readonly string[] = ["sh", "-c", `{ ${script}\n} 2>&1`],
+  path = PATH,
 ): Promise<string> {
   const isolation: Isolation = {
     level,
     required: true,
     places: { writable: [directory], hidden: [], shown: [], ...places },
   };
-  const environment = { PATH, TMPDIR: "/somewhere" };
+  const environment = { PATH: path, TMPDIR: "/somewhere" };
   const launched = await embeddedLauncher(PATH).launch({
     command,
     directory,
@@ -55,12 +58,21 @@ async function said(
   return Buffer.concat(chunks).toString();
 }
 
-async function home(): Promise<{
+function isWritable(path: string): boolean {
+  try {
+    accessSync(path, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function home(within = directory): Promise<{
   readonly places: Isolation["places"];
   readonly folder: string;
   readonly root: string;
 }> {
-  const root = join(directory, "home");
+  const root = join(within, "home");
   const folder = join(root, "sessions", "s-1");
   for (const path of [join(root, "logs", "s-1"), join(folder, "work"), join(root, "sessions", "s-2")]) {
     await mkdir(path, { recursive: true });
@@ -104,6 +116,30 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(existsSync(join(elsewhere, "changed"))).toBe(false);
   });
 
+  test("finds its places where they are named through a link in the /tmp that it does not see", async () => {
+    const { folder, root, places } = await home();
+    const elsewhere = await scratchDirectory(cleanup);
+    const [workspace, named] = [join(elsewhere, "workspace"), join(elsewhere, "home")];
+    await symlink(directory, workspace);
+    await symlink(root, named);
+    await writeFile(join(elsewhere, "beside"), "known\n");
+    const session = join(named, "sessions/s-1");
+    const script = `cd ${workspace}; echo made > made; cat ${session}/plan.json; echo a > ${session}/work/a; cat ${named}/bosun.db ${elsewhere}/beside ${workspace}/home/bosun.db`;
+    const through = { ...places, writable: [workspace, join(session, "work")], shown: [session] };
+    const out = await said("files", script, through);
+    expect(out.match(/known/g)).toHaveLength(1);
+    expect(readFileSync(join(directory, "made"), "utf8")).toBe("made\n");
+    expect(readFileSync(join(folder, "work/a"), "utf8")).toBe("a\n");
+  });
+
+  test("may write in a workspace that it runs a program of through a link in /tmp", async () => {
+    const link = `${directory}-link`;
+    cleanup.add(() => rm(link));
+    await symlink(directory, link);
+    await writeFile(join(directory, "program"), 'cd "$1"; echo made > made; cat made\n');
+    expect(await said("files", "", { writable: [link] }, ["/bin/sh", join(link, "program"), link])).toBe("made\n");
+  });
+
   test("cannot make what is kept from it its own again, be it root", async () => {
     const { root, places } = await home();
     const undo = `mount -o remount,rw,bind / && echo remounted; umount /tmp ${root}/logs && echo unmounted`;
@@ -132,6 +168,16 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(readFileSync(join(root, "bosun.db"), "utf8")).toBe("known\n");
     expect(readFileSync(join(root, "logs/s-1/000001.json"), "utf8")).toBe("known\n");
     expect(existsSync(join(root, "sessions/x"))).toBe(false);
+  });
+
+  test("puts nothing in the place of a home in its workspace, and nothing beside its database", async () => {
+    const { root, places } = await home(join(directory, "above", "it"));
+    const script = `for path in above above/it above/it/home; do mv $path moved && echo moved; done; cd above/it/home; echo x > bosun.db-journal; mkdir new`;
+    const out = await said("files", `${script}; touch ../beside ../../beside`, places);
+    expect(out).not.toMatch(/^moved$/m);
+    expect(readdirSync(root).toSorted()).toEqual(["bosun.db", "logs", "sessions"]);
+    expect(existsSync(join(directory, "above", "beside"))).toBe(true);
+    expect(existsSync(join(directory, "above", "it", "beside"))).toBe(true);
   });
 
   test("reads what its own session has for it, and writes only where its artifacts go", async () => {
@@ -168,6 +214,21 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(await said("files", script)).toBe("reached\n");
     expect(await said("offline", script)).toMatch(/^E(?:CONNREFUSED|NETUNREACH|ADDRNOTAVAIL)\n$/);
   });
+
+  test.runIf(ownRun !== undefined)(
+    "offline runs programs to which a link in /run leads, and sees no more of it",
+    async () => {
+      const folder = await mkdtemp(join(ownRun ?? "", "bosun-agents-"));
+      cleanup.add(() => rm(folder, { recursive: true }));
+      await symlink(directory, join(folder, "bin"));
+      await writeFile(join(folder, "beside"), "known\n");
+      await writeFile(join(directory, "program"), "#!/bin/sh\necho it runs; ls -A $1\n", { mode: 0o755 });
+      expect(await said("offline", "", {}, [join(folder, "bin", "program"), folder])).toBe("it runs\nbin\n");
+      expect(await said("offline", `program ${folder}`, {}, undefined, `${join(folder, "bin")}:${PATH}`)).toBe(
+        "it runs\nbin\n",
+      );
+    },
+  );
 
   test("offline has what files has", async () => {
     const out = await said("offline", "echo made > made; touch /etc/x && echo wrote; ls /run | wc -l");

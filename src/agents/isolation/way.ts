@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { isAbsolute, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, sep } from "node:path";
 import type { Level, LaunchSpec, Places } from "../launcher.ts";
 
 /** The programs, by absolute path, through which this machine gives a level. */
@@ -72,21 +72,39 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
   const isFolder = (path: string) => statSync(path).isDirectory();
   const around = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
   const within = writable.filter((path) => !around.includes(path));
+  // In /run are sockets of daemons that would do for the agent what it may not.
+  const emptied = there(level === "offline" ? [...TEMPORARY, "/run"] : TEMPORARY);
+  const folders = foldersAbove(programs);
+  const named = [...folders, ...programs.filter(isAbsolute), ...places.writable, ...places.shown].filter(isThroughLink);
+  const plain = folders.filter((path) => !named.includes(path));
   return [
     // Root's rights would undo what follows; and bubblewrap leaves root the settings of the kernel, one of which names a program to run.
     ...["--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...(process.getuid?.() === 0 ? ["--ro-bind", "/proc/sys", "/proc/sys"] : []),
-    ...there(TEMPORARY).flatMap((path) => ["--tmpfs", path]),
-    ...foldersAbove(programs).flatMap((path) => ["--ro-bind", path, path]),
+    ...emptied.flatMap((path) => ["--tmpfs", path]),
+    ...plain.flatMap((path) => ["--ro-bind", path, path]),
+    ...linksTo(named, emptied, plain).flatMap((path) => ["--symlink", realpathSync(path), path]),
     ...["--unsetenv", "TMPDIR"],
-    // Sockets of daemons that would do for the agent what it may not are there.
-    ...(level === "offline" ? ["--unshare-net", ...there(["/run"]).flatMap((path) => ["--tmpfs", path])] : []),
+    ...(level === "offline" ? ["--unshare-net"] : []),
     ...around.flatMap(bind),
+    ...[...new Set(hidden.map((path) => dirname(path)))].flatMap((folder) => fixedIn(around, folder)),
     ...hidden.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
     ...shown.flatMap((path) => ["--ro-bind", path, path]),
     ...within.flatMap(bind),
     ...hidden.filter(isFolder).flatMap((path) => ["--remount-ro", path]),
   ];
+}
+
+/**
+ * What holds a folder, in one of these places, where and as it is: nobody moves what something is mounted on. Otherwise another could be put
+ * in its place, to be taken for it outside, or a journal beside a database, to be played back into it.
+ */
+function fixedIn(places: readonly string[], folder: string): string[] {
+  const place = places.find((path) => path !== folder && isBelow(folder, path));
+  if (place === undefined) return [];
+  const names = relative(place, folder).split(sep);
+  const above = names.slice(1).map((_, index) => join(place, ...names.slice(0, index + 1)));
+  return [...above.flatMap((path) => ["--bind", path, path]), "--ro-bind", folder, folder];
 }
 
 /** Where everybody may put things, so that each agent gets one of its own. */
@@ -101,6 +119,21 @@ function foldersAbove(words: readonly string[]): string[] {
     ),
   );
   return [...new Set(below)];
+}
+
+/**
+ * Which of these are to be links, so that they lead in what is emptied where they lead outside: the outermost of those that no folder has
+ * with it.
+ */
+function linksTo(named: readonly string[], emptied: readonly string[], folders: readonly string[]): string[] {
+  const missing = [...new Set(named)].filter(
+    (path) => emptied.some((folder) => isBelow(path, folder)) && !folders.some((folder) => isBelow(path, folder)),
+  );
+  return missing.filter((path) => !missing.some((other) => other !== path && isBelow(path, other)));
+}
+
+function isThroughLink(path: string): boolean {
+  return existsSync(path) && realpathSync(path) !== path;
 }
 
 /** Mounts are made where a path really leads. */
