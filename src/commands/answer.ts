@@ -58,7 +58,8 @@ async function answer(
     if (late) return err(late);
     const open = async () => {
       const now = await waitingOf(store, row.session_id);
-      return now.ok ? questionsIn(now.value) : questions;
+      if (!now.ok) return questions;
+      return questionsIn(now.value).filter((one) => isKept(one) || keptFor(store, row.session_id, one) === undefined);
     };
     const answers = await answersFrom(context, questions, isKept, rest, options, open);
     if (!answers.ok) return answers;

@@ -110,9 +110,10 @@ function neverBegan(
   if (answer?.kind === "failed") return err(answer.failure);
   const row = store.session(session_id);
   if (stopped !== undefined) {
-    const isThere = row.ok && row.value.last_sequence > 0;
-    terminal.err.line(isThere ? `Stopped before ${session_id} went on.` : "Stopped before the session began.");
-    if (isThere) terminal.err.line(`  ${bosun} resume ${session_id}`);
+    const state = row.ok && row.value.last_sequence > 0 ? row.value.state : undefined;
+    terminal.err.line(state ? `Stopped before ${session_id} went on.` : "Stopped before the session began.");
+    // What is closed is only shown again by that: whoever reopens it types the same as before.
+    if (state && state !== "closed") terminal.err.line(`  ${bosun} resume ${session_id}`);
     return ok(stopped);
   }
   if (row.ok) return undefined;

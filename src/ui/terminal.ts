@@ -47,7 +47,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
 }
 
 /** A reader that has gone (`| head`, a terminal that was closed) takes the output with it, and nothing else. */
-const NO_READER = new Set(["EPIPE", "EIO", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
+const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
 export function outputOn(stream: NodeJS.WriteStream): Output {
   let broken = false;
@@ -55,7 +55,9 @@ export function outputOn(stream: NodeJS.WriteStream): Output {
   let held: string[] | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
     broken = true;
-    if (!NO_READER.has(code)) lost ??= message;
+    // Of a file it means that its disk is broken.
+    const isHungUp = code === "EIO" && stream.isTTY;
+    if (!NO_READER.has(code) && !isHungUp) lost ??= message;
   });
   return {
     stream,

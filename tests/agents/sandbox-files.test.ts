@@ -227,6 +227,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
       expect(await said("offline", `program ${folder}`, {}, undefined, `${join(folder, "bin")}:${PATH}`)).toBe(
         "it runs\nbin\n",
       );
+      expect(await said("offline", "echo runs", {}, undefined, `${folder}/:${PATH}`)).toBe("runs\n");
     },
   );
 

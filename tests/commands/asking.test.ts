@@ -91,6 +91,26 @@ describe("a question that somebody else answers while a person is asked by `bosu
   });
 });
 
+describe("a question that somebody else answers meanwhile, of a session that nobody runs", () => {
+  it("keeps that answer", async () => {
+    const here = rig();
+    const two = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} ${answers.age} > out.txt" }], {
+      questions: [...ASKING.questions, { question_id: "age", text: "How old?" }],
+    });
+    expect((await here.run(["run", "--plan", here.write("plan.json", two)])).code).toBe(4);
+    const pane = open(here, ["answer"]);
+    await pane.asks("Question 1 of 2");
+    expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
+    pane.type("2", "Enter");
+    await pane.asks("Question 2 of 2");
+    pane.type("8", "Enter");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain("c1.name was answered by somebody else meanwhile.");
+    expect((await here.run(["resume", "--no-input"])).code).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 8\n");
+  });
+});
+
 describe("an answer that its owner takes late", () => {
   it("leaves the other questions that were asked with it to be answered here", async () => {
     const here = endAfterwards(rig());

@@ -25,6 +25,8 @@ function isToldToStop(pid: number): boolean {
   return (BigInt(`0x${waiting}`) & 2n) !== 0n;
 }
 
+const FAILS = tinyPlan([{ task_id: "fail", shell: "false" }]);
+
 const nobodyIsLeft = (here: Rig) => until("every process to be gone", () => strays(here).length === 0);
 
 describe("bosun run at a terminal", () => {
@@ -76,20 +78,29 @@ describe("bosun run at a terminal", () => {
     await nobodyIsLeft(here);
   });
 
-  it("is left as it was by a Ctrl-C before it went on, and says how it does", async () => {
-    const here = rig();
-    const asking = here.write("plan.json", ASK);
-    expect((await here.run(["run", "--plan", asking, "--session", "asks"])).code).toBe(4);
-    const pane = open(here, ["resume"], { BOSUN_CRASH_AT: "lock_taken:1:SIGSTOP" });
-    const owner = async () => (await statusOf(here, "asks")).owner?.pid;
-    await until("its scheduler to stand still", async () => frozen(await owner()));
-    const pid = (await owner()) ?? 0;
-    pane.type("C-c");
-    await until("the signal to reach it", () => isToldToStop(pid));
-    process.kill(pid, "SIGCONT");
-    expect(await pane.exit()).toBe(130);
-    expect(pane.screen()).toContain("Stopped before asks went on.\n  bosun resume asks\n");
-  });
+  it.each([
+    { command: ["resume"], plan: ASK, code: 4, told: "Stopped before it went on.\n  bosun resume it\n" },
+    // Resuming what is closed would not try again.
+    { command: ["retry", "fail"], plan: FAILS, code: 1, told: "Stopped before it went on.\n\n" },
+  ])(
+    "is left as it was by a Ctrl-C before it went on, and says how it does if it can: $command",
+    async ({ command, plan, code, told }) => {
+      const here = rig();
+      const files = ["--plan", here.write("plan.json", plan), "--config", here.write("once.json", '{"max_retries":0}')];
+      expect((await here.run(["run", ...files, "--session", "it"])).code).toBe(code);
+      const { state } = await statusOf(here, "it");
+      const pane = open(here, command, { BOSUN_CRASH_AT: "lock_taken:1:SIGSTOP" });
+      const owner = async () => (await statusOf(here, "it")).owner?.pid;
+      await until("its scheduler to stand still", async () => frozen(await owner()));
+      const pid = (await owner()) ?? 0;
+      pane.type("C-c");
+      await until("the signal to reach it", () => isToldToStop(pid));
+      process.kill(pid, "SIGCONT");
+      expect(await pane.exit()).toBe(130);
+      expect(`${pane.screen()}\n\n`).toContain(told);
+      expect((await statusOf(here, "it")).state).toBe(state);
+    },
+  );
 
   it("kills everything with the second Ctrl-C", async () => {
     const here = rig();

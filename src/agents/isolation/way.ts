@@ -1,5 +1,5 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
-import { dirname, isAbsolute, join, relative, sep } from "node:path";
+import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { Level, LaunchSpec, Places } from "../launcher.ts";
 
 /** The programs, by absolute path, through which this machine gives a level. */
@@ -75,7 +75,9 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
   // In /run are sockets of daemons that would do for the agent what it may not.
   const emptied = there(level === "offline" ? [...TEMPORARY, "/run"] : TEMPORARY);
   const folders = foldersAbove(programs);
-  const named = [...folders, ...programs.filter(isAbsolute), ...places.writable, ...places.shown].filter(isThroughLink);
+  // A path that only ends in a slash leads through no link.
+  const paths = [...folders, ...programs.filter(isAbsolute), ...places.writable, ...places.shown];
+  const named = paths.map((path) => resolve(path)).filter(isThroughLink);
   const plain = folders.filter((path) => !named.includes(path));
   return [
     // Root's rights would undo what follows; and bubblewrap leaves root the settings of the kernel, one of which names a program to run.

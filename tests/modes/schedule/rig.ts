@@ -1,7 +1,6 @@
 import { type Advance, advance, type Engine } from "../../../src/kernel/engine.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
 import type { Command, Fact, TurnDraft, TurnStamp } from "../../../src/kernel/mode.ts";
-import type { Effect } from "../../../src/protocol/recording.ts";
 import { type Lookup, type Recorded, resolve } from "../../../src/kernel/references.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { decide } from "../../../src/modes/schedule/decide.ts";
@@ -10,7 +9,7 @@ import { scheduleMode } from "../../../src/modes/schedule/mode.ts";
 import type { ScheduleState, Ticket } from "../../../src/modes/schedule/state.ts";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
 import type { PayloadByType, PayloadType, ResolvedConfiguration } from "../../../src/protocol/payload.ts";
-import { recordedEffect } from "../../../src/protocol/recording.ts";
+import { type Effect, recordedEffect } from "../../../src/protocol/recording.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { later, milliseconds } from "../../../src/protocol/timestamp.ts";
 import { guardedState } from "./guarded.ts";

@@ -1,0 +1,17 @@
+import { PassThrough } from "node:stream";
+import { describe, expect, it } from "vitest";
+import { outputOn } from "../../src/ui/terminal.ts";
+
+describe("an output that cannot be written", () => {
+  it.each([
+    ["EPIPE", false, undefined],
+    ["EIO", true, undefined],
+    ["EIO", false, "EIO: write"],
+    ["ENOSPC", false, "ENOSPC: write"],
+  ])("for %s, of a terminal: %s, has lost %s", (code, isTTY, lost) => {
+    const stream = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.WriteStream;
+    const output = outputOn(stream);
+    stream.emit("error", Object.assign(new Error(`${code}: write`), { code }));
+    expect(output.lost).toBe(lost);
+  });
+});
