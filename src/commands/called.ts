@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
 import { programFile } from "../agents/program-file.ts";
-import { shellWord } from "../config/command-line.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import type { Environment } from "../config/found.ts";
 import { resolveHome } from "../config/home.ts";
 import { bosunProgram } from "../config/installation.ts";

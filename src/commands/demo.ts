@@ -4,7 +4,7 @@ import { shipped } from "../config/installation.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { shellWord } from "../config/command-line.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { shortPath } from "./called.ts";
 import { EXIT_CODE_OF } from "./exit-code.ts";
 import type { CommandContext, Run } from "./command.ts";

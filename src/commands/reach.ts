@@ -4,7 +4,7 @@ import { mayEnter } from "../lib/directory.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
-import { shellWord } from "../config/command-line.ts";
+import { shellWord } from "../lib/shell-word.ts";
 
 /** The file that a role's program would be started from: it is looked up in the `PATH` of its own environment. */
 export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import { shellWord } from "../config/command-line.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { loadCrew } from "../config/crews.ts";
 import {
   type FoundConfiguration,

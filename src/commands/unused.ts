@@ -82,7 +82,7 @@ export async function settled(
   const asked = await askedSoFar(reader, session_id);
   if (!asked.ok || !asked.value.some(isCalled)) return undefined;
   const ids = open.map(({ question_id }) => question_id).join(", ");
-  return failure("usage", `${safeLine(id)} is answered already.`, {
+  return failure("usage", `${safeLine(id)} waits for no answer any more.`, {
     hint: `Open are ${safeLine(ids)}. To say more to the agents: bosun tell ${session_id} "…".`,
   });
 }

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
-import { shellWord } from "../config/command-line.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import type { Json } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { type Listing, listFolder, readFolder, readPlainFile } from "../log/reader.ts";

@@ -36,11 +36,6 @@ export function splitCommand(line: string): Result<string[], string> {
   return ok(words);
 }
 
-/** A word as a shell takes it for one: what an agent wrote must not become a command when a person copies the line. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
-}
-
 function isForShell(character: string, next: string, quote: string | undefined, word: string | undefined): boolean {
   if (quote === "'") return false;
   if (character === "`" || (character === "$" && /[A-Za-z_{(]/.test(next))) return true;

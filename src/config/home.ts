@@ -3,7 +3,7 @@ import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { shellWord } from "./command-line.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./found.ts";
 import { DATABASE, isKnownHome } from "./known-homes.ts";
 

@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import { shellWord } from "../lib/shell-word.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { type Limited, limitedFile } from "./file-size.ts";
 import { unwritable } from "./file-system.ts";
@@ -83,7 +84,7 @@ export function openForReading(home: string): Result<Database, Failure> {
       return err(
         failure("not_found", `There is no Bosun home at ${home}: it holds no bosun.db.`, {
           hint: holdsLogs(home)
-            ? `Its logs are there: \`bosun replay ${join(home, "logs")}/SESSION --verify\` proves one. To go on with a session, put the database back.`
+            ? `Its logs are there: \`bosun replay ${shellWord(join(home, "logs"))}/SESSION --verify\` proves one. To go on with a session, put the database back.`
             : "Start with `bosun run`, or name the home with --home.",
         }),
       );

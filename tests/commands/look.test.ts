@@ -317,9 +317,11 @@ describe("bosun replay", () => {
     for (const name of readdirSync(here.home)) {
       if (name.startsWith("bosun.db")) rmSync(join(here.home, name));
     }
-    const log = join(here.home, "logs");
-    const lost = await typed(here, ["status", session_id]);
-    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining(`replay ${log}/SESSION --verify`)]);
+    const home = join(here.home, "..", "my home");
+    renameSync(here.home, home);
+    const log = join(home, "logs");
+    const lost = await typed(here, ["--home", home, "status", session_id]);
+    expect([lost.code, lost.stderr]).toEqual([2, expect.stringContaining(`replay '${log}'/SESSION --verify`)]);
     expect((await typed(here, ["replay", join(log, session_id), "--verify"])).code).toBe(0);
   });
 

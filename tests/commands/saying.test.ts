@@ -297,7 +297,7 @@ describe("an answer to a session that nobody runs", () => {
     for (const words of [["c1.name", "Bob"], ["name"], [session_id, "name", "Bob"]]) {
       const left = await typed(here, ["answer", ...words]);
       expect([left.code, left.stdout]).toEqual([2, ""]);
-      expect(left.stderr).toMatch(/^Error: (c1\.)?name is answered already\.\n {2}Open are c1\.age\./);
+      expect(left.stderr).toMatch(/^Error: (c1\.)?name waits for no answer any more\.\n {2}Open are c1\.age\./);
     }
     expect((await typed(here, ["answer", "8"])).code).toBe(0);
     await until("the end", async () => (await typed(here, ["status", session_id])).stdout.includes("is done"));

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { shellWord } from "../../config/command-line.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { shipped } from "../../config/installation.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";

@@ -81,9 +81,8 @@ describe("a plan that changes many tickets", () => {
     for (const id of numbered(150_000, "x")) put(state, id, "pending", ["hub"]);
     put(state, "bad", "error");
     expect(state.doomed.size).toBe(150_001);
-    const before = performance.now();
+    // If each of them were looked for among all others, this would outlast the test's time by far.
     for (const id of numbered(150_000, "x").reverse()) put(state, id, "pending");
-    expect(performance.now() - before).toBeLessThan(5_000);
     expect(state.doomed.size).toBe(1);
   });
 });
