@@ -74,7 +74,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
         const asked =
           event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
-        err.line(`Stopping: ${asked}. Once more kills ${event.running === 0 ? "it" : "them"}.`);
+        err.line(`Stopping: ${asked}. Once more ${event.running === 0 ? "ends this at once" : "kills them"}.`);
       } else if (event.kind === "warning") err.line(`Warning: ${safeLine(event.text)}`);
     },
     asked(waiting) {
