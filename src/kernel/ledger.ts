@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Budget } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { Change, CriterionReference, Outcome, Seat, TurnStamp } from "./mode.ts";
+import type { Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
 /** A turn that somebody should take (`offered`) or holds (`open`), or of which a person is asked whether it shall run again (`asked`). */
 export interface LedgerTurn {
@@ -64,13 +64,6 @@ export interface LedgerChild {
   readonly status: "offered" | "open" | "withdrawn";
   /** Why it was withdrawn. */
   readonly reason?: string;
-}
-
-/** A limit that was reached, as a `session_stopped` tells it. */
-export interface LimitUsed {
-  readonly limit: string;
-  readonly used: number;
-  readonly max: number;
 }
 
 /** What tells more of a stop than its reason: the limit that was reached, or the signal. */

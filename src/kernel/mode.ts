@@ -5,7 +5,6 @@ import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { LimitUsed } from "./ledger.ts";
 import type { Showing } from "./showing.ts";
 
 /** `t<sequence>` or `t<sequence>.<n>`: ids come from the record that made them, so a replay makes the same ones. */
@@ -102,6 +101,13 @@ export interface EnvelopeDraft {
   readonly payload_type: PayloadType;
   readonly subject?: string;
   readonly payload: JsonObject;
+}
+
+/** A limit that was reached, as a `session_stopped` tells it. */
+export interface LimitUsed {
+  readonly limit: string;
+  readonly used: number;
+  readonly max: number;
 }
 
 /** Who may take a turn: one role by id, or any role of a type, with a capability if one is named. */
