@@ -147,9 +147,9 @@ describe("a role's own rate", () => {
     const config = { max_hold_s: 1 };
     const session = await begin(rig, { agentFor, roles, clock: fast, config });
     const { session_id } = session;
-    const second = told(session, recordOf("review", "b"));
+    const both = Promise.all(["a", "b"].map((id) => told(session, recordOf("review", id))));
     const ended = session.run({ waitForPeople: false });
-    await second;
+    await both;
     session.stop("signal", "Enough for now.");
     await ended;
     expect(times(rig, session_id)).toHaveLength(2);
