@@ -12,12 +12,6 @@ export function importsOf(code: string): string[] {
   return [...code.matchAll(named)].map((match) => match[1] ?? match[2] ?? "");
 }
 
-/** The modules that have to run before a source does: neither those of which it knows types only, nor those that it loads later. */
-export function neededBy(code: string): string[] {
-  const types = /\bimport\s+type\b[^;]*;|\b(?:import|export)\s*\{(?:\s*type\s+[^,}]+,?)+\s*\}\s*from\s*[^;]+;/g;
-  return importsOf(code.replaceAll(types, "").replaceAll(/\bimport\s*\([^)]*\)/g, ""));
-}
-
 /** A way from a file back to itself along what each needs; undefined if there is none. */
 export function circleIn(needs: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();

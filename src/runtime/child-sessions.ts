@@ -1,43 +1,46 @@
 import os from "node:os";
 import type { Mode } from "../kernel/mode.ts";
-import { err } from "../lib/result.ts";
+import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import type { TakeChildOf } from "./assemble.ts";
+import type { Parent, Surroundings } from "./assemble.ts";
+import type { ChildOrder } from "./child.ts";
 import { createSession } from "./create.ts";
 import { resumeSession } from "./resume.ts";
+import type { Session } from "./session.ts";
 
 /**
  * How sessions of this process come to their child sessions: with the roles, the configuration and the workspace of their parent, and
  * `modeOf` giving the rules. `usage` for a mode that there is not.
  */
-export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>): TakeChildOf {
-  return (surroundings, parent) => async (session_id, order) => {
-    const around = { ...surroundings, parent: parent.lease };
-    const found = around.store.session(session_id);
-    if (!found.ok && isOfStorage(found.error)) return found;
-    // Looked for by its beginning, another may be found.
-    const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
-    if (row && row.last_sequence > 0) {
-      const mode = await modeOf(row.mode);
-      return mode ? resumeSession(around, mode, row, { roles: parent.roles }) : err(noSessionsOf(row.mode));
-    }
-    if (!order) throw new Error(`${session_id} is wanted by nobody, and was never begun`);
-    const mode = await modeOf(order.mode);
-    if (!mode) return err(noSessionsOf(order.mode));
-    const { subject, input, budget } = order;
-    const { discussion: _, ...config } = parent.config;
-    return createSession(around, mode, {
-      session_id,
-      requirement: `${order.mode}${subject === undefined ? "" : ` about ${subject}`}, for ${parent.session_id}`,
-      input,
-      config: { ...config, budget },
-      roles: parent.roles,
-      workspace: parent.workspace,
-      started_by: { user: "scheduler", host: os.hostname(), via: "parent" },
-      parent: { session_id: parent.session_id, subject },
-      facts: [],
-    });
-  };
+export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>) {
+  return (surroundings: Surroundings, parent: Parent) =>
+    async (session_id: string, order: ChildOrder | undefined): Promise<Result<Session<unknown>, Failure>> => {
+      const around = { ...surroundings, parent: parent.lease };
+      const found = around.store.session(session_id);
+      if (!found.ok && isOfStorage(found.error)) return found;
+      // Looked for by its beginning, another may be found.
+      const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
+      if (row && row.last_sequence > 0) {
+        const mode = await modeOf(row.mode);
+        return mode ? resumeSession(around, mode, row, { roles: parent.roles }) : err(noSessionsOf(row.mode));
+      }
+      if (!order) throw new Error(`${session_id} is wanted by nobody, and was never begun`);
+      const mode = await modeOf(order.mode);
+      if (!mode) return err(noSessionsOf(order.mode));
+      const { subject, input, budget } = order;
+      const { discussion: _, ...config } = parent.config;
+      return createSession(around, mode, {
+        session_id,
+        requirement: `${order.mode}${subject === undefined ? "" : ` about ${subject}`}, for ${parent.session_id}`,
+        input,
+        config: { ...config, budget },
+        roles: parent.roles,
+        workspace: parent.workspace,
+        started_by: { user: "scheduler", host: os.hostname(), via: "parent" },
+        parent: { session_id: parent.session_id, subject },
+        facts: [],
+      });
+    };
 }
 
 function noSessionsOf(mode: string): Failure {

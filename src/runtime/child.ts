@@ -1,5 +1,5 @@
 import os from "node:os";
-import type { LedgerChild } from "../kernel/ledger.ts";
+import type { Ledger, LedgerChild } from "../kernel/ledger.ts";
 import { childId } from "../kernel/children.ts";
 import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
@@ -9,10 +9,10 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Budget } from "../protocol/payload.ts";
 import { about } from "../protocol/recording.ts";
 import type { Store } from "../store/store.ts";
+import type { SessionEnd, StopReason } from "./bus.ts";
 import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
 import type { FactInput } from "./facts.ts";
 import type { SessionRecords } from "./records.ts";
-import type { Session } from "./session.ts";
 import type { TroubleDoor } from "./trouble.ts";
 import type { TurnsParts } from "./turns.ts";
 
@@ -25,10 +25,16 @@ export interface ChildOrder {
 }
 
 /** Takes a child up where it was left, or begins it by its order. Failures as `createSession` and `resumeSession`. */
-export type TakeChild = (
-  session_id: string,
-  order: ChildOrder | undefined,
-) => Promise<Result<Session<unknown>, Failure>>;
+export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Result<ChildSession, Failure>>;
+
+/** As much of a session as its parent moves. */
+export interface ChildSession {
+  readonly ledger: Ledger;
+  readonly running: number;
+  run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>>;
+  stop(reason: StopReason, message: string): void;
+  submitFromPerson(input: FactInput): unknown;
+}
 
 export interface ChildParts {
   readonly engine: TurnsParts["engine"];
@@ -57,7 +63,7 @@ export class Child {
   readonly #parts: ChildParts;
   readonly #door: ChildDoor;
   readonly #waitForPeople: boolean;
-  #session: Session<unknown> | undefined;
+  #session: ChildSession | undefined;
   #cancelled: string | undefined;
   #stopping = false;
 
@@ -116,7 +122,7 @@ export class Child {
     }
   }
 
-  async #run(session: Session<unknown>): ReturnType<Session<unknown>["run"]> {
+  async #run(session: ChildSession): ReturnType<ChildSession["run"]> {
     this.#session = session;
     if (!session.ledger.figures.closed) this.#tell();
     const running = session.run({ waitForPeople: this.#waitForPeople });

@@ -1,28 +1,18 @@
 import { type Ledger, stampOf } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
-import { keptRecord } from "../store/kept-record.ts";
-import type { SessionRow, Store } from "../store/store.ts";
-import type { Session } from "./session.ts";
-
-/** What the last close said: whoever died right after it may not have come to write it out. */
-export function lastReport(store: Store, { session_id, last_sequence }: SessionRow): JsonObject {
-  for (let sequence = last_sequence; ; sequence -= 1) {
-    const record = keptRecord(store, session_id, sequence);
-    if (record.payload_type === "final_report") return record.payload;
-  }
-}
+import type { FactInput } from "./facts.ts";
 
 /** What the log must say of the take-over: which turns are repeated under which run, about which a person is asked, and which have been repeated too often. */
-export function recover<S>(
-  session: Pick<Session<S>, "submit">,
+export function recover(
+  submit: (input: FactInput) => unknown,
   ledger: Ledger,
   { config, roles }: Pick<PayloadByType["session_opened"], "config" | "roles">,
   epoch: number,
   change: { readonly limits?: JsonObject; readonly reopen?: string },
 ): void {
   if (change.reopen !== undefined) {
-    session.submit({ source: "user", payload_type: "session_reopened", payload: { reason: change.reopen } });
+    submit({ source: "user", payload_type: "session_reopened", payload: { reason: change.reopen } });
     return;
   }
   if (ledger.figures.closed) return;
@@ -33,7 +23,7 @@ export function recover<S>(
   const others = open.filter((turn) => !asked.includes(turn));
   const spent = others.filter((turn) => !graceful && (turn.recoveries ?? 0) >= config.max_recoveries);
   for (const turn of spent) {
-    session.submit({
+    submit({
       source: "scheduler",
       payload_type: "turn_failed",
       subject: turn.subject,
@@ -51,7 +41,7 @@ export function recover<S>(
   const turns = others
     .filter((turn) => !spent.includes(turn))
     .map((turn) => ({ turn_id: turn.turn_id, run: turn.run + 1 }));
-  session.submit({
+  submit({
     source: "scheduler",
     payload_type: "session_recovered",
     payload: {

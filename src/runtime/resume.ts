@@ -8,13 +8,13 @@ import { writeReport } from "../log/report.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { neverBegun } from "../store/failures.ts";
-import { keptRecord } from "../store/kept-record.ts";
+import { keptRecord, lastReport } from "../store/kept-record.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
 import { removePartialCopies } from "./artifacts.ts";
 import type { Held } from "./inbox.ts";
 import { sessionPaths } from "./paths.ts";
-import { lastReport, recover } from "./recovery.ts";
+import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
 import { TOLD, type Told } from "./notifications.ts";
 import type { Session } from "./session.ts";
@@ -116,7 +116,7 @@ async function takeUp<S>(
   );
   if (!session.ok) return session;
   for (const { id } of processes) void session.value.keep({ drop: "process", id });
-  recover(session.value, ledger, payload, lease.epoch, change);
+  recover((input) => session.value.submit(input), ledger, payload, lease.epoch, change);
   crashPoint("recovery_decided");
   return session;
 }

@@ -1,17 +1,7 @@
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { type Instant, later, milliseconds } from "../../protocol/timestamp.ts";
-import type { MessageType, Settings, Ticket } from "./state.ts";
-
-/** What a ticket may use, and what it has used of that. */
-export interface Allowance {
-  readonly turns?: number;
-  readonly wall_s?: number;
-  /** Turns that were offered about it, but for the manager's `error` turns. */
-  readonly used: number;
-  /** When the first of them was offered. */
-  readonly from?: Instant;
-}
+import type { Allowance, MessageType, Settings, Ticket } from "./state.ts";
 
 /** A task's own budget, and where it says nothing the configuration's; undefined if neither limits anything. */
 export function allowanceOf({ ticket_budget }: Settings, task: Task): Allowance | undefined {

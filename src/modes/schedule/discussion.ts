@@ -6,16 +6,8 @@ import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
 import { isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { offer } from "./offering.ts";
-import type { Ticket } from "./state.ts";
+import type { Discussion, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor, waitingForSession } from "./waiting.ts";
-
-/** In what child session proposals are discussed, and what one may use. */
-export interface Discussion {
-  readonly mode: string;
-  readonly input: JsonObject;
-  readonly budget: Budget;
-  readonly timeout_s: number;
-}
 
 /** What holds for a discussion whose configuration does not say. */
 const DEFAULT_BUDGET: Budget = { turns: 40 };

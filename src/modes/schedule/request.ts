@@ -4,11 +4,12 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
-import { type Allowance, wantsBudget } from "./budget.ts";
+import { wantsBudget } from "./budget.ts";
 import { discussionReport } from "./discussion.ts";
 import { isForWorker } from "./messages.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import {
+  type Allowance,
   artifactsOf,
   countsOf,
   type OpenTurn,

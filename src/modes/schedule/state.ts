@@ -1,9 +1,8 @@
 import type { Outcome, ReadonlyState, Seat } from "../../kernel/mode.ts";
-import type { Json } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { Budget } from "../../protocol/payload.ts";
 import type { RoleType } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
-import type { Allowance } from "./budget.ts";
-import type { Discussion } from "./discussion.ts";
 import type { SessionPhase } from "./session.machine.ts";
 import type { TicketStatus } from "./ticket.machine.ts";
 
@@ -49,6 +48,16 @@ export interface Holder {
   readonly put_again?: PutAgain;
   /** The question sets that were settled. */
   readonly clarifications?: readonly string[];
+}
+
+/** What a ticket may use, and what it has used of that. */
+export interface Allowance {
+  readonly turns?: number;
+  readonly wall_s?: number;
+  /** Turns that were offered about it, but for the manager's `error` turns. */
+  readonly used: number;
+  /** When the first of them was offered. */
+  readonly from?: Instant;
 }
 
 /** A ticket: one value, one row. Optional fields are absent until they are needed, since sessions hold 100,000 of these. */
@@ -116,6 +125,14 @@ export interface QuestionSet {
   readonly answers: readonly (Place | null)[];
   readonly subject?: string;
   readonly closed?: boolean;
+}
+
+/** In what child session proposals are discussed, and what one may use. */
+export interface Discussion {
+  readonly mode: string;
+  readonly input: JsonObject;
+  readonly budget: Budget;
+  readonly timeout_s: number;
 }
 
 /** What the mode needs of the configuration. Times in seconds as configured, back-off in ms. */
