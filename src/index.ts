@@ -13,7 +13,7 @@ export { CONFIGURATION_DEFAULTS, type Payload, type PayloadType } from "./protoc
 export type { LogRecord } from "./protocol/record.ts";
 export type { Role } from "./protocol/roles.ts";
 export type { SessionEnd, SessionEvent } from "./runtime/bus.ts";
-export { systemClock } from "./runtime/clock.ts";
+export { systemClock } from "./runtime/time/clock.ts";
 export { type Surroundings } from "./runtime/assemble.ts";
 export { createSession, type NewSessionInput } from "./runtime/create.ts";
 export { resumeSession } from "./runtime/resume.ts";

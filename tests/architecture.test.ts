@@ -52,7 +52,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/ledger.ts": ["review"],
   "kernel/mode.ts": ["review"],
   "kernel/references.ts": ["ticket_id"],
-  "runtime/artifacts.ts": ["ticket_id"],
+  "runtime/turns/artifacts.ts": ["ticket_id"],
   "runtime/replay.ts": ["ticket_id"],
 };
 
@@ -67,7 +67,7 @@ const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "commands/status.ts": ["Date.now"],
   "lib/crash-point.ts": ["process.env"],
   "runtime/checks.ts": ["process.env"],
-  "runtime/clock.ts": ["Date.now"],
+  "runtime/time/clock.ts": ["Date.now"],
   "runtime/resume.ts": ["process.env"],
   "ui/plain.ts": ["new Date()"],
 };

@@ -14,17 +14,17 @@ import { embeddedQueue } from "../store/queue.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { TakeChild } from "./child.ts";
-import type { Clock } from "./clock.ts";
-import { Dispatcher } from "./dispatcher.ts";
+import type { TakeChild } from "./children/child.ts";
+import type { Clock } from "./time/clock.ts";
+import { Dispatcher } from "./admission/dispatcher.ts";
 import type { Held } from "./inbox.ts";
 import type { Head } from "./journal.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
 import { type NotifyTerms, type Told } from "./notifications.ts";
-import { Seats } from "./seats.ts";
+import { Seats } from "./admission/seats.ts";
 import { Session } from "./session.ts";
-import { SteadyClock } from "./steady-clock.ts";
+import { SteadyClock } from "./time/steady-clock.ts";
 
 /** What every session of this process works with. */
 export interface Surroundings {

@@ -1,6 +1,6 @@
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 import type { Journal } from "./journal.ts";
 import type { TroubleDoor } from "./trouble.ts";
 

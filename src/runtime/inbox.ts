@@ -3,7 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
 import type { Lease, Store } from "../store/store.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 import type { FactInput } from "./facts.ts";
 import type { TroubleDoor } from "./trouble.ts";
 

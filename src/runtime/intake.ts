@@ -8,7 +8,7 @@ import { writeReport } from "../log/report.ts";
 import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Bus, SessionEnd, StopReason } from "./bus.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 import { closingRecords } from "./closing.ts";
 import { type FactInput, isPause, personRefused, stopAsked } from "./facts.ts";
 import type { Journal } from "./journal.ts";

@@ -12,7 +12,7 @@ import type { InboxWatch } from "./inbox.ts";
 import type { Journal } from "./journal.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Resting } from "./resting.ts";
-import type { TimeWatch } from "./time-watch.ts";
+import type { TimeWatch } from "./time/time-watch.ts";
 import type { TroubleDoor } from "./trouble.ts";
 import type { UnderWay } from "./under-way.ts";
 

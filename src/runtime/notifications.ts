@@ -6,7 +6,7 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Bus, SessionEvent } from "./bus.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock } from "./time/clock.ts";
 import { type ProgramOutcome, type ProgramParts, runProgram } from "./notification-program.ts";
 import type { TroubleDoor } from "./trouble.ts";
 

@@ -10,7 +10,7 @@ import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
 import { decidedRecord } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
-import { fittingRequest, INTERRUPTED } from "./turn-request.ts";
+import { fittingRequest, INTERRUPTED } from "./admission/turn-request.ts";
 
 /** At most this many wrong decisions are told; the first is the one that matters. */
 const DECISIONS_TOLD = 20;

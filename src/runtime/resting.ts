@@ -4,9 +4,9 @@ import type { Command } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { StopReason } from "./bus.ts";
-import { Deadline, type DeadlineParts } from "./deadline.ts";
+import { Deadline, type DeadlineParts } from "./admission/deadline.ts";
 import type { FactInput } from "./facts.ts";
-import type { Timers } from "./timers.ts";
+import type { Timers } from "./time/timers.ts";
 import type { UnderWay } from "./under-way.ts";
 
 interface RestingDoor {

@@ -11,7 +11,7 @@ import { neverBegun } from "../store/failures.ts";
 import { keptRecord, lastReport } from "../store/kept-record.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { SessionRow } from "../store/store.ts";
-import { removePartialCopies } from "./artifacts.ts";
+import { removePartialCopies } from "./turns/artifacts.ts";
 import type { Held } from "./inbox.ts";
 import { sessionPaths } from "./paths.ts";
 import { recover } from "./recovery.ts";

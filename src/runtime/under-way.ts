@@ -1,12 +1,12 @@
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
-import { Children, type ChildrenDoor, type ChildrenParts } from "./children.ts";
+import { Children, type ChildrenDoor, type ChildrenParts } from "./children/children.ts";
 import { Checks, type ChecksDoor, type ChecksParts } from "./checks.ts";
-import type { Clock } from "./clock.ts";
-import type { Admission, Dispatcher } from "./dispatcher.ts";
-import { type LimitReached, limitReached } from "./limits.ts";
-import { Timers } from "./timers.ts";
-import { Turns, type TurnsDoor, type TurnsParts } from "./turns.ts";
+import type { Clock } from "./time/clock.ts";
+import type { Admission, Dispatcher } from "./admission/dispatcher.ts";
+import { type LimitReached, limitReached } from "./admission/limits.ts";
+import { Timers } from "./time/timers.ts";
+import { Turns, type TurnsDoor, type TurnsParts } from "./turns/turns.ts";
 
 export interface UnderWayParts extends TurnsParts, ChecksParts, ChildrenParts {
   readonly clock: Clock;

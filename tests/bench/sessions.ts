@@ -8,7 +8,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../src/runtime/time/clock.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { collectEarly } from "../../src/runtime/memory.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";

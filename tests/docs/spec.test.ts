@@ -23,7 +23,7 @@ import { CONFIGURATION_DEFAULTS, isPayloadType, type ResolvedConfiguration } fro
 import { expectedAnswers } from "../../src/protocol/rights.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
+import { systemClock } from "../../src/runtime/time/clock.ts";
 import type { SessionEnd } from "../../src/runtime/bus.ts";
 import * as exits from "../../src/runtime/exit.ts";
 import { createSession } from "../../src/runtime/create.ts";

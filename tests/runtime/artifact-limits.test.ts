@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
-import { keepArtifact } from "../../src/runtime/artifacts.ts";
+import { keepArtifact } from "../../src/runtime/turns/artifacts.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed } from "./crew.ts";

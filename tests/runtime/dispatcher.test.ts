@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { LedgerTurn } from "../../src/kernel/ledger.ts";
 import type { Seat } from "../../src/kernel/mode.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { Dispatcher } from "../../src/runtime/dispatcher.ts";
-import { Seats } from "../../src/runtime/seats.ts";
+import { Dispatcher } from "../../src/runtime/admission/dispatcher.ts";
+import { Seats } from "../../src/runtime/admission/seats.ts";
 import { embeddedQueue } from "../../src/store/queue.ts";
 
 const WORKER: Seat = { type: "worker" };

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, instructed, report } from "./crew.ts";
 import {
   begin,

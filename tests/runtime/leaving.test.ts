@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, criterion, instructed, report, task } from "./crew.ts";
 import {
   begin,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { applyToLedger, emptyLedger, type LedgerHold, put } from "../../src/kernel/ledger.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { type Rest, restOf } from "../../src/runtime/resting.ts";
-import { Timers } from "../../src/runtime/timers.ts";
+import { Timers } from "../../src/runtime/time/timers.ts";
 
 const AT = { early: "2026-01-01T00:00:30Z", late: "2026-01-01T00:01:00Z" };
 const SINCE = "2026-01-01T00:00:00Z";

@@ -15,10 +15,10 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/pr
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import type { SessionEnd, SessionEvent } from "../../src/runtime/bus.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import type { FactInput } from "../../src/runtime/facts.ts";
 import type { Surroundings } from "../../src/runtime/assemble.ts";
-import { childSessions } from "../../src/runtime/child-sessions.ts";
+import { childSessions } from "../../src/runtime/children/child-sessions.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { NotifyTerms } from "../../src/runtime/notifications.ts";

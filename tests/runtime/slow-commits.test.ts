@@ -1,7 +1,7 @@
 import { afterEach, expect, it } from "vitest";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, task } from "./crew.ts";
 import { begin, cleanUp, newRig, reportOf, say } from "./rig.ts";

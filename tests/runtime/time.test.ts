@@ -4,8 +4,8 @@ import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import { SteadyClock } from "../../src/runtime/steady-clock.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
+import { SteadyClock } from "../../src/runtime/time/steady-clock.ts";
 import { crew, report, task } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, type Rig, recordOf, reportOf, resume, run, told } from "./rig.ts";
 

@@ -2,8 +2,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import { emptyLedger, type Ledger } from "../../src/kernel/ledger.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { type Clock, systemClock } from "../../src/runtime/clock.ts";
-import { Timers } from "../../src/runtime/timers.ts";
+import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
+import { Timers } from "../../src/runtime/time/timers.ts";
 import { crew, instructed, report, task } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told } from "./rig.ts";
 

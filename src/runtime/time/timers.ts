@@ -1,6 +1,6 @@
-import { endsInTime, holdTimerOf, isHeld, isHeldAt } from "../kernel/holds.ts";
-import type { Ledger, LedgerHold } from "../kernel/ledger.ts";
-import { type Instant, milliseconds } from "../protocol/timestamp.ts";
+import { endsInTime, holdTimerOf, isHeld, isHeldAt } from "../../kernel/holds.ts";
+import type { Ledger, LedgerHold } from "../../kernel/ledger.ts";
+import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
 
 /** Wakes the session when the earliest of its stored timers is due, or a held role is free again. */

@@ -1,4 +1,4 @@
-import { type Instant, instant, milliseconds } from "../protocol/timestamp.ts";
+import { type Instant, instant, milliseconds } from "../../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
 
 /** What has happened to time since it was last looked at, in whole ms. */

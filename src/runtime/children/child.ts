@@ -1,20 +1,20 @@
 import os from "node:os";
-import type { Ledger, LedgerChild } from "../kernel/ledger.ts";
-import { childId } from "../kernel/children.ts";
-import { resolve } from "../kernel/references.ts";
-import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
-import type { Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Budget } from "../protocol/payload.ts";
-import { about } from "../protocol/recording.ts";
-import type { Store } from "../store/store.ts";
-import type { SessionEnd, StopReason } from "./bus.ts";
+import type { Ledger, LedgerChild } from "../../kernel/ledger.ts";
+import { childId } from "../../kernel/children.ts";
+import { resolve } from "../../kernel/references.ts";
+import { crashPoint } from "../../lib/crash-point.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Budget } from "../../protocol/payload.ts";
+import { about } from "../../protocol/recording.ts";
+import type { Store } from "../../store/store.ts";
+import type { SessionEnd, StopReason } from "../bus.ts";
 import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
-import type { FactInput } from "./facts.ts";
-import type { SessionRecords } from "./records.ts";
-import type { TroubleDoor } from "./trouble.ts";
-import type { TurnsParts } from "./turns.ts";
+import type { FactInput } from "../facts.ts";
+import type { SessionRecords } from "../records.ts";
+import type { TroubleDoor } from "../trouble.ts";
+import type { TurnsParts } from "../turns/turns.ts";
 
 /** A child session as its parent wants it; the rest it has of its parent. */
 export interface ChildOrder {

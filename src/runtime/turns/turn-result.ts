@@ -1,11 +1,11 @@
-import type { TurnRequest, TurnResult } from "../kernel/agent.ts";
-import type { Mode, TurnStamp } from "../kernel/mode.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { type Failure, failure, WIRE_CODES, type WireCode } from "../protocol/failure.ts";
-import { isNotice, type TypedPayload, type Usage } from "../protocol/payload.ts";
-import { refusalFrom } from "../protocol/refusal.ts";
+import type { TurnRequest, TurnResult } from "../../kernel/agent.ts";
+import type { Mode, TurnStamp } from "../../kernel/mode.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type Failure, failure, WIRE_CODES, type WireCode } from "../../protocol/failure.ts";
+import { isNotice, type TypedPayload, type Usage } from "../../protocol/payload.ts";
+import { refusalFrom } from "../../protocol/refusal.ts";
 import { inlineField } from "./attached.ts";
-import type { FactInput } from "./facts.ts";
+import type { FactInput } from "../facts.ts";
 
 /** How the turn ended, as the fact that goes into the record: the answer if it can stand, else what failed. */
 export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {

@@ -1,6 +1,6 @@
-import type { Seat } from "../kernel/mode.ts";
-import { suits } from "../kernel/seat.ts";
-import type { Role, RoleType } from "../protocol/roles.ts";
+import type { Seat } from "../../kernel/mode.ts";
+import { suits } from "../../kernel/seat.ts";
+import type { Role, RoleType } from "../../protocol/roles.ts";
 
 /** How many turns of each type of role may run at once. */
 export type Capacity = Readonly<Record<RoleType, number>>;

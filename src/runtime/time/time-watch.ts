@@ -1,9 +1,9 @@
-import type { Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Lease, Store } from "../store/store.ts";
-import type { FactInput } from "./facts.ts";
+import type { Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Lease, Store } from "../../store/store.ts";
+import type { FactInput } from "../facts.ts";
 import type { SteadyClock } from "./steady-clock.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { TroubleDoor } from "../trouble.ts";
 
 /** How soon sleep of the machine, or the loss of the session to somebody else, is noticed, in ms. */
 const LOOK_EVERY_MS = 5_000;

@@ -1,7 +1,7 @@
-import { reservedOf } from "../kernel/children.ts";
-import type { Ledger, LedgerFigures } from "../kernel/ledger.ts";
-import type { JsonObject } from "../lib/json.ts";
-import type { Budget, ResolvedConfiguration } from "../protocol/payload.ts";
+import { reservedOf } from "../../kernel/children.ts";
+import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
 
 /** A limit of the session that forbids another turn, in words and figures. */
 export interface LimitReached {

@@ -1,5 +1,5 @@
 import os from "node:os";
-import { type Instant, instant } from "../protocol/timestamp.ts";
+import { type Instant, instant } from "../../protocol/timestamp.ts";
 
 /** The only time there is: whatever happens "now" or "later" in a session goes through it. */
 export interface Clock {

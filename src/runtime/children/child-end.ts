@@ -1,8 +1,8 @@
-import { GENESIS } from "../protocol/record.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
-import { keptRecord, lastReport } from "../store/kept-record.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import { GENESIS } from "../../protocol/record.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import { keptRecord, lastReport } from "../../store/kept-record.ts";
+import type { SessionRow, Store } from "../../store/store.ts";
 
 /** What a parent is told of how its child ended, but whose child it was. */
 export type ChildEnd = Pick<PayloadByType["session_finished"], "outcome" | "reason" | "result" | "usage" | "log">;

@@ -1,6 +1,6 @@
-import type { Ledger } from "../kernel/ledger.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
-import type { Clock } from "./clock.ts";
+import type { Ledger } from "../../kernel/ledger.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
+import type { Clock } from "../time/clock.ts";
 import { type LimitReached, limitsOf, outOfTime } from "./limits.ts";
 
 export interface DeadlineParts {

@@ -1,12 +1,12 @@
 import os from "node:os";
-import type { Mode } from "../kernel/mode.ts";
-import { err, type Result } from "../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import type { Parent, Surroundings } from "./assemble.ts";
+import type { Mode } from "../../kernel/mode.ts";
+import { err, type Result } from "../../lib/result.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import type { Parent, Surroundings } from "../assemble.ts";
 import type { ChildOrder } from "./child.ts";
-import { createSession } from "./create.ts";
-import { resumeSession } from "./resume.ts";
-import type { Session } from "./session.ts";
+import { createSession } from "../create.ts";
+import { resumeSession } from "../resume.ts";
+import type { Session } from "../session.ts";
 
 /**
  * How sessions of this process come to their child sessions: with the roles, the configuration and the workspace of their parent, and

@@ -1,17 +1,17 @@
-import { reservedOf } from "../kernel/children.ts";
-import { sizeOf } from "../kernel/cut.ts";
-import { fittingDraft, type Quoting, withNote } from "../kernel/fitting.ts";
-import type { Ledger } from "../kernel/ledger.ts";
-import type { TurnDraft } from "../kernel/mode.ts";
-import type { Lookup } from "../kernel/references.ts";
-import { turnsLeft } from "../kernel/role-limits.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { MAX_LINE_BYTES } from "../protocol/limits.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType, ResolvedConfiguration } from "../protocol/payload.ts";
+import { reservedOf } from "../../kernel/children.ts";
+import { sizeOf } from "../../kernel/cut.ts";
+import { fittingDraft, type Quoting, withNote } from "../../kernel/fitting.ts";
+import type { Ledger } from "../../kernel/ledger.ts";
+import type { TurnDraft } from "../../kernel/mode.ts";
+import type { Lookup } from "../../kernel/references.ts";
+import { turnsLeft } from "../../kernel/role-limits.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { MAX_LINE_BYTES } from "../../protocol/limits.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Admission } from "./dispatcher.ts";
 import { limitsOf, remainingOf } from "./limits.ts";
-import type { SessionPaths } from "./paths.ts";
+import type { SessionPaths } from "../paths.ts";
 
 export interface RequestParts {
   readonly engine: { readonly ledger: Ledger };

@@ -1,16 +1,16 @@
-import type { TurnEvent, TurnRequest } from "../kernel/agent.ts";
-import type { TurnStamp } from "../kernel/mode.ts";
-import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { type Failure, isOfStorage } from "../protocol/failure.ts";
+import type { TurnEvent, TurnRequest } from "../../kernel/agent.ts";
+import type { TurnStamp } from "../../kernel/mode.ts";
+import { crashPoint } from "../../lib/crash-point.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { type Failure, isOfStorage } from "../../protocol/failure.ts";
 import { type Room, roomOfRun, roomOfSession } from "./artifact-room.ts";
 import { keepArtifact } from "./artifacts.ts";
-import type { Bus } from "./bus.ts";
-import { aboutOf, type FactInput } from "./facts.ts";
-import type { SessionPaths } from "./paths.ts";
-import type { Note } from "./recordings.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { Bus } from "../bus.ts";
+import { aboutOf, type FactInput } from "../facts.ts";
+import type { SessionPaths } from "../paths.ts";
+import type { Note } from "../recordings.ts";
+import type { TroubleDoor } from "../trouble.ts";
 
 export interface HearingDoor extends TroubleDoor {
   readonly bus: Bus;

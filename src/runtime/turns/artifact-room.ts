@@ -1,8 +1,8 @@
 import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { ok, type Result } from "../lib/result.ts";
-import { attempt } from "../log/attempt.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { attempt } from "../../log/attempt.ts";
+import type { Failure } from "../../protocol/failure.ts";
 
 const GIB = 1024 ** 3;
 

@@ -3,17 +3,17 @@ import { createReadStream, createWriteStream, existsSync, lstatSync, readdirSync
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
-import type { TurnRequest } from "../kernel/agent.ts";
-import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
-import type { ArtifactRow } from "../store/store.ts";
-import { attempt, attemptLong } from "../log/attempt.ts";
-import { makeWorkDirectory } from "../agents/work-directory.ts";
+import type { TurnRequest } from "../../kernel/agent.ts";
+import { crashPoint } from "../../lib/crash-point.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import type { ArtifactRow } from "../../store/store.ts";
+import { attempt, attemptLong } from "../../log/attempt.ts";
+import { makeWorkDirectory } from "../../agents/work-directory.ts";
 import { type CopyLimits, withoutRoom } from "./artifact-room.ts";
-import type { SessionPaths } from "./paths.ts";
+import type { SessionPaths } from "../paths.ts";
 import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest file that is kept, in bytes. */

@@ -1,6 +1,6 @@
 import { Child, type ChildDoor, type ChildParts } from "./child.ts";
-import type { TroubleDoor } from "./trouble.ts";
-import type { FactInput } from "./facts.ts";
+import type { TroubleDoor } from "../trouble.ts";
+import type { FactInput } from "../facts.ts";
 
 export interface ChildrenParts extends ChildParts {
   readonly session_id: string;

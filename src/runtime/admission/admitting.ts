@@ -1,13 +1,13 @@
-import type { Engine } from "../kernel/engine.ts";
-import { type LedgerChild, stampOf } from "../kernel/ledger.ts";
-import { crashPoint } from "../lib/crash-point.ts";
-import { about } from "../protocol/recording.ts";
-import type { Clock } from "./clock.ts";
+import type { Engine } from "../../kernel/engine.ts";
+import { type LedgerChild, stampOf } from "../../kernel/ledger.ts";
+import { crashPoint } from "../../lib/crash-point.ts";
+import { about } from "../../protocol/recording.ts";
+import type { Clock } from "../time/clock.ts";
 import type { Admission } from "./dispatcher.ts";
-import type { FactInput } from "./facts.ts";
+import type { FactInput } from "../facts.ts";
 import { grantOf, limitReached, type LimitReached } from "./limits.ts";
 import { type RequestParts, requestPayload } from "./turn-request.ts";
-import type { UnderWay } from "./under-way.ts";
+import type { UnderWay } from "../under-way.ts";
 
 export interface AdmittingParts<S> extends RequestParts {
   readonly engine: Engine<S>;

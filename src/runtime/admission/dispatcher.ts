@@ -1,8 +1,8 @@
-import type { LedgerTurn } from "../kernel/ledger.ts";
-import type { Seat } from "../kernel/mode.ts";
-import { suits } from "../kernel/seat.ts";
-import type { Role } from "../protocol/roles.ts";
-import type { DispatchQueue } from "../store/queue.ts";
+import type { LedgerTurn } from "../../kernel/ledger.ts";
+import type { Seat } from "../../kernel/mode.ts";
+import { suits } from "../../kernel/seat.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { DispatchQueue } from "../../store/queue.ts";
 import type { Seats } from "./seats.ts";
 
 /** A turn that may start now: who takes it, and the small number that is its own while it runs. */

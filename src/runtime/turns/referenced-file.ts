@@ -1,9 +1,9 @@
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { basename, isAbsolute, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
 
 /** Where an agent may have put files for this turn. */
 export type Places = Pick<PayloadByType["turn_request"], "artifacts_dir" | "workspace">;

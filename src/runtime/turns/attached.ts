@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 import { closeSync, readFileSync } from "node:fs";
-import type { Answer } from "../kernel/agent.ts";
-import { sizeOf } from "../kernel/cut.ts";
-import type { AttachedField } from "../kernel/mode.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { validatePayload } from "../protocol/envelope.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../protocol/limits.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
+import type { Answer } from "../../kernel/agent.ts";
+import { sizeOf } from "../../kernel/cut.ts";
+import type { AttachedField } from "../../kernel/mode.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { validatePayload } from "../../protocol/envelope.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
