@@ -5,7 +5,7 @@ import { chooseOpenTarget, OPEN_SESSION } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import type { Manner } from "./manner.ts";
 import { ownerOf, putToOwner } from "./put.ts";
-import { takeUp } from "./resume.ts";
+import { takeUp } from "./take-up.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { placeOf } from "./surroundings.ts";
 

@@ -15,13 +15,13 @@ import { collect, type CommandContext, type Run } from "./command.ts";
 import { driveSession } from "./drive.ts";
 import { type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
-import { missingProgram, unusableWorkspace } from "./reach.ts";
+import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { openHome, withHome } from "./home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
 import { newSessionId } from "./session-id.ts";
-import { placeOf, unreachable } from "./surroundings.ts";
+import { placeOf } from "./surroundings.ts";
 
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
   readonly agents?: string;

@@ -14,7 +14,7 @@ import type { Style } from "../ui/terminal.ts";
 import { toldHere } from "./called.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { programVersion } from "./program.ts";
-import { missingProgram, programOf } from "./reach.ts";
+import { missingProgram, programOf, unreachable } from "./reach.ts";
 import {
   addRegistryOptions,
   type Found,
@@ -25,7 +25,6 @@ import {
 } from "./registry.ts";
 import { homeOf } from "./home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
-import { unreachable } from "./surroundings.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;

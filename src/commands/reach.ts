@@ -1,5 +1,6 @@
 import { extname, resolve } from "node:path";
 import { noProgram, programFile } from "../agents/program-file.ts";
+import { dialectOf } from "../config/role-defaults.ts";
 import { mayEnter } from "../lib/directory.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -37,6 +38,17 @@ const READERS: Readonly<Record<string, string>> = { ".js": "node", ".mjs": "node
 function readBy(program: string): string {
   const reader = READERS[extname(program)];
   return reader === undefined ? "" : `, or give the role what reads it, too: ${reader} ${shellWord(program)}`;
+}
+
+/** Why this version cannot reach a role at all; undefined if it can. */
+export function unreachable(role: Role): Failure | undefined {
+  const backend = role.backend ?? "cli";
+  const dialect = dialectOf(role);
+  if (backend === "cli" && dialect === "envelope") return undefined;
+  const what = backend === "cli" ? `is spoken to in the dialect ${dialect}` : `has the backend ${backend}`;
+  return failure("configuration", `The role ${role.role_id} ${what}, which this version cannot do yet.`, {
+    hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',
+  });
 }
 
 /** A failure for a workspace in which no program could be started. */

@@ -2,30 +2,22 @@ import type { Command } from "commander";
 import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { resumeSession } from "../runtime/resume.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { openedWith } from "./session-state.ts";
 import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
 import { collect, type CommandContext, type Run } from "./command.ts";
-import { driveSession } from "./drive.ts";
-import { addMannerOptions, beside, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
-import { loadMode, unknownMode } from "./modes.ts";
+import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
-import type { TakeUp } from "./order.ts";
 import { ownerOf, putToOwner } from "./put.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { lostWorkspace } from "./reach.ts";
 import { checkRelease } from "./release.ts";
-import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
-import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
+import { configOf, takeUp } from "./take-up.ts";
 import { tellingUnused } from "./unused.ts";
-import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
 
 interface ResumeOptions extends MannerOptions, LimitOptions {
@@ -157,40 +149,6 @@ function releasedWords(role_id: string): string {
   return `The role ${safeLine(role_id)} takes turns again.`;
 }
 
-/** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
-export async function takeUp(
-  context: CommandContext,
-  place: Place,
-  row: SessionRow,
-  manner: Manner,
-  change: TakeUp,
-  watchers?: Watchers,
-): Promise<Result<number, Failure>> {
-  const mode = await loadMode(row.mode);
-  if (mode === undefined) return err(unknownMode(row));
-  if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
-    const missing = lostWorkspace(row) ?? (await missingSandboxes(context, place, row));
-    if (missing) return err(missing);
-  }
-  const { kill_grace_s } = configOf(place, row);
-  if (manner.scheduler !== "here" && (row.state !== "closed" || change.reopen !== undefined)) {
-    const { handOver } = await import("./hand-over.ts");
-    const { session_id } = row;
-    return handOver(context, place, { do: "take_up", session_id, change, manner: { ...manner, kill_grace_s } });
-  }
-  const { facts = [], ...rest } = change;
-  const session = await resumeSession(place, mode, row, rest);
-  if (!session.ok) return session;
-  if (session.value.ledger.figures.closed) return showClosed(context, place, session.value, manner);
-  if (session.value.ledger.figures.paused) say({ payload_type: "user_command", payload: { command: "resume" } });
-  for (const fact of facts) say(fact);
-  return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true, watchers);
-
-  function say(fact: Word): void {
-    if (session.ok) session.value.submitFromPerson({ ...fact, source: "user", actor: actorHere() });
-  }
-}
-
 /**
  * Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. A deadline counts from when a
  * session is taken up, so it can be told to nobody who has.
@@ -225,21 +183,4 @@ async function tellOwner(
       hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
     }),
   );
-}
-
-/** The machine may not be the one where it was begun. */
-async function missingSandboxes(
-  { environment }: CommandContext,
-  { store }: Place,
-  row: SessionRow,
-): Promise<Failure | undefined> {
-  for (const role of openedWith(store, row.session_id)?.roles ?? []) {
-    const missing = await missingSandbox(role, environment.PATH);
-    if (missing) return missing;
-  }
-  return undefined;
-}
-
-function configOf({ store }: Pick<Place, "store">, row: SessionRow): Pick<ResolvedConfiguration, "kill_grace_s"> {
-  return openedWith(store, row.session_id)?.config ?? CONFIGURATION_DEFAULTS;
 }

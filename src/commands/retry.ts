@@ -7,7 +7,7 @@ import { chooseLastSession, chooseTarget, type Target } from "./choose.ts";
 import type { CommandContext, Run } from "./command.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
-import { takeUp } from "./resume.ts";
+import { takeUp } from "./take-up.ts";
 import { hasTickets, ticketValue } from "./schedule-state.ts";
 import { openExistingHome, withHome } from "./home.ts";
 import { tellingUnused } from "./unused.ts";

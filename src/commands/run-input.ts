@@ -16,12 +16,11 @@ import type { CommandContext } from "./command.ts";
 import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
 import { isPlaybook, nothingToRun, unplayable } from "./playbook.ts";
-import { missingProgram, unusableWorkspace } from "./reach.ts";
+import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { placed } from "./refused-plan.ts";
 import { rehearse } from "./rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
-import { unreachable } from "./surroundings.ts";
 
 /** The options that say what is to be done, by whom, where and within which limits. */
 export interface RunInputOptions extends RegistryOptions {

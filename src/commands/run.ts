@@ -1,23 +1,18 @@
 import type { Command } from "commander";
-import { err, ok, type Result } from "../lib/result.ts";
-import { scheduleMode } from "../modes/schedule/mode.ts";
+import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import { createSession } from "../runtime/create.ts";
-import { sessionPaths } from "../runtime/paths.ts";
 import { checkSessionId } from "../store/sessions.ts";
+import { begin } from "./begin.ts";
 import type { CommandContext, Run } from "./command.ts";
-import { driveSession } from "./drive.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
-import { actorHere } from "./program.ts";
-import { keepPlaybook, playbookIn, withPlaybook, worksByShell } from "./playbook.ts";
+import { worksByShell } from "./playbook.ts";
 import { addRegistryOptions } from "./registry.ts";
-import { readRunInput, type RunInput, type RunInputOptions } from "./run-input.ts";
+import { readRunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
 import { newSessionId } from "./session-id.ts";
 import { openHome, withHome } from "./home.ts";
-import { type Place, placeOf } from "./surroundings.ts";
+import { placeOf } from "./surroundings.ts";
 import { tellingUnused } from "./unused.ts";
-import type { Watchers } from "./watchers.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
   readonly session?: string;
@@ -90,32 +85,6 @@ async function runSession(
     const session_id = options.session ?? newSessionId("s");
     return tellingUnused(context, store, session_id, full, begin(context, place, session_id, input.value, full));
   });
-}
-
-/** Begins a session and runs it, here or in a process of its own. */
-export async function begin(
-  context: CommandContext,
-  place: Place,
-  session_id: string,
-  input: RunInput,
-  manner: Manner,
-  watchers?: Watchers,
-): Promise<Result<number, Failure>> {
-  if (manner.scheduler !== "here") {
-    const { handOver } = await import("./hand-over.ts");
-    return handOver(context, place, { do: "begin", session_id, input, manner });
-  }
-  const { folder } = sessionPaths(place.home, session_id);
-  const roles = input.session.roles.map((role) => withPlaybook(role, playbookIn(folder, input.playbook)));
-  const opened = await createSession(place, scheduleMode, {
-    ...input.session,
-    roles,
-    session_id,
-    started_by: actorHere(),
-    prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
-  });
-  if (!opened.ok) return opened;
-  return driveSession(context, place, opened.value, manner, false, watchers);
 }
 
 function notYet(options: RunOptions): Failure | undefined {

@@ -10,7 +10,7 @@ import { openedWith } from "./session-state.ts";
 import type { CommandContext } from "./command.ts";
 import type { Manner } from "./manner.ts";
 import { playbookIn, withPlaybook } from "./playbook.ts";
-import { takeUp } from "./resume.ts";
+import { takeUp } from "./take-up.ts";
 import type { RunInput } from "./run-input.ts";
 import type { Place } from "./surroundings.ts";
 

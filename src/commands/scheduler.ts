@@ -50,12 +50,12 @@ async function carryOut(
     patience_ms,
   };
   if (order.do === "begin") {
-    const { begin } = await import("./run.ts");
+    const { begin } = await import("./begin.ts");
     return begin(context, place, session_id, order.input, manner, watchers);
   }
   const row = place.store.session(session_id);
   if (!row.ok) return row;
-  const { takeUp } = await import("./resume.ts");
+  const { takeUp } = await import("./take-up.ts");
   return takeUp(context, place, row.value, manner, order.change, watchers);
 }
 

@@ -3,11 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { cliAgent } from "../agents/cli/agent.ts";
 import type { Launched, Launcher, Places } from "../agents/launcher.ts";
 import { embeddedLauncher } from "../agents/embedded-launcher.ts";
-import { dialectOf } from "../config/role-defaults.ts";
 import type { Agent } from "../kernel/agent.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
-import type { Role } from "../protocol/roles.ts";
 import { childSessions } from "../runtime/children/child-sessions.ts";
 import { systemClock } from "../runtime/time/clock.ts";
 import { collectEarly } from "../runtime/memory.ts";
@@ -55,17 +52,6 @@ export function placeOf({ home, store }: OpenHome<Store>, context: CommandContex
     childrenOf: childSessions(loadMode),
     agentFor: (_role, config) => agentFor(launcher, home, config, environment),
   };
-}
-
-/** Why this version cannot reach a role at all; undefined if it can. */
-export function unreachable(role: Role): Failure | undefined {
-  const backend = role.backend ?? "cli";
-  const dialect = dialectOf(role);
-  if (backend === "cli" && dialect === "envelope") return undefined;
-  const what = backend === "cli" ? `is spoken to in the dialect ${dialect}` : `has the backend ${backend}`;
-  return failure("configuration", `The role ${role.role_id} ${what}, which this version cannot do yet.`, {
-    hint: 'Use a program that speaks the envelope dialect: --manager "CMD", --worker "CMD", or --crew embedded with --plan FILE.',
-  });
 }
 
 function agentFor(

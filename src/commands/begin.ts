@@ -1,0 +1,39 @@
+import { ok, type Result } from "../lib/result.ts";
+import { scheduleMode } from "../modes/schedule/mode.ts";
+import type { Failure } from "../protocol/failure.ts";
+import { createSession } from "../runtime/create.ts";
+import { sessionPaths } from "../runtime/paths.ts";
+import type { CommandContext } from "./command.ts";
+import { driveSession } from "./drive.ts";
+import type { Manner } from "./manner.ts";
+import { keepPlaybook, playbookIn, withPlaybook } from "./playbook.ts";
+import { actorHere } from "./program.ts";
+import type { RunInput } from "./run-input.ts";
+import type { Place } from "./surroundings.ts";
+import type { Watchers } from "./watchers.ts";
+
+/** Begins a session and runs it, here or in a process of its own. */
+export async function begin(
+  context: CommandContext,
+  place: Place,
+  session_id: string,
+  input: RunInput,
+  manner: Manner,
+  watchers?: Watchers,
+): Promise<Result<number, Failure>> {
+  if (manner.scheduler !== "here") {
+    const { handOver } = await import("./hand-over.ts");
+    return handOver(context, place, { do: "begin", session_id, input, manner });
+  }
+  const { folder } = sessionPaths(place.home, session_id);
+  const roles = input.session.roles.map((role) => withPlaybook(role, playbookIn(folder, input.playbook)));
+  const opened = await createSession(place, scheduleMode, {
+    ...input.session,
+    roles,
+    session_id,
+    started_by: actorHere(),
+    prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
+  });
+  if (!opened.ok) return opened;
+  return driveSession(context, place, opened.value, manner, false, watchers);
+}
