@@ -1,4 +1,4 @@
-import { called, hintHere } from "./commands/called.ts";
+import { called, hintHere } from "./commands/call/called.ts";
 import { runCommandLine } from "./commands/main.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";

@@ -8,12 +8,12 @@ import { safeLine } from "../ui/display.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseSession, OPEN_SESSION } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor } from "./kept.ts";
 import { isGivenId } from "./session-id.ts";
 import { putToOwner } from "./put.ts";
 import { settled, showUnused } from "./unused.ts";
-import { openExistingHome, withHome } from "./home.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { type Answer, answerIn, askedHere, type Question } from "./typed-answers.ts";
 
 interface AnswerOptions {

@@ -3,7 +3,7 @@ import { safeText } from "../ui/display.ts";
 import { discardTyped, promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { waitingFor } from "./asks.ts";
-import { hintHere } from "./called.ts";
+import { hintHere } from "./call/called.ts";
 import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
 import type { Refusal, Word } from "./word.ts";
 

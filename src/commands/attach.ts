@@ -5,11 +5,11 @@ import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { attend } from "./attendance.ts";
 import { ANY_SESSION, chooseAnySession } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
-import { type OpenHome, openExistingHome, readHome, withHome } from "./home.ts";
+import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home.ts";
 import { type Manner, type MannerOptions, mannerOf } from "./manner.ts";
-import { watchSignals } from "./signals.ts";
+import { watchSignals } from "./call/signals.ts";
 import { Viewer } from "./viewer.ts";
 
 /** How many of the latest records a person is shown of what was before. */

@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { chooseOpenTarget, OPEN_SESSION } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
 import { ownerOf, putToOwner } from "./put.ts";
 import { takeUp } from "./take-up.ts";
-import { openExistingHome, withHome } from "./home.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { placeOf } from "./surroundings.ts";
 
 interface CancelOptions {

@@ -5,9 +5,9 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { shortPath } from "./called.ts";
-import { EXIT_CODE_OF } from "./exit-code.ts";
-import type { CommandContext, Run } from "./command.ts";
+import { shortPath } from "./call/called.ts";
+import { EXIT_CODE_OF } from "./call/exit-code.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { conduct } from "./demo/conduct.ts";
 import { CrewSession } from "./demo/crew-session.ts";
 import type { DemoEvent, DemoResult } from "./demo/events.ts";
@@ -15,10 +15,10 @@ import { carefulGit } from "./demo/git.ts";
 import { fillScratch, makeScratch, removeScratch, type Scratch } from "./demo/scratch.ts";
 import { showFor } from "./demo/show.ts";
 import { findSource, type Source } from "./demo/source.ts";
-import { homeOf } from "./home.ts";
+import { homeOf } from "./call/home.ts";
 import { mannerOf } from "./manner.ts";
-import { programVersion } from "./program.ts";
-import { watchSignals } from "./signals.ts";
+import { programVersion } from "./call/program.ts";
+import { watchSignals } from "./call/signals.ts";
 
 interface DemoOptions {
   readonly keep?: boolean;

@@ -11,9 +11,9 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
-import { toldHere } from "./called.ts";
-import type { CommandContext, Run } from "./command.ts";
-import { programVersion } from "./program.ts";
+import { toldHere } from "./call/called.ts";
+import type { CommandContext, Run } from "./call/command.ts";
+import { programVersion } from "./call/program.ts";
 import { missingProgram, programOf, unreachable } from "./reach.ts";
 import {
   addRegistryOptions,
@@ -23,7 +23,7 @@ import {
   type RegistryOptions,
   settingsFrom,
 } from "./registry.ts";
-import { homeOf } from "./home.ts";
+import { homeOf } from "./call/home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
 
 interface DoctorOptions extends RegistryOptions {

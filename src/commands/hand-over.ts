@@ -8,11 +8,11 @@ import { SCHEDULER_NODE_ARGUMENTS } from "../runtime/memory.ts";
 import type { SessionRow } from "../store/store.ts";
 import { safeJson } from "../ui/display.ts";
 import { attend } from "./attendance.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
 import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
-import { tellKilled, watchSignals } from "./signals.ts";
+import { tellKilled, watchSignals } from "./call/signals.ts";
 import type { Place } from "./surroundings.ts";
 import { Viewer } from "./viewer.ts";
 

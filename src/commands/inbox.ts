@@ -6,9 +6,9 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson } from "../ui/display.ts";
 import { type ChildWaiting, showHolds, showWaiting } from "../ui/waiting.ts";
 import { neededOf } from "./asks.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor } from "./kept.ts";
-import { readHome, withHome } from "./home.ts";
+import { readHome, withHome } from "./call/home.ts";
 
 interface InboxOptions {
   readonly json?: boolean;

@@ -3,8 +3,8 @@ import { answerFromFlag, type GivenAnswer, loadAnswers } from "../config/answers
 import { nearest } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { CommandContext } from "./command.ts";
-import { collect } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
+import { collect } from "./call/command.ts";
 import type { GivenWord, Unanswered } from "./unattended.ts";
 
 /** How a session is run in this process: who sees it, who is asked, and what was said beforehand. */

@@ -4,9 +4,9 @@ import type { Store } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { Asking } from "./asking.ts";
 import { waitingFor } from "./asks.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
-import { actorHere } from "./program.ts";
+import { actorHere } from "./call/program.ts";
 import { wordFor } from "./unattended.ts";
 import { type Refusal, unsayable, type Word } from "./word.ts";
 

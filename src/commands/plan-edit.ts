@@ -11,7 +11,7 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeText } from "../ui/display.ts";
 import type { ShownPlan } from "../ui/plan.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import { openEditor } from "./editor.ts";
 import { planFileText } from "./plans.ts";
 import { tangled } from "./refused-plan.ts";

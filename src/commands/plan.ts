@@ -13,13 +13,13 @@ import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { openedWith } from "./session-state.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor, saidAlready } from "./kept.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
 import { putToOwner } from "./put.ts";
 import { EMBEDDED_CREW } from "./registry.ts";
-import { openExistingHome, type OpenHome, withHome } from "./home.ts";
+import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
 
 interface PlanOptions {
   readonly approve?: boolean;

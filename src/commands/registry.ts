@@ -16,7 +16,7 @@ import { trustNeeded } from "../config/trust.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
-import { collect, type CommandContext } from "./command.ts";
+import { collect, type CommandContext } from "./call/command.ts";
 
 /** The options that say who takes part, and by which rules. */
 export interface RegistryOptions {

@@ -16,9 +16,9 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
 import { counted } from "../ui/words.ts";
 import { chooseAnySession } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { oneOf } from "./manner.ts";
-import { homeOf, readHome } from "./home.ts";
+import { homeOf, readHome } from "./call/home.ts";
 import { type LogSource, NO_RECORDS, typedName, verify } from "./verify.ts";
 
 interface ReplayOptions {

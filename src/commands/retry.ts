@@ -4,12 +4,12 @@ import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import { chooseLastSession, chooseTarget, type Target } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
 import { putToOwner } from "./put.ts";
 import { takeUp } from "./take-up.ts";
 import { hasTickets, ticketValue } from "./schedule-state.ts";
-import { openExistingHome, withHome } from "./home.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { tellingUnused } from "./unused.ts";
 import { placeOf } from "./surroundings.ts";
 

@@ -7,10 +7,10 @@ import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./asks.ts";
 import { chooseTarget, OPEN_SESSION, type Target } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor, saidAlready } from "./kept.ts";
 import { putToOwner } from "./put.ts";
-import { openExistingHome, withHome } from "./home.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import type { Word } from "./word.ts";
 
 interface ReviewOptions {

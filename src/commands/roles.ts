@@ -6,7 +6,7 @@ import type { Role } from "../protocol/roles.ts";
 import { safeJson } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { sandboxOf } from "./sandboxes.ts";
 import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 

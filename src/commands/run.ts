@@ -3,14 +3,14 @@ import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import { begin } from "./begin.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
 import { worksByShell } from "./playbook.ts";
 import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
 import { newSessionId } from "./session-id.ts";
-import { openHome, withHome } from "./home.ts";
+import { openHome, withHome } from "./call/home.ts";
 import { placeOf } from "./surroundings.ts";
 import { tellingUnused } from "./unused.ts";
 

@@ -7,7 +7,7 @@ import type { Role } from "../protocol/roles.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow } from "../store/store.ts";
 import { openedWith } from "./session-state.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
 import { playbookIn, withPlaybook } from "./playbook.ts";
 import { takeUp } from "./take-up.ts";

@@ -2,7 +2,7 @@ import type { Session } from "../runtime/session.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
 import type { Manner } from "./manner.ts";

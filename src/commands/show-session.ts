@@ -8,7 +8,7 @@ import { runningWords } from "../ui/under-way.ts";
 import { showWaiting } from "../ui/waiting.ts";
 import { counted } from "../ui/words.ts";
 import { isBegun } from "./choose.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import { keptFor } from "./kept.ts";
 import { nextFor } from "./next.ts";
 import type { StoredView } from "./stored.ts";

@@ -8,11 +8,11 @@ import type { SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import { isBegun, namedSession } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
+import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor } from "./kept.ts";
 import { showSession, standing } from "./show-session.ts";
 import { type StoredView, readSession } from "./stored.ts";
-import { readHome, withHome } from "./home.ts";
+import { readHome, withHome } from "./call/home.ts";
 
 interface StatusOptions {
   readonly json?: boolean;

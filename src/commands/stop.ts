@@ -5,8 +5,8 @@ import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./choose.ts";
-import type { CommandContext, Run } from "./command.ts";
-import { openExistingHome, withHome } from "./home.ts";
+import type { CommandContext, Run } from "./call/command.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { putWord } from "./put.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */

@@ -12,12 +12,12 @@ import type { Surroundings } from "../runtime/assemble.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import { databasePath } from "../store/database.ts";
 import type { Store } from "../store/store.ts";
-import { called } from "./called.ts";
-import type { CommandContext } from "./command.ts";
-import type { OpenHome } from "./home.ts";
+import { called } from "./call/called.ts";
+import type { CommandContext } from "./call/command.ts";
+import type { OpenHome } from "./call/home.ts";
 import { loadMode } from "./modes.ts";
 import { notificationFor } from "./notification.ts";
-import { programVersion } from "./program.ts";
+import { programVersion } from "./call/program.ts";
 
 /** All that sessions of this process work with, and the way to end every program they started at once. */
 export interface Place extends Surroundings {

@@ -5,8 +5,8 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { safeLine } from "../ui/display.ts";
 import { promptQuestion } from "../ui/prompt.ts";
 import type { Waiting } from "../ui/waiting.ts";
-import type { CommandContext } from "./command.ts";
-import { watchSignals } from "./signals.ts";
+import type { CommandContext } from "./call/command.ts";
+import { watchSignals } from "./call/signals.ts";
 
 export type Question = Extract<Waiting, { kind: "question" }>;
 

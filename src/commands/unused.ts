@@ -11,7 +11,7 @@ import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { waitingOf } from "./asks.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import type { GivenWord } from "./unattended.ts";
 
 /**

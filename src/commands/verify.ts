@@ -17,7 +17,7 @@ import type { SessionRow } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted } from "../ui/words.ts";
-import type { CommandContext } from "./command.ts";
+import type { CommandContext } from "./call/command.ts";
 import { loadModes } from "./modes.ts";
 
 /** A report's file is indented: where its payload has the shortest entries, it takes four times as much. */

@@ -9,7 +9,7 @@ import type { StoredSession } from "../store/store.ts";
 import type { Opening, Standing } from "../ui/reporter.ts";
 import { ChildrenWatch } from "./children-waiting.ts";
 import { endingOf, storedStand } from "./leaving.ts";
-import { programVersion } from "./program.ts";
+import { programVersion } from "./call/program.ts";
 import { lastWords } from "./scheduler-log.ts";
 import { figuresOf, recordsOf, stateOf, valuesOf } from "./session-state.ts";
 import { underWay, withSince } from "./under-way.ts";

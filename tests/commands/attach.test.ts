@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { CommandContext } from "../../src/commands/command.ts";
+import type { CommandContext } from "../../src/commands/call/command.ts";
 import { Viewer } from "../../src/commands/viewer.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { Reporter } from "../../src/ui/reporter.ts";

@@ -2,8 +2,8 @@ import { formatDuration } from "../../lib/durations.ts";
 import { clipped, safeJson, safeLine, wrapped } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
-import { shortPath } from "../called.ts";
-import type { CommandContext } from "../command.ts";
+import { shortPath } from "../call/called.ts";
+import type { CommandContext } from "../call/command.ts";
 import type { ReporterName } from "../manner.ts";
 import type {
   AnsweredQuestion,

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import os from "node:os";
-import { shipped } from "../config/installation.ts";
-import type { Actor } from "../protocol/record.ts";
+import { shipped } from "../../config/installation.ts";
+import type { Actor } from "../../protocol/record.ts";
 
 /** The version of this program, as its package says. */
 export function programVersion(): string {

@@ -1,12 +1,12 @@
-import { resolveHome } from "../config/home.ts";
-import { rememberHome } from "../config/known-homes.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { ACCEPT_SHARED_HOME } from "../store/failures.ts";
-import { fileSystemOf } from "../store/file-system.ts";
-import { openReader, openStore, type SharedHome } from "../store/sqlite-store.ts";
-import type { Store, StoreReader } from "../store/store.ts";
-import { safeLine } from "../ui/display.ts";
+import { resolveHome } from "../../config/home.ts";
+import { rememberHome } from "../../config/known-homes.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { ACCEPT_SHARED_HOME } from "../../store/failures.ts";
+import { fileSystemOf } from "../../store/file-system.ts";
+import { openReader, openStore, type SharedHome } from "../../store/sqlite-store.ts";
+import type { Store, StoreReader } from "../../store/store.ts";
+import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "./command.ts";
 
 /** A home with its store open; whoever opens one closes the store, which `withHome` does. */

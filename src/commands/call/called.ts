@@ -1,11 +1,11 @@
 import { realpathSync } from "node:fs";
 import { relative } from "node:path";
-import { programFile } from "../agents/program-file.ts";
-import { shellWord } from "../lib/shell-word.ts";
-import type { Environment } from "../config/found.ts";
-import { resolveHome } from "../config/home.ts";
-import { bosunProgram } from "../config/installation.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { programFile } from "../../agents/program-file.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import type { Environment } from "../../config/found.ts";
+import { resolveHome } from "../../config/home.ts";
+import { bosunProgram } from "../../config/installation.ts";
+import type { Failure } from "../../protocol/failure.ts";
 
 /** Where a person types. */
 interface Here {

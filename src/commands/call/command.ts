@@ -1,8 +1,8 @@
 import type { Command } from "commander";
-import type { Environment } from "../config/found.ts";
-import type { Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Terminal } from "../ui/terminal.ts";
+import type { Environment } from "../../config/found.ts";
+import type { Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Terminal } from "../../ui/terminal.ts";
 
 /** What every command is given: where it stands and where it speaks. */
 export interface CommandContext {

@@ -1,7 +1,7 @@
-import type { LedgerFigures } from "../kernel/ledger.ts";
-import type { Result } from "../lib/result.ts";
-import type { Failure, FailureCode } from "../protocol/failure.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
+import type { LedgerFigures } from "../../kernel/ledger.ts";
+import type { Result } from "../../lib/result.ts";
+import type { Failure, FailureCode } from "../../protocol/failure.ts";
+import type { SessionEnd } from "../../runtime/bus.ts";
 import {
   EXIT_BUSY,
   EXIT_ENVIRONMENT,
@@ -12,7 +12,7 @@ import {
   EXIT_USAGE,
   EXIT_VERIFICATION,
   exitCodeOf,
-} from "../runtime/exit.ts";
+} from "../../runtime/exit.ts";
 
 /** What a command that failed exits with. What agents tell each other never ends a command, so it would be a bug here. */
 export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
