@@ -63,7 +63,7 @@ const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 
 /** The only files that read the wall clock, chance or the environment; everybody else is given what they say. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
-  "commands/session-id.ts": ["random"],
+  "commands/session/id.ts": ["random"],
   "commands/status.ts": ["Date.now"],
   "lib/crash-point.ts": ["process.env"],
   "runtime/checks.ts": ["process.env"],

@@ -6,11 +6,11 @@ import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
-import { waitingOf } from "./asks.ts";
-import { chooseSession, OPEN_SESSION } from "./choose.ts";
+import { waitingOf } from "./session/asks.ts";
+import { chooseSession, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor } from "./kept.ts";
-import { isGivenId } from "./session-id.ts";
+import { isGivenId } from "./session/id.ts";
 import { putToOwner } from "./put.ts";
 import { settled, showUnused } from "./unused.ts";
 import { openExistingHome, withHome } from "./call/home.ts";

@@ -4,7 +4,7 @@ import type { Failure } from "../protocol/failure.ts";
 import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { attend } from "./attendance.ts";
-import { ANY_SESSION, chooseAnySession } from "./choose.ts";
+import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
 import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home.ts";

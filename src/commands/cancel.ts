@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { chooseOpenTarget, OPEN_SESSION } from "./choose.ts";
+import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
 import { ownerOf, putToOwner } from "./put.ts";

@@ -20,7 +20,7 @@ import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } f
 import { openHome, withHome } from "./call/home.ts";
 import { nothingToUse } from "./limits.ts";
 import { withSandboxes } from "./sandboxes.ts";
-import { newSessionId } from "./session-id.ts";
+import { newSessionId } from "./session/id.ts";
 import { placeOf } from "./surroundings.ts";
 
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {

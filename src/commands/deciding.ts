@@ -6,7 +6,7 @@ import { planLines } from "../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../ui/prompt.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { wordsOf } from "../ui/words.ts";
-import { recordAt } from "./session-state.ts";
+import { recordAt } from "./session/state.ts";
 import type { CommandContext } from "./call/command.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import { planOf } from "./plans.ts";

@@ -15,7 +15,7 @@ import type { CommandContext } from "./call/command.ts";
 import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import { People } from "./people.ts";
-import { latestOf, stateOf } from "./session-state.ts";
+import { latestOf, stateOf } from "./session/state.ts";
 import { tellKilled, watchSignals } from "./call/signals.ts";
 import type { Place } from "./surroundings.ts";
 import { underWay } from "./under-way.ts";

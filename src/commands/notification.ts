@@ -5,7 +5,7 @@ import type { StoreReader } from "../store/store.ts";
 import { safeJson, safeText } from "../ui/display.ts";
 import { headline } from "../ui/ending.ts";
 import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../ui/waiting.ts";
-import { waitingFor } from "./asks.ts";
+import { waitingFor } from "./session/asks.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
 import { answersTo } from "./next.ts";
 

@@ -3,7 +3,7 @@ import type { Session } from "../runtime/session.ts";
 import type { Store } from "../store/store.ts";
 import type { Waiting } from "../ui/waiting.ts";
 import { Asking } from "./asking.ts";
-import { waitingFor } from "./asks.ts";
+import { waitingFor } from "./session/asks.ts";
 import type { CommandContext } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
 import { actorHere } from "./call/program.ts";

@@ -15,7 +15,7 @@ import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
 import { counted } from "../ui/words.ts";
-import { chooseAnySession } from "./choose.ts";
+import { chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { oneOf } from "./manner.ts";
 import { homeOf, readHome } from "./call/home.ts";

@@ -5,7 +5,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { chooseLastSession, OPEN_SESSION } from "./choose.ts";
+import { chooseLastSession, OPEN_SESSION } from "./session/choose.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./call/program.ts";

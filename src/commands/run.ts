@@ -9,7 +9,7 @@ import { worksByShell } from "./playbook.ts";
 import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";
-import { newSessionId } from "./session-id.ts";
+import { newSessionId } from "./session/id.ts";
 import { openHome, withHome } from "./call/home.ts";
 import { placeOf } from "./surroundings.ts";
 import { tellingUnused } from "./unused.ts";

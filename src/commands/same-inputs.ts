@@ -6,7 +6,7 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow } from "../store/store.ts";
-import { openedWith } from "./session-state.ts";
+import { openedWith } from "./session/state.ts";
 import type { CommandContext } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
 import { playbookIn, withPlaybook } from "./playbook.ts";

@@ -7,11 +7,11 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
-import { isBegun, namedSession } from "./choose.ts";
+import { isBegun, namedSession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor } from "./kept.ts";
 import { showSession, standing } from "./show-session.ts";
-import { type StoredView, readSession } from "./stored.ts";
+import { type StoredView, readSession } from "./session/view.ts";
 import { readHome, withHome } from "./call/home.ts";
 
 interface StatusOptions {

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import { chooseOpenSession, OPEN_SESSION } from "./choose.ts";
+import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putWord } from "./put.ts";

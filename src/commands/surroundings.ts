@@ -15,7 +15,7 @@ import type { Store } from "../store/store.ts";
 import { called } from "./call/called.ts";
 import type { CommandContext } from "./call/command.ts";
 import type { OpenHome } from "./call/home.ts";
-import { loadMode } from "./modes.ts";
+import { loadMode } from "./session/modes.ts";
 import { notificationFor } from "./notification.ts";
 import { programVersion } from "./call/program.ts";
 

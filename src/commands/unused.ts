@@ -10,7 +10,7 @@ import { keptRecord } from "../store/kept-record.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
-import { waitingOf } from "./asks.ts";
+import { waitingOf } from "./session/asks.ts";
 import type { CommandContext } from "./call/command.ts";
 import type { GivenWord } from "./unattended.ts";
 

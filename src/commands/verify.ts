@@ -18,7 +18,7 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted } from "../ui/words.ts";
 import type { CommandContext } from "./call/command.ts";
-import { loadModes } from "./modes.ts";
+import { loadModes } from "./session/modes.ts";
 
 /** A report's file is indented: where its payload has the shortest entries, it takes four times as much. */
 const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;

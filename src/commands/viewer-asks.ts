@@ -3,10 +3,10 @@ import type { Failure } from "../protocol/failure.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import type { Reporter } from "../ui/reporter.ts";
 import { Asking } from "./asking.ts";
-import { waitingFor } from "./asks.ts";
+import { waitingFor } from "./session/asks.ts";
 import type { CommandContext } from "./call/command.ts";
 import { putWord, untaken, whyRefused } from "./put.ts";
-import { valueOf } from "./session-state.ts";
+import { valueOf } from "./session/state.ts";
 import type { Refusal, Word } from "./word.ts";
 
 export interface ViewerAsksParts {

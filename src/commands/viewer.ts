@@ -11,7 +11,7 @@ import { ChildrenWatch } from "./children-waiting.ts";
 import { endingOf, storedStand } from "./leaving.ts";
 import { programVersion } from "./call/program.ts";
 import { lastWords } from "./scheduler-log.ts";
-import { figuresOf, recordsOf, stateOf, valuesOf } from "./session-state.ts";
+import { figuresOf, recordsOf, stateOf, valuesOf } from "./session/state.ts";
 import { underWay, withSince } from "./under-way.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 

@@ -1,11 +1,11 @@
-import type { LedgerFigures, LedgerValues } from "../kernel/ledger.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
-import { isOfStorage } from "../protocol/failure.ts";
-import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
-import type { TOLD, Told } from "../runtime/notifications.ts";
-import { keptRecord } from "../store/kept-record.ts";
-import { StorageError } from "../store/storage-error.ts";
-import type { SessionRow, StoredSession, StoreReader } from "../store/store.ts";
+import type { LedgerFigures, LedgerValues } from "../../kernel/ledger.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import { isOfStorage } from "../../protocol/failure.ts";
+import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
+import type { TOLD, Told } from "../../runtime/notifications.ts";
+import { keptRecord } from "../../store/kept-record.ts";
+import { StorageError } from "../../store/storage-error.ts";
+import type { SessionRow, StoredSession, StoreReader } from "../../store/store.ts";
 
 // Records and values of a session of whatever mode, for commands that need some and not the whole.
 

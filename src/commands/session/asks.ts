@@ -1,14 +1,14 @@
-import type { Ledger, LedgerAsk } from "../kernel/ledger.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Question } from "../protocol/payload.ts";
-import { keptRecord } from "../store/kept-record.ts";
-import type { StoreReader } from "../store/store.ts";
-import type { ChildWaiting, Waiting } from "../ui/waiting.ts";
-import { wordsOf } from "../ui/words.ts";
+import type { Ledger, LedgerAsk } from "../../kernel/ledger.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Question } from "../../protocol/payload.ts";
+import { keptRecord } from "../../store/kept-record.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
+import { wordsOf } from "../../ui/words.ts";
 import { questionSet, sessionValue } from "./schedule-state.ts";
-import { valuesOf } from "./session-state.ts";
+import { valuesOf } from "./state.ts";
 
 /** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
 export async function waitingOf(reader: StoreReader, session_id: string): Promise<Result<Waiting[], Failure>> {

@@ -1,16 +1,22 @@
-import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
-import type { SessionView } from "../kernel/mode.ts";
-import { resolve } from "../kernel/references.ts";
-import type { Showing } from "../kernel/showing.ts";
-import type { Json } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import { SessionRecords } from "../runtime/records.ts";
-import { measuredRecord } from "../store/kept-record.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
-import type { TicketLine } from "../ui/reporter.ts";
-import type { Waiting } from "../ui/waiting.ts";
+import {
+  applyToLedger,
+  emptyLedger,
+  type Ledger,
+  LEDGER_COLLECTIONS,
+  RUNTIME_COLLECTIONS,
+} from "../../kernel/ledger.ts";
+import type { SessionView } from "../../kernel/mode.ts";
+import { resolve } from "../../kernel/references.ts";
+import type { Showing } from "../../kernel/showing.ts";
+import type { Json } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { SessionRecords } from "../../runtime/records.ts";
+import { measuredRecord } from "../../store/kept-record.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { TicketLine } from "../../ui/reporter.ts";
+import type { Waiting } from "../../ui/waiting.ts";
 import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
 import { finalReport, ticketLines } from "./tickets.ts";

@@ -1,9 +1,9 @@
-import type { SessionView } from "../kernel/mode.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import type { StoreReader } from "../store/store.ts";
-import type { TicketLine } from "../ui/reporter.ts";
-import { allWords, wordsOf } from "../ui/words.ts";
-import { recordAt } from "./session-state.ts";
+import type { SessionView } from "../../kernel/mode.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { TicketLine } from "../../ui/reporter.ts";
+import { allWords, wordsOf } from "../../ui/words.ts";
+import { recordAt } from "./state.ts";
 
 /** The final report of a session that is closed, as it is recorded; undefined while there is none. */
 export function finalReport(reader: StoreReader, session_id: string, last_sequence: number): JsonObject | undefined {

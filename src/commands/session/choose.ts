@@ -1,10 +1,10 @@
-import { err, ok, type Result } from "../lib/result.ts";
-import { nearest } from "../lib/nearest.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { neverBegun } from "../store/failures.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { neverBegun } from "../../store/failures.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { hasTickets, ticketValue } from "./schedule-state.ts";
-import { recordsOf } from "./session-state.ts";
+import { recordsOf } from "./state.ts";
 
 /** What a session is not when it can still be worked on. */
 const CLOSED = "closed";

@@ -3,11 +3,11 @@ import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
-import { recordsOf } from "../../src/commands/session-state.ts";
-import { openReader } from "../../src/store/sqlite-store.ts";
-import type { StoreReader } from "../../src/store/store.ts";
-import { onlySession, typed } from "./in-process.ts";
-import { type Rig, rig, tinyPlan } from "./rig.ts";
+import { recordsOf } from "../../../src/commands/session/state.ts";
+import { openReader } from "../../../src/store/sqlite-store.ts";
+import type { StoreReader } from "../../../src/store/store.ts";
+import { onlySession, typed } from "../in-process.ts";
+import { type Rig, rig, tinyPlan } from "../rig.ts";
 
 async function done(): Promise<{ here: Rig; session_id: string }> {
   const here = rig();

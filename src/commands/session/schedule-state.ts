@@ -1,5 +1,5 @@
-import type { QuestionSet, SessionValue, Ticket } from "../modes/schedule/state.ts";
-import type { StoreReader } from "../store/store.ts";
+import type { QuestionSet, SessionValue, Ticket } from "../../modes/schedule/state.ts";
+import type { StoreReader } from "../../store/store.ts";
 
 // Single values of a schedule's stored state, for commands that need one and not the whole. Sessions of other modes have none.
 

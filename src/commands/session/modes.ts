@@ -1,6 +1,6 @@
-import type { Mode, ModeReading } from "../kernel/mode.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { SessionRow } from "../store/store.ts";
+import type { Mode, ModeReading } from "../../kernel/mode.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { SessionRow } from "../../store/store.ts";
 
 interface Loaders {
   readonly rules: () => Promise<Mode<never>>;
@@ -10,12 +10,12 @@ interface Loaders {
 
 const LOADERS: Readonly<Record<string, Loaders>> = {
   debate: {
-    rules: async () => (await import("../modes/debate/mode.ts")).debateMode as Mode<never>,
-    reading: async () => (await import("../modes/debate/reading.ts")).debateReading as ModeReading<never>,
+    rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
+    reading: async () => (await import("../../modes/debate/reading.ts")).debateReading as ModeReading<never>,
   },
   schedule: {
-    rules: async () => (await import("../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
-    reading: async () => (await import("../modes/schedule/reading.ts")).scheduleReading as ModeReading<never>,
+    rules: async () => (await import("../../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
+    reading: async () => (await import("../../modes/schedule/reading.ts")).scheduleReading as ModeReading<never>,
   },
 };
 
