@@ -6,7 +6,7 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./call/command.ts";
 import { driveSession } from "./drive.ts";
 import type { Manner } from "./manner.ts";
-import { keepPlaybook, playbookIn, withPlaybook } from "./playbook.ts";
+import { keepPlaybook, playbookIn, withPlaybook } from "./plans/playbook.ts";
 import { actorHere } from "./call/program.ts";
 import type { RunInput } from "./run-input.ts";
 import type { Place } from "./surroundings.ts";

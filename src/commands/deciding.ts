@@ -9,7 +9,7 @@ import { wordsOf } from "../ui/words.ts";
 import { recordAt } from "./session/state.ts";
 import type { CommandContext } from "./call/command.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import { planOf } from "./plans.ts";
+import { planOf } from "./plans/recorded.ts";
 import type { Refusal, Word } from "./word.ts";
 
 /** What asking a person for a decision needs of the session, whichever process runs it. */

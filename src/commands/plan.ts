@@ -16,7 +16,7 @@ import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./session/choo
 import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor, saidAlready } from "./kept.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans.ts";
+import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
 import { putToOwner } from "./put.ts";
 import { EMBEDDED_CREW } from "./registry.ts";
 import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";

@@ -15,11 +15,11 @@ import type { NewSessionInput } from "../runtime/create.ts";
 import type { CommandContext } from "./call/command.ts";
 import { discussionProblem } from "./discussion.ts";
 import { nothingToUse } from "./limits.ts";
-import { isPlaybook, nothingToRun, unplayable } from "./playbook.ts";
+import { isPlaybook, nothingToRun, unplayable } from "./plans/playbook.ts";
 import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
-import { placed } from "./refused-plan.ts";
-import { rehearse } from "./rehearse.ts";
+import { placed } from "./plans/refused.ts";
+import { rehearse } from "./plans/rehearse.ts";
 import { withSandboxes } from "./sandboxes.ts";
 
 /** The options that say what is to be done, by whom, where and within which limits. */

@@ -5,7 +5,7 @@ import { checkSessionId } from "../store/sessions.ts";
 import { begin } from "./begin.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./manner.ts";
-import { worksByShell } from "./playbook.ts";
+import { worksByShell } from "./plans/playbook.ts";
 import { addRegistryOptions } from "./registry.ts";
 import { readRunInput, type RunInputOptions } from "./run-input.ts";
 import { goOn } from "./same-inputs.ts";

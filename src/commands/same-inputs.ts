@@ -9,7 +9,7 @@ import type { SessionRow } from "../store/store.ts";
 import { openedWith } from "./session/state.ts";
 import type { CommandContext } from "./call/command.ts";
 import type { Manner } from "./manner.ts";
-import { playbookIn, withPlaybook } from "./playbook.ts";
+import { playbookIn, withPlaybook } from "./plans/playbook.ts";
 import { takeUp } from "./take-up.ts";
 import type { RunInput } from "./run-input.ts";
 import type { Place } from "./surroundings.ts";

@@ -1,16 +1,16 @@
-import { loadPlanFile } from "../config/plan-file.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Instruction, PlanFile, Task } from "../protocol/payload.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
-import { isUnsafe, safeQuoted } from "../ui/display.ts";
-import type { ShownPlan } from "../ui/plan.ts";
-import { wordsOf } from "../ui/words.ts";
-import { recordAt } from "./session/state.ts";
+import { loadPlanFile } from "../../config/plan-file.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Instruction, PlanFile, Task } from "../../protocol/payload.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { isUnsafe, safeQuoted } from "../../ui/display.ts";
+import type { ShownPlan } from "../../ui/plan.ts";
+import { wordsOf } from "../../ui/words.ts";
+import { recordAt } from "../session/state.ts";
 import { playedFile } from "./playbook.ts";
-import { sessionValue, ticketValue } from "./session/schedule-state.ts";
+import { sessionValue, ticketValue } from "../session/schedule-state.ts";
 
 /** A plan as a session has it, and who wrote it. */
 export interface RecordedPlan extends ShownPlan {

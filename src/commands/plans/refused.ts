@@ -1,8 +1,8 @@
-import type { LoadedPlan } from "../config/plan-file.ts";
-import { explain } from "../config/problem.ts";
-import { checkGraph } from "../kernel/graph.ts";
-import { circleIn, type GraphNode } from "../lib/circle.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
+import type { LoadedPlan } from "../../config/plan-file.ts";
+import { explain } from "../../config/problem.ts";
+import { checkGraph } from "../../kernel/graph.ts";
+import { circleIn, type GraphNode } from "../../lib/circle.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
 
 /** What the rules refuse of a plan, shown at its place in the file. */
 export function placed(refused: Failure, { plan, source }: LoadedPlan): Failure {

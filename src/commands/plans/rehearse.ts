@@ -1,9 +1,9 @@
-import { advance } from "../kernel/engine.ts";
-import { emptyLedger } from "../kernel/ledger.ts";
-import type { Fact, Mode } from "../kernel/mode.ts";
-import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { instant } from "../protocol/timestamp.ts";
+import { advance } from "../../kernel/engine.ts";
+import { emptyLedger } from "../../kernel/ledger.ts";
+import type { Fact, Mode } from "../../kernel/mode.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { instant } from "../../protocol/timestamp.ts";
 
 /** What a person puts to a session at once. */
 export interface FirstWord {

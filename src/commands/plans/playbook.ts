@@ -1,18 +1,18 @@
 import { copyFileSync, existsSync } from "node:fs";
 import { extname, join } from "node:path";
-import { crewProgram } from "../config/installation.ts";
-import type { LoadedPlan } from "../config/plan-file.ts";
-import { problemsFailure } from "../config/problem.ts";
-import { suits } from "../kernel/seat.ts";
-import { makeDirectory } from "../lib/directory.ts";
-import { pointerTo } from "../lib/json-pointer.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { attempt } from "../log/attempt.ts";
-import { assignment } from "../modes/schedule/tasks.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Instruction, Task } from "../protocol/payload.ts";
-import { planProblems } from "../protocol/playbook/plan-check.ts";
-import type { Role } from "../protocol/roles.ts";
+import { crewProgram } from "../../config/installation.ts";
+import type { LoadedPlan } from "../../config/plan-file.ts";
+import { problemsFailure } from "../../config/problem.ts";
+import { suits } from "../../kernel/seat.ts";
+import { makeDirectory } from "../../lib/directory.ts";
+import { pointerTo } from "../../lib/json-pointer.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { attempt } from "../../log/attempt.ts";
+import { assignment } from "../../modes/schedule/tasks.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Instruction, Task } from "../../protocol/payload.ts";
+import { planProblems } from "../../protocol/playbook/plan-check.ts";
+import type { Role } from "../../protocol/roles.ts";
 
 /** Whether a role is the bundled manager that plays a plan file. */
 export function isPlaybook(role: Pick<Role, "cli_command">): boolean {
