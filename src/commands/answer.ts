@@ -9,12 +9,12 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./session/asks.ts";
 import { chooseSession, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor } from "./kept.ts";
+import { keptFor } from "./person/kept.ts";
 import { isGivenId } from "./session/id.ts";
-import { putToOwner } from "./put.ts";
-import { settled, showUnused } from "./unused.ts";
+import { putToOwner } from "./person/put.ts";
+import { settled, showUnused } from "./person/unused-answers.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import { type Answer, answerIn, askedHere, type Question } from "./typed-answers.ts";
+import { type Answer, answerIn, askedHere, type Question } from "./person/typed-answers.ts";
 
 interface AnswerOptions {
   readonly file?: string;

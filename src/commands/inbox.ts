@@ -7,7 +7,7 @@ import { clipped, safeJson } from "../ui/display.ts";
 import { type ChildWaiting, showHolds, showWaiting } from "../ui/waiting.ts";
 import { neededOf } from "./session/asks.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor } from "./kept.ts";
+import { keptFor } from "./person/kept.ts";
 import { readHome, withHome } from "./call/home.ts";
 
 interface InboxOptions {

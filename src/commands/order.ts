@@ -2,7 +2,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Manner } from "./manner.ts";
 import type { RunInput } from "./run-input.ts";
-import type { Word } from "./word.ts";
+import type { Word } from "./person/word.ts";
 
 /** What is changed of a session that is taken up. */
 export interface TakeUp {

@@ -4,7 +4,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { putToOwner } from "./put.ts";
+import { putToOwner } from "./person/put.ts";
 import { figuresOf } from "./session/state.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 

@@ -14,10 +14,10 @@ import { waitingOf } from "./session/asks.ts";
 import { openedWith } from "./session/state.ts";
 import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor, saidAlready } from "./kept.ts";
-import { editPlan, settleEdit } from "./plan-edit.ts";
+import { keptFor, saidAlready } from "./person/kept.ts";
+import { editPlan, settleEdit } from "./person/plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
-import { putToOwner } from "./put.ts";
+import { putToOwner } from "./person/put.ts";
 import { EMBEDDED_CREW } from "./registry.ts";
 import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
 

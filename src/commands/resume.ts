@@ -10,15 +10,15 @@ import { collect, type CommandContext, type Run } from "./call/command.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
 import { actorHere } from "./call/program.ts";
 import { type LimitOptions, readLimits } from "./limits.ts";
-import { ownerOf, putToOwner } from "./put.ts";
+import { ownerOf, putToOwner } from "./person/put.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { lostWorkspace } from "./reach.ts";
-import { checkRelease } from "./release.ts";
+import { checkRelease } from "./person/release.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { endHolder } from "./take-over.ts";
 import { configOf, takeUp } from "./take-up.ts";
-import { tellingUnused } from "./unused.ts";
-import type { Word } from "./word.ts";
+import { tellingUnused } from "./person/unused-answers.ts";
+import type { Word } from "./person/word.ts";
 
 interface ResumeOptions extends MannerOptions, LimitOptions {
   readonly release?: readonly string[];

@@ -6,11 +6,11 @@ import type { StoreReader } from "../store/store.ts";
 import { chooseLastSession, chooseTarget, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
-import { putToOwner } from "./put.ts";
+import { putToOwner } from "./person/put.ts";
 import { takeUp } from "./take-up.ts";
 import { hasTickets, ticketValue } from "./session/schedule-state.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import { tellingUnused } from "./unused.ts";
+import { tellingUnused } from "./person/unused-answers.ts";
 import { placeOf } from "./surroundings.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */

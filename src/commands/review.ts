@@ -8,10 +8,10 @@ import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import { waitingOf } from "./session/asks.ts";
 import { chooseTarget, OPEN_SESSION, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor, saidAlready } from "./kept.ts";
-import { putToOwner } from "./put.ts";
+import { keptFor, saidAlready } from "./person/kept.ts";
+import { putToOwner } from "./person/put.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import type { Word } from "./word.ts";
+import type { Word } from "./person/word.ts";
 
 interface ReviewOptions {
   readonly approve?: boolean;

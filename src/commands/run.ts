@@ -12,7 +12,7 @@ import { goOn } from "./same-inputs.ts";
 import { newSessionId } from "./session/id.ts";
 import { openHome, withHome } from "./call/home.ts";
 import { placeOf } from "./surroundings.ts";
-import { tellingUnused } from "./unused.ts";
+import { tellingUnused } from "./person/unused-answers.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
   readonly session?: string;

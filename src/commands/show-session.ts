@@ -9,7 +9,7 @@ import { showWaiting } from "../ui/waiting.ts";
 import { counted } from "../ui/words.ts";
 import { isBegun } from "./session/choose.ts";
 import type { CommandContext } from "./call/command.ts";
-import { keptFor } from "./kept.ts";
+import { keptFor } from "./person/kept.ts";
 import { nextFor } from "./next.ts";
 import type { StoredView } from "./session/view.ts";
 import { finalReport } from "./session/tickets.ts";

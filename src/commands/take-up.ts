@@ -15,7 +15,7 @@ import { openedWith } from "./session/state.ts";
 import { showClosed } from "./show-closed.ts";
 import type { Place } from "./surroundings.ts";
 import type { Watchers } from "./watchers.ts";
-import type { Word } from "./word.ts";
+import type { Word } from "./person/word.ts";
 
 /** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
 export async function takeUp(

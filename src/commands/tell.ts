@@ -4,7 +4,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import { chooseOpenTarget, chooseTarget } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { putToOwner } from "./put.ts";
+import { putToOwner } from "./person/put.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { ticketValue } from "./session/schedule-state.ts";
 

@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
-import { splitCommand } from "../config/command-line.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { CommandContext } from "./call/command.ts";
+import { splitCommand } from "../../config/command-line.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { CommandContext } from "../call/command.ts";
 
 /** Opens a file in `$VISUAL` or `$EDITOR` at this terminal and comes back when the person is done. Failure `environment`. */
 export async function openEditor(

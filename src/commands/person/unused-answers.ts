@@ -1,18 +1,18 @@
-import { type GivenAnswer, givenAnswer } from "../config/answers.ts";
-import { type Answerable, bareId } from "../config/picked-option.ts";
-import { nearest } from "../lib/nearest.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { QuestionSet } from "../modes/schedule/state.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import type { Question } from "../protocol/payload.ts";
-import { EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
-import { keptRecord } from "../store/kept-record.ts";
-import type { StoreReader } from "../store/store.ts";
-import { safeLine } from "../ui/display.ts";
-import type { Output } from "../ui/terminal.ts";
-import { waitingOf } from "./session/asks.ts";
-import type { CommandContext } from "./call/command.ts";
-import type { GivenWord } from "./unattended.ts";
+import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
+import { type Answerable, bareId } from "../../config/picked-option.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import type { QuestionSet } from "../../modes/schedule/state.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import type { Question } from "../../protocol/payload.ts";
+import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
+import { keptRecord } from "../../store/kept-record.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { safeLine } from "../../ui/display.ts";
+import type { Output } from "../../ui/terminal.ts";
+import { waitingOf } from "../session/asks.ts";
+import type { CommandContext } from "../call/command.ts";
+import type { GivenWord } from "./beforehand.ts";
 
 /**
  * Passes on how a run of a session was left, and where it waits for a person, or something else was taken for their answer, says which

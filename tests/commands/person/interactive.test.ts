@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, rig, tinyPlan, until } from "./rig.ts";
-import { open } from "./terminal.ts";
-import { freeze } from "./waiting-task.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import { onlySession, typed, typedJson } from "../in-process.ts";
+import { ASKING, rig, tinyPlan, until } from "../rig.ts";
+import { open } from "../terminal.ts";
+import { freeze } from "../waiting-task.ts";
 
 const GATED = JSON.stringify({ plan_approval: "ask" });
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);

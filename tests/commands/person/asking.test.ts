@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
-import { endAfterwards } from "./strays.ts";
-import { open } from "./terminal.ts";
-import { freeze, statusOf } from "./waiting-task.ts";
+import { onlySession, typed, typedJson } from "../in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan, until } from "../rig.ts";
+import { endAfterwards } from "../strays.ts";
+import { open } from "../terminal.ts";
+import { freeze, statusOf } from "../waiting-task.ts";
 
 const REVIEWED = tinyPlan(["one", "two"].map((task_id) => ({ task_id, shell: "true", more: { review: "user" } })));
 

@@ -1,8 +1,8 @@
-import { bareId } from "../config/picked-option.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { StoreReader } from "../store/store.ts";
-import type { Waiting } from "../ui/waiting.ts";
-import { wordsOf } from "../ui/words.ts";
+import { bareId } from "../../config/picked-option.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { Waiting } from "../../ui/waiting.ts";
+import { wordsOf } from "../../ui/words.ts";
 
 interface KeptAnswer {
   readonly question_id: string;

@@ -1,20 +1,20 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadPlanFile } from "../config/plan-file.ts";
-import { makeDirectory } from "../lib/directory.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { attempt } from "../log/attempt.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { StoreReader } from "../store/store.ts";
-import { safeText } from "../ui/display.ts";
-import type { ShownPlan } from "../ui/plan.ts";
-import type { CommandContext } from "./call/command.ts";
+import { loadPlanFile } from "../../config/plan-file.ts";
+import { makeDirectory } from "../../lib/directory.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { attempt } from "../../log/attempt.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { safeText } from "../../ui/display.ts";
+import type { ShownPlan } from "../../ui/plan.ts";
+import type { CommandContext } from "../call/command.ts";
 import { openEditor } from "./editor.ts";
-import { planFileText } from "./plans/recorded.ts";
-import { tangled } from "./plans/refused.ts";
+import { planFileText } from "../plans/recorded.ts";
+import { tangled } from "../plans/refused.ts";
 import type { Refusal } from "./word.ts";
 
 /** How the lines begin in which the file itself tells why what is in it was refused. */

@@ -1,17 +1,17 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { canonicalJson } from "../lib/canonical.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
-import type { LogRecord } from "../protocol/record.ts";
-import { EXIT_DONE } from "../runtime/exit.ts";
-import { catchStorage } from "../store/storage-error.ts";
-import type { Owner, SessionRow, Store, StoreReader } from "../store/store.ts";
-import { safeLine } from "../ui/display.ts";
-import { recordLines } from "../ui/record-lines.ts";
-import { recordAt, recordsOf } from "./session/state.ts";
-import { whyClosed } from "./session/choose.ts";
-import type { CommandContext } from "./call/command.ts";
-import { actorHere } from "./call/program.ts";
+import { canonicalJson } from "../../lib/canonical.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import type { LogRecord } from "../../protocol/record.ts";
+import { EXIT_DONE } from "../../runtime/exit.ts";
+import { catchStorage } from "../../store/storage-error.ts";
+import type { Owner, SessionRow, Store, StoreReader } from "../../store/store.ts";
+import { safeLine } from "../../ui/display.ts";
+import { recordLines } from "../../ui/record-lines.ts";
+import { recordAt, recordsOf } from "../session/state.ts";
+import { whyClosed } from "../session/choose.ts";
+import type { CommandContext } from "../call/command.ts";
+import { actorHere } from "../call/program.ts";
 import { unsayable, type Word } from "./word.ts";
 
 /** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */

@@ -1,7 +1,7 @@
-import type { JsonObject } from "../lib/json.ts";
-import { validateWord } from "../protocol/envelope.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadType } from "../protocol/payload.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { validateWord } from "../../protocol/envelope.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
 
 /** A person's word to a session: an answer, a decision, a command. */
 export interface Word {

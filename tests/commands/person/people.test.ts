@@ -1,10 +1,10 @@
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { putWord } from "../../src/commands/put.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
-import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan } from "./rig.ts";
+import { putWord } from "../../../src/commands/person/put.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import { onlySession, typed, typedJson } from "../in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan } from "../rig.ts";
 
 const ASK = tinyPlan([{ task_id: "write", shell: "echo ${answers.name} > out.txt" }], ASKING);
 const ALWAYS_ASK = JSON.stringify({ plan_approval: "ask" });

@@ -1,12 +1,12 @@
-import { answerTo, bareId } from "../config/picked-option.ts";
-import { nearest } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { safeLine } from "../ui/display.ts";
-import { promptQuestion } from "../ui/prompt.ts";
-import type { Waiting } from "../ui/waiting.ts";
-import type { CommandContext } from "./call/command.ts";
-import { watchSignals } from "./call/signals.ts";
+import { answerTo, bareId } from "../../config/picked-option.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { safeLine } from "../../ui/display.ts";
+import { promptQuestion } from "../../ui/prompt.ts";
+import type { Waiting } from "../../ui/waiting.ts";
+import type { CommandContext } from "../call/command.ts";
+import { watchSignals } from "../call/signals.ts";
 
 export type Question = Extract<Waiting, { kind: "question" }>;
 

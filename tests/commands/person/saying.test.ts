@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { onlySession, typed, typedJson } from "./in-process.ts";
-import { ASKING, type Rig, rig, tinyPlan, until } from "./rig.ts";
-import { endAfterwards } from "./strays.ts";
-import { ASK } from "./waiting-task.ts";
+import { onlySession, typed, typedJson } from "../in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan, until } from "../rig.ts";
+import { endAfterwards } from "../strays.ts";
+import { ASK } from "../waiting-task.ts";
 
 const DONE = tinyPlan([{ task_id: "last", shell: "true" }]);
 

@@ -1,8 +1,8 @@
-import { nearest } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
-import { openedWith, valuesOf } from "./session/state.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { openedWith, valuesOf } from "../session/state.ts";
 
 /** Whether there is something to release of a role. Failure `usage` for one that the session does not have or that is not held. */
 export async function checkRelease(

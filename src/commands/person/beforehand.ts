@@ -1,5 +1,5 @@
-import { type GivenAnswer, givenAnswer } from "../config/answers.ts";
-import type { Waiting } from "../ui/waiting.ts";
+import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
+import type { Waiting } from "../../ui/waiting.ts";
 import type { Word } from "./word.ts";
 
 /** What to do with a question that nobody is there to answer: wait for a person, take its default, or let the manager decide. */
