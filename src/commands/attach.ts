@@ -8,7 +8,7 @@ import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
 import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home.ts";
-import { type Manner, type MannerOptions, mannerOf } from "./manner.ts";
+import { type Manner, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { watchSignals } from "./call/signals.ts";
 import { Viewer } from "./viewer.ts";
 

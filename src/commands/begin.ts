@@ -5,10 +5,10 @@ import { createSession } from "../runtime/create.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./call/command.ts";
 import { driveSession } from "./drive.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import { keepPlaybook, playbookIn, withPlaybook } from "./plans/playbook.ts";
 import { actorHere } from "./call/program.ts";
-import type { RunInput } from "./run-input.ts";
+import type { RunInput } from "./input/run-input.ts";
 import type { Place } from "./surroundings.ts";
 import type { Watchers } from "./watchers.ts";
 

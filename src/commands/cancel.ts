@@ -3,7 +3,7 @@ import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
 import { takeUp } from "./take-up.ts";
 import { openExistingHome, withHome } from "./call/home.ts";

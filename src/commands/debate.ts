@@ -13,13 +13,13 @@ import { checkSessionId } from "../store/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
 import { driveSession } from "./drive.ts";
-import { type MannerOptions, mannerOf } from "./manner.ts";
+import { type MannerOptions, mannerOf } from "./input/manner.ts";
 import { actorHere } from "./call/program.ts";
-import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
+import { missingProgram, unreachable, unusableWorkspace } from "./input/reach.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./input/registry.ts";
 import { openHome, withHome } from "./call/home.ts";
-import { nothingToUse } from "./limits.ts";
-import { withSandboxes } from "./sandboxes.ts";
+import { nothingToUse } from "./input/limits.ts";
+import { withSandboxes } from "./input/sandboxes.ts";
 import { newSessionId } from "./session/id.ts";
 import { placeOf } from "./surroundings.ts";
 

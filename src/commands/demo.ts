@@ -16,7 +16,7 @@ import { fillScratch, makeScratch, removeScratch, type Scratch } from "./demo/sc
 import { showFor } from "./demo/show.ts";
 import { findSource, type Source } from "./demo/source.ts";
 import { homeOf } from "./call/home.ts";
-import { mannerOf } from "./manner.ts";
+import { mannerOf } from "./input/manner.ts";
 import { programVersion } from "./call/program.ts";
 import { watchSignals } from "./call/signals.ts";
 

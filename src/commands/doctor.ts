@@ -14,7 +14,7 @@ import type { Style } from "../ui/terminal.ts";
 import { toldHere } from "./call/called.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { programVersion } from "./call/program.ts";
-import { missingProgram, programOf, unreachable } from "./reach.ts";
+import { missingProgram, programOf, unreachable } from "./input/reach.ts";
 import {
   addRegistryOptions,
   type Found,
@@ -22,9 +22,9 @@ import {
   loadRegistry,
   type RegistryOptions,
   settingsFrom,
-} from "./registry.ts";
+} from "./input/registry.ts";
 import { homeOf } from "./call/home.ts";
-import { missingSandbox, sandboxesHere, sandboxOf } from "./sandboxes.ts";
+import { missingSandbox, sandboxesHere, sandboxOf } from "./input/sandboxes.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;

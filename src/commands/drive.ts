@@ -13,7 +13,7 @@ import { catchStorage } from "../store/storage-error.ts";
 import { ChildrenWatch } from "./children-waiting.ts";
 import type { CommandContext } from "./call/command.ts";
 import { endingOf, lastStandOf, storedStand, withChildren } from "./leaving.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import { People } from "./people.ts";
 import { latestOf, stateOf } from "./session/state.ts";
 import { tellKilled, watchSignals } from "./call/signals.ts";

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { Manner } from "./manner.ts";
-import type { RunInput } from "./run-input.ts";
+import type { Manner } from "./input/manner.ts";
+import type { RunInput } from "./input/run-input.ts";
 import type { Word } from "./person/word.ts";
 
 /** What is changed of a session that is taken up. */

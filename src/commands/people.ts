@@ -5,7 +5,7 @@ import type { Waiting } from "../ui/waiting.ts";
 import { Asking } from "./person/asking.ts";
 import { waitingFor } from "./session/asks.ts";
 import type { CommandContext } from "./call/command.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import { actorHere } from "./call/program.ts";
 import { wordFor } from "./person/beforehand.ts";
 import { type Refusal, unsayable, type Word } from "./person/word.ts";

@@ -18,7 +18,7 @@ import { keptFor, saidAlready } from "./person/kept.ts";
 import { editPlan, settleEdit } from "./person/plan-edit.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
 import { putToOwner } from "./person/put.ts";
-import { EMBEDDED_CREW } from "./registry.ts";
+import { EMBEDDED_CREW } from "./input/registry.ts";
 import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
 
 interface PlanOptions {

@@ -17,7 +17,7 @@ import { localTime } from "../ui/time.ts";
 import { counted } from "../ui/words.ts";
 import { chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { oneOf } from "./manner.ts";
+import { oneOf } from "./input/manner.ts";
 import { homeOf, readHome } from "./call/home.ts";
 import { type LogSource, NO_RECORDS, typedName, verify } from "./verify.ts";
 

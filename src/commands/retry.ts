@@ -5,7 +5,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import { chooseLastSession, chooseTarget, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./manner.ts";
+import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { putToOwner } from "./person/put.ts";
 import { takeUp } from "./take-up.ts";
 import { hasTickets, ticketValue } from "./session/schedule-state.ts";

@@ -8,10 +8,10 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { SessionRow } from "../store/store.ts";
 import { openedWith } from "./session/state.ts";
 import type { CommandContext } from "./call/command.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import { playbookIn, withPlaybook } from "./plans/playbook.ts";
 import { takeUp } from "./take-up.ts";
-import type { RunInput } from "./run-input.ts";
+import type { RunInput } from "./input/run-input.ts";
 import type { Place } from "./surroundings.ts";
 
 /** Goes on with a session that is there, if it was begun with the same inputs; else `usage`, naming what differs. */

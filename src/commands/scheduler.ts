@@ -5,7 +5,7 @@ import { isAttended } from "./attendance.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { EXIT_CODE_OF } from "./call/exit-code.ts";
 import { openHome, withHome } from "./call/home.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
 import { firstLine } from "./scheduler-log.ts";
 import { type Place, placeOf } from "./surroundings.ts";

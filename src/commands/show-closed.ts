@@ -5,7 +5,7 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
-import type { Manner } from "./manner.ts";
+import type { Manner } from "./input/manner.ts";
 import type { Place } from "./surroundings.ts";
 
 /**

@@ -6,7 +6,7 @@ import { afterEach, expect, it, onTestFinished, vi } from "vitest";
 import type { CommandContext } from "../../src/commands/call/command.ts";
 import { driveSession } from "../../src/commands/drive.ts";
 import { withHome } from "../../src/commands/call/home.ts";
-import type { Manner } from "../../src/commands/manner.ts";
+import type { Manner } from "../../src/commands/input/manner.ts";
 import { err, ok } from "../../src/lib/result.ts";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import { failure } from "../../src/protocol/failure.ts";

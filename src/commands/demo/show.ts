@@ -4,7 +4,7 @@ import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
 import { shortPath } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
-import type { ReporterName } from "../manner.ts";
+import type { ReporterName } from "../input/manner.ts";
 import type {
   AnsweredQuestion,
   Crash,

@@ -1,11 +1,11 @@
 import type { Command } from "commander";
-import { answerFromFlag, type GivenAnswer, loadAnswers } from "../config/answers.ts";
-import { nearest } from "../lib/nearest.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { CommandContext } from "./call/command.ts";
-import { collect } from "./call/command.ts";
-import type { GivenWord, Unanswered } from "./person/beforehand.ts";
+import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
+import { nearest } from "../../lib/nearest.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { CommandContext } from "../call/command.ts";
+import { collect } from "../call/command.ts";
+import type { GivenWord, Unanswered } from "../person/beforehand.ts";
 
 /** How a session is run in this process: who sees it, who is asked, and what was said beforehand. */
 export interface Manner extends GivenWord {

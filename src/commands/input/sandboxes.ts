@@ -1,8 +1,8 @@
-import { LEVELS, wayHere } from "../agents/isolation/machine.ts";
-import { defaultSandbox } from "../config/role-defaults.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role, Sandbox } from "../protocol/roles.ts";
+import { LEVELS, wayHere } from "../../agents/isolation/machine.ts";
+import { defaultSandbox } from "../../config/role-defaults.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role, Sandbox } from "../../protocol/roles.ts";
 
 /**
  * The roles with what each one's program is kept from on this machine, for the record. `environment` naming the role whose

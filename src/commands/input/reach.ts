@@ -1,11 +1,11 @@
 import { extname, resolve } from "node:path";
-import { noProgram, programFile } from "../agents/program-file.ts";
-import { dialectOf } from "../config/role-defaults.ts";
-import { mayEnter } from "../lib/directory.ts";
-import { failure, type Failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
-import type { SessionRow } from "../store/store.ts";
-import { shellWord } from "../lib/shell-word.ts";
+import { noProgram, programFile } from "../../agents/program-file.ts";
+import { dialectOf } from "../../config/role-defaults.ts";
+import { mayEnter } from "../../lib/directory.ts";
+import { failure, type Failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { SessionRow } from "../../store/store.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 
 /** The file that a role's program would be started from: it is looked up in the `PATH` of its own environment. */
 export function programOf(role: Role, directory: string, path: string | undefined): string | undefined {

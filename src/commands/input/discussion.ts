@@ -1,6 +1,6 @@
-import type { Settings } from "../config/settings.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
+import type { Settings } from "../../config/settings.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
 
 /** What is wrong with the session in which proposals are to be discussed, before anything is begun for it: `configuration`. */
 export async function discussionProblem(
@@ -26,7 +26,7 @@ export async function discussionProblem(
       hint: "Take discussion.input.topic out.",
     });
   }
-  const { readInput } = await import("../modes/debate/input.ts");
+  const { readInput } = await import("../../modes/debate/input.ts");
   const read = readInput({ ...input, topic: "a proposal" }, roles);
   if (read.ok) return undefined;
   const { message, hint } = read.error;

@@ -1,8 +1,8 @@
-import { parseDuration } from "../lib/durations.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import { parseDuration } from "../../lib/durations.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 
 /** What a session may use, as it is typed. */
 export interface LimitOptions {

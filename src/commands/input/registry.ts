@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import type { Command } from "commander";
-import { shellWord } from "../lib/shell-word.ts";
-import { loadCrew } from "../config/crews.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import { loadCrew } from "../../config/crews.ts";
 import {
   type FoundConfiguration,
   findProjectConfiguration,
   findUserConfiguration,
   isDirectory,
-} from "../config/found.ts";
-import { loadRoles } from "../config/roles.ts";
-import { replaceSeat, roleFromFlag } from "../config/role-flag.ts";
-import type { SettingFlag } from "../config/setting-text.ts";
-import { resolveSettings, type Settings } from "../config/settings.ts";
-import { trustNeeded } from "../config/trust.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { Role } from "../protocol/roles.ts";
-import { collect, type CommandContext } from "./call/command.ts";
+} from "../../config/found.ts";
+import { loadRoles } from "../../config/roles.ts";
+import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
+import type { SettingFlag } from "../../config/setting-text.ts";
+import { resolveSettings, type Settings } from "../../config/settings.ts";
+import { trustNeeded } from "../../config/trust.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { collect, type CommandContext } from "../call/command.ts";
 
 /** The options that say who takes part, and by which rules. */
 export interface RegistryOptions {
