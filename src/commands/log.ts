@@ -13,7 +13,7 @@ import type { Output } from "../ui/terminal.ts";
 import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
-import { type PrintingTurn, showPrinted } from "./printed.ts";
+import { type PrintingTurn, showPrinted } from "./shown/printed.ts";
 import { ticketValue } from "./session/schedule-state.ts";
 import { recordsOf } from "./session/state.ts";
 

@@ -19,7 +19,7 @@ import { chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { oneOf } from "./input/manner.ts";
 import { homeOf, readHome } from "./call/home.ts";
-import { type LogSource, NO_RECORDS, typedName, verify } from "./verify.ts";
+import { type LogSource, NO_RECORDS, typedName, verify } from "./shown/verify.ts";
 
 interface ReplayOptions {
   readonly verify?: boolean;

@@ -4,7 +4,7 @@ import type { Failure } from "../protocol/failure.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { CommandContext } from "./call/command.ts";
 import { reporterFor } from "./drive.ts";
-import { endingOf, lastStandOf } from "./leaving.ts";
+import { endingOf, lastStandOf } from "./shown/leaving.ts";
 import type { Manner } from "./input/manner.ts";
 import type { Place } from "./surroundings.ts";
 

@@ -10,7 +10,7 @@ import { tableLines } from "../ui/table.ts";
 import { isBegun, namedSession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { keptFor } from "./person/kept.ts";
-import { showSession, standing } from "./show-session.ts";
+import { showSession, standing } from "./shown/session.ts";
 import { type StoredView, readSession } from "./session/view.ts";
 import { readHome, withHome } from "./call/home.ts";
 

@@ -16,7 +16,7 @@ import { called } from "./call/called.ts";
 import type { CommandContext } from "./call/command.ts";
 import type { OpenHome } from "./call/home.ts";
 import { loadMode } from "./session/modes.ts";
-import { notificationFor } from "./notification.ts";
+import { notificationFor } from "./shown/notification.ts";
 import { programVersion } from "./call/program.ts";
 
 /** All that sessions of this process work with, and the way to end every program they started at once. */

@@ -1,26 +1,26 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { costsMoney } from "../config/role-defaults.ts";
-import type { Ledger } from "../kernel/ledger.ts";
-import type { Showing } from "../kernel/showing.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { SessionEnd } from "../runtime/bus.ts";
-import { usageOf } from "../runtime/closing.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { SessionInSight } from "../runtime/notifications.ts";
-import type { StoreReader } from "../store/store.ts";
-import type { Ending, TicketLine } from "../ui/reporter.ts";
-import type { ChildWaiting, Waiting } from "../ui/waiting.ts";
-import { openAsks } from "./session/asks.ts";
+import { costsMoney } from "../../config/role-defaults.ts";
+import type { Ledger } from "../../kernel/ledger.ts";
+import type { Showing } from "../../kernel/showing.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { SessionEnd } from "../../runtime/bus.ts";
+import { usageOf } from "../../runtime/closing.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { SessionInSight } from "../../runtime/notifications.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { Ending, TicketLine } from "../../ui/reporter.ts";
+import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
+import { openAsks } from "../session/asks.ts";
 import { childrenWaiting } from "./children-waiting.ts";
-import { exitCodeAfter } from "./call/exit-code.ts";
-import { openedWith } from "./session/state.ts";
-import { hintHere, toldHere } from "./call/called.ts";
+import { exitCodeAfter } from "../call/exit-code.ts";
+import { openedWith } from "../session/state.ts";
+import { hintHere, toldHere } from "../call/called.ts";
 import { nextSteps } from "./next.ts";
-import { readSession } from "./session/view.ts";
-import { finalReport, ticketLines } from "./session/tickets.ts";
+import { readSession } from "../session/view.ts";
+import { finalReport, ticketLines } from "../session/tickets.ts";
 
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
 export interface LastStand {

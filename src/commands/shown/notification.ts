@@ -1,11 +1,11 @@
-import { ok } from "../lib/result.ts";
-import { recordedEnd } from "../runtime/exit.ts";
-import type { SessionInSight, Telling } from "../runtime/notifications.ts";
-import type { StoreReader } from "../store/store.ts";
-import { safeJson, safeText } from "../ui/display.ts";
-import { headline } from "../ui/ending.ts";
-import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../ui/waiting.ts";
-import { waitingFor } from "./session/asks.ts";
+import { ok } from "../../lib/result.ts";
+import { recordedEnd } from "../../runtime/exit.ts";
+import type { SessionInSight, Telling } from "../../runtime/notifications.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { safeJson, safeText } from "../../ui/display.ts";
+import { headline } from "../../ui/ending.ts";
+import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../../ui/waiting.ts";
+import { waitingFor } from "../session/asks.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
 import { answersTo } from "./next.ts";
 

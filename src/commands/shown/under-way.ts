@@ -1,9 +1,9 @@
-import type { LedgerChecks, LedgerHold, LedgerTurn } from "../kernel/ledger.ts";
-import type { PayloadType } from "../protocol/payload.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
-import type { Standing } from "../ui/reporter.ts";
-import type { RunningTurn } from "../ui/under-way.ts";
-import { latestOf } from "./session/state.ts";
+import type { LedgerChecks, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { Standing } from "../../ui/reporter.ts";
+import type { RunningTurn } from "../../ui/under-way.ts";
+import { latestOf } from "../session/state.ts";
 
 /** Who works on what, as the ledger's turns, checks and holds say. */
 export function underWay(

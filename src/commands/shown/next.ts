@@ -1,8 +1,8 @@
-import type { LedgerFigures, LedgerHold } from "../kernel/ledger.ts";
-import type { JsonObject } from "../lib/json.ts";
-import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../runtime/exit.ts";
-import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../ui/waiting.ts";
-import { allWords, wordsOf } from "../ui/words.ts";
+import type { LedgerFigures, LedgerHold } from "../../kernel/ledger.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
+import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../../ui/waiting.ts";
+import { allWords, wordsOf } from "../../ui/words.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextSteps } from "../../src/commands/next.ts";
-import { planFileText } from "../../src/commands/plans/recorded.ts";
-import { parseDocumentText } from "../../src/config/document.ts";
-import { loadPlanFile } from "../../src/config/plan-file.ts";
-import { emptyLedger } from "../../src/kernel/ledger.ts";
-import type { JsonObject } from "../../src/lib/json.ts";
-import { valueOf } from "../config/scratch.ts";
-import { onlySession, typed, typedIn, typedJson } from "./in-process.ts";
-import { rig, tinyPlan, until } from "./rig.ts";
-import { ASK, letGo, taskRuns, WAIT } from "./waiting-task.ts";
+import { nextSteps } from "../../../src/commands/shown/next.ts";
+import { planFileText } from "../../../src/commands/plans/recorded.ts";
+import { parseDocumentText } from "../../../src/config/document.ts";
+import { loadPlanFile } from "../../../src/config/plan-file.ts";
+import { emptyLedger } from "../../../src/kernel/ledger.ts";
+import type { JsonObject } from "../../../src/lib/json.ts";
+import { valueOf } from "../../config/scratch.ts";
+import { onlySession, typed, typedIn, typedJson } from "../in-process.ts";
+import { rig, tinyPlan, until } from "../rig.ts";
+import { ASK, letGo, taskRuns, WAIT } from "../waiting-task.ts";
 
 const TWO = tinyPlan([
   { task_id: "good", shell: "true" },

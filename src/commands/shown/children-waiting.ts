@@ -1,8 +1,8 @@
-import { StorageError } from "../store/storage-error.ts";
-import type { StoreReader } from "../store/store.ts";
-import type { Reporter } from "../ui/reporter.ts";
-import type { ChildWaiting } from "../ui/waiting.ts";
-import { neededOf } from "./session/asks.ts";
+import { StorageError } from "../../store/storage-error.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { Reporter } from "../../ui/reporter.ts";
+import type { ChildWaiting } from "../../ui/waiting.ts";
+import { neededOf } from "../session/asks.ts";
 
 /** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
 export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
 import { join } from "node:path";
-import { clipped, safeLine, safeText } from "../ui/display.ts";
-import type { Output } from "../ui/terminal.ts";
-import { counted } from "../ui/words.ts";
+import { clipped, safeLine, safeText } from "../../ui/display.ts";
+import type { Output } from "../../ui/terminal.ts";
+import { counted } from "../../ui/words.ts";
 
 /** A turn whose agent may have printed something. */
 export interface PrintingTurn {
