@@ -5,9 +5,9 @@ import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import type { Manner } from "./input/manner.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
-import { takeUp } from "./take-up.ts";
+import { takeUp } from "./running/take-up.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import { placeOf } from "./surroundings.ts";
+import { placeOf } from "./running/place.ts";
 
 interface CancelOptions {
   readonly reason?: string;

@@ -14,9 +14,9 @@ import { ownerOf, putToOwner } from "./person/put.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { lostWorkspace } from "./input/reach.ts";
 import { checkRelease } from "./person/release.ts";
-import { type Place, placeOf } from "./surroundings.ts";
-import { endHolder } from "./take-over.ts";
-import { configOf, takeUp } from "./take-up.ts";
+import { type Place, placeOf } from "./running/place.ts";
+import { endHolder } from "./running/take-over.ts";
+import { configOf, takeUp } from "./running/take-up.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
 import type { Word } from "./person/word.ts";
 

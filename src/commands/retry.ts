@@ -7,11 +7,11 @@ import { chooseLastSession, chooseTarget, type Target } from "./session/choose.t
 import type { CommandContext, Run } from "./call/command.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { putToOwner } from "./person/put.ts";
-import { takeUp } from "./take-up.ts";
+import { takeUp } from "./running/take-up.ts";
 import { hasTickets, ticketValue } from "./session/schedule-state.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
-import { placeOf } from "./surroundings.ts";
+import { placeOf } from "./running/place.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {

@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { isAttended } from "./attendance.ts";
+import { isAttended } from "./running/attendance.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { EXIT_CODE_OF } from "./call/exit-code.ts";
 import { openHome, withHome } from "./call/home.ts";
 import type { Manner } from "./input/manner.ts";
-import type { AskersWord, Order, SchedulersWord } from "./order.ts";
-import { firstLine } from "./scheduler-log.ts";
-import { type Place, placeOf } from "./surroundings.ts";
-import type { Watchers } from "./watchers.ts";
+import type { AskersWord, Order, SchedulersWord } from "./running/order.ts";
+import { firstLine } from "./running/scheduler-log.ts";
+import { type Place, placeOf } from "./running/place.ts";
+import type { Watchers } from "./running/watchers.ts";
 
 /** `bosun scheduler`: what `run` and `resume` start to have a session live on without their terminal. Nobody types it. */
 export function register(command: Command, run: Run): void {
@@ -50,12 +50,12 @@ async function carryOut(
     patience_ms,
   };
   if (order.do === "begin") {
-    const { begin } = await import("./begin.ts");
+    const { begin } = await import("./running/begin.ts");
     return begin(context, place, session_id, order.input, manner, watchers);
   }
   const row = place.store.session(session_id);
   if (!row.ok) return row;
-  const { takeUp } = await import("./take-up.ts");
+  const { takeUp } = await import("./running/take-up.ts");
   return takeUp(context, place, row.value, manner, order.change, watchers);
 }
 

@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Launched } from "../../src/agents/launcher.ts";
-import { type Place, placeOf } from "../../src/commands/surroundings.ts";
-import { openStore } from "../../src/store/sqlite-store.ts";
+import type { Launched } from "../../../src/agents/launcher.ts";
+import { type Place, placeOf } from "../../../src/commands/running/place.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
 
 const left: (() => void)[] = [];
 

@@ -1,6 +1,6 @@
-import type { Ledger } from "../kernel/ledger.ts";
-import type { Session } from "../runtime/session.ts";
-import { milliseconds, type Instant } from "../protocol/timestamp.ts";
+import type { Ledger } from "../../kernel/ledger.ts";
+import type { Session } from "../../runtime/session.ts";
+import { milliseconds, type Instant } from "../../protocol/timestamp.ts";
 
 /** Those who watch a session from other processes, as its scheduler knows them. */
 export interface Watchers {

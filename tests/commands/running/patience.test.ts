@@ -3,13 +3,13 @@ import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { attend, isAttended } from "../../src/commands/attendance.ts";
-import type { AskersWord, Order, TakeUp } from "../../src/commands/order.ts";
-import { built } from "../built.ts";
-import { onlySession, typed } from "./in-process.ts";
-import { type Rig, rig, tinyPlan, until } from "./rig.ts";
-import { endAfterwards } from "./strays.ts";
-import { ASK, DOUBTFUL, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "./waiting-task.ts";
+import { attend, isAttended } from "../../../src/commands/running/attendance.ts";
+import type { AskersWord, Order, TakeUp } from "../../../src/commands/running/order.ts";
+import { built } from "../../built.ts";
+import { onlySession, typed } from "../in-process.ts";
+import { type Rig, rig, tinyPlan, until } from "../rig.ts";
+import { endAfterwards } from "../strays.ts";
+import { ASK, DOUBTFUL, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "../waiting-task.ts";
 
 /** A viewer that says that it is there, in a process of its own. */
 const VIEWER = `
@@ -24,7 +24,7 @@ setInterval(() => {}, 60_000);
 describe("who sits at a terminal", () => {
   it("is gone when the process is dead, and nothing is left of it", async () => {
     const { home } = rig();
-    const attendance = join(import.meta.dirname, "../../src/commands/attendance.ts");
+    const attendance = join(import.meta.dirname, "../../../src/commands/running/attendance.ts");
     const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", VIEWER, attendance, home]);
     onTestFinished(() => void child.kill("SIGKILL"));
     await once(child.stdout, "data");

@@ -1,15 +1,15 @@
-import { ok, type Result } from "../lib/result.ts";
-import { scheduleMode } from "../modes/schedule/mode.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { createSession } from "../runtime/create.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { CommandContext } from "./call/command.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { scheduleMode } from "../../modes/schedule/mode.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { createSession } from "../../runtime/create.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { CommandContext } from "../call/command.ts";
 import { driveSession } from "./drive.ts";
-import type { Manner } from "./input/manner.ts";
-import { keepPlaybook, playbookIn, withPlaybook } from "./plans/playbook.ts";
-import { actorHere } from "./call/program.ts";
-import type { RunInput } from "./input/run-input.ts";
-import type { Place } from "./surroundings.ts";
+import type { Manner } from "../input/manner.ts";
+import { keepPlaybook, playbookIn, withPlaybook } from "../plans/playbook.ts";
+import { actorHere } from "../call/program.ts";
+import type { RunInput } from "../input/run-input.ts";
+import type { Place } from "./place.ts";
 import type { Watchers } from "./watchers.ts";
 
 /** Begins a session and runs it, here or in a process of its own. */

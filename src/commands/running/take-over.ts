@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { holderOf, isLocked, lockPath } from "../store/lock.ts";
-import type { Store } from "../store/store.ts";
-import type { OpenHome } from "./call/home.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { holderOf, isLocked, lockPath } from "../../store/lock.ts";
+import type { Store } from "../../store/store.ts";
+import type { OpenHome } from "../call/home.ts";
 
 /** What a scheduler needs beyond its agents' time to end, in ms. */
 const LEAVING_MS = 5_000;

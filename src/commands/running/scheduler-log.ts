@@ -1,10 +1,10 @@
 import { openSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { makeDirectory } from "../lib/directory.ts";
-import { ok, type Result } from "../lib/result.ts";
-import { attempt } from "../log/attempt.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { sessionPaths } from "../runtime/paths.ts";
+import { makeDirectory } from "../../lib/directory.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { attempt } from "../../log/attempt.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
 
 /** How much of the file is looked at, in characters. */
 const WORDS_SHOWN = 4_000;

@@ -1,12 +1,12 @@
-import type { Session } from "../runtime/session.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { CommandContext } from "./call/command.ts";
+import type { Session } from "../../runtime/session.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { CommandContext } from "../call/command.ts";
 import { reporterFor } from "./drive.ts";
-import { endingOf, lastStandOf } from "./shown/leaving.ts";
-import type { Manner } from "./input/manner.ts";
-import type { Place } from "./surroundings.ts";
+import { endingOf, lastStandOf } from "../shown/leaving.ts";
+import type { Manner } from "../input/manner.ts";
+import type { Place } from "./place.ts";
 
 /**
  * Shows how a session ended that is closed already, as if this command had run it, and lets go of it. Whoever closed it may have died

@@ -3,19 +3,19 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, expect, it, onTestFinished, vi } from "vitest";
-import type { CommandContext } from "../../src/commands/call/command.ts";
-import { driveSession } from "../../src/commands/drive.ts";
-import { withHome } from "../../src/commands/call/home.ts";
-import type { Manner } from "../../src/commands/input/manner.ts";
-import { err, ok } from "../../src/lib/result.ts";
-import type { ScheduleState } from "../../src/modes/schedule/state.ts";
-import { failure } from "../../src/protocol/failure.ts";
-import type { Session } from "../../src/runtime/session.ts";
-import { instant } from "../../src/protocol/timestamp.ts";
-import { isLocked, lockPath } from "../../src/store/lock.ts";
-import type { Store } from "../../src/store/store.ts";
-import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
-import { crew, instructed, report, task } from "../runtime/crew.ts";
+import type { CommandContext } from "../../../src/commands/call/command.ts";
+import { driveSession } from "../../../src/commands/running/drive.ts";
+import { withHome } from "../../../src/commands/call/home.ts";
+import type { Manner } from "../../../src/commands/input/manner.ts";
+import { err, ok } from "../../../src/lib/result.ts";
+import type { ScheduleState } from "../../../src/modes/schedule/state.ts";
+import { failure } from "../../../src/protocol/failure.ts";
+import type { Session } from "../../../src/runtime/session.ts";
+import { instant } from "../../../src/protocol/timestamp.ts";
+import { isLocked, lockPath } from "../../../src/store/lock.ts";
+import type { Store } from "../../../src/store/store.ts";
+import { outputOn, type Terminal } from "../../../src/ui/terminal.ts";
+import { crew, instructed, report, task } from "../../runtime/crew.ts";
 import {
   begin,
   cleanUp,
@@ -27,7 +27,7 @@ import {
   surroundings,
   told,
   withRole,
-} from "../runtime/rig.ts";
+} from "../../runtime/rig.ts";
 
 afterEach(cleanUp);
 

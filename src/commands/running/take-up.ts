@@ -1,21 +1,21 @@
-import { err, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../protocol/payload.ts";
-import { resumeSession } from "../runtime/resume.ts";
-import type { SessionRow } from "../store/store.ts";
-import type { CommandContext } from "./call/command.ts";
+import { err, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../protocol/payload.ts";
+import { resumeSession } from "../../runtime/resume.ts";
+import type { SessionRow } from "../../store/store.ts";
+import type { CommandContext } from "../call/command.ts";
 import { driveSession } from "./drive.ts";
-import type { Manner } from "./input/manner.ts";
-import { loadMode, unknownMode } from "./session/modes.ts";
+import type { Manner } from "../input/manner.ts";
+import { loadMode, unknownMode } from "../session/modes.ts";
 import type { TakeUp } from "./order.ts";
-import { actorHere } from "./call/program.ts";
-import { lostWorkspace } from "./input/reach.ts";
-import { missingSandbox } from "./input/sandboxes.ts";
-import { openedWith } from "./session/state.ts";
+import { actorHere } from "../call/program.ts";
+import { lostWorkspace } from "../input/reach.ts";
+import { missingSandbox } from "../input/sandboxes.ts";
+import { openedWith } from "../session/state.ts";
 import { showClosed } from "./show-closed.ts";
-import type { Place } from "./surroundings.ts";
+import type { Place } from "./place.ts";
 import type { Watchers } from "./watchers.ts";
-import type { Word } from "./person/word.ts";
+import type { Word } from "../person/word.ts";
 
 /** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
 export async function takeUp(

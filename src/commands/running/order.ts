@@ -1,8 +1,8 @@
-import type { JsonObject } from "../lib/json.ts";
-import type { Failure } from "../protocol/failure.ts";
-import type { Manner } from "./input/manner.ts";
-import type { RunInput } from "./input/run-input.ts";
-import type { Word } from "./person/word.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { Manner } from "../input/manner.ts";
+import type { RunInput } from "../input/run-input.ts";
+import type { Word } from "../person/word.ts";
 
 /** What is changed of a session that is taken up. */
 export interface TakeUp {

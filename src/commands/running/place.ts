@@ -1,23 +1,23 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { cliAgent } from "../agents/cli/agent.ts";
-import type { Launched, Launcher, Places } from "../agents/launcher.ts";
-import { embeddedLauncher } from "../agents/embedded-launcher.ts";
-import type { Agent } from "../kernel/agent.ts";
-import type { ResolvedConfiguration } from "../protocol/payload.ts";
-import { childSessions } from "../runtime/children/child-sessions.ts";
-import { systemClock } from "../runtime/time/clock.ts";
-import { collectEarly } from "../runtime/memory.ts";
-import type { Surroundings } from "../runtime/assemble.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import { databasePath } from "../store/database.ts";
-import type { Store } from "../store/store.ts";
-import { called } from "./call/called.ts";
-import type { CommandContext } from "./call/command.ts";
-import type { OpenHome } from "./call/home.ts";
-import { loadMode } from "./session/modes.ts";
-import { notificationFor } from "./shown/notification.ts";
-import { programVersion } from "./call/program.ts";
+import { cliAgent } from "../../agents/cli/agent.ts";
+import type { Launched, Launcher, Places } from "../../agents/launcher.ts";
+import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
+import type { Agent } from "../../kernel/agent.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
+import { childSessions } from "../../runtime/children/child-sessions.ts";
+import { systemClock } from "../../runtime/time/clock.ts";
+import { collectEarly } from "../../runtime/memory.ts";
+import type { Surroundings } from "../../runtime/assemble.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { databasePath } from "../../store/database.ts";
+import type { Store } from "../../store/store.ts";
+import { called } from "../call/called.ts";
+import type { CommandContext } from "../call/command.ts";
+import type { OpenHome } from "../call/home.ts";
+import { loadMode } from "../session/modes.ts";
+import { notificationFor } from "../shown/notification.ts";
+import { programVersion } from "../call/program.ts";
 
 /** All that sessions of this process work with, and the way to end every program they started at once. */
 export interface Place extends Surroundings {

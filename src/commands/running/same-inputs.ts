@@ -1,18 +1,18 @@
-import { canonicalJson } from "../lib/canonical.ts";
-import type { Json, JsonObject } from "../lib/json.ts";
-import { err, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import type { PayloadByType } from "../protocol/payload.ts";
-import type { Role } from "../protocol/roles.ts";
-import { sessionPaths } from "../runtime/paths.ts";
-import type { SessionRow } from "../store/store.ts";
-import { openedWith } from "./session/state.ts";
-import type { CommandContext } from "./call/command.ts";
-import type { Manner } from "./input/manner.ts";
-import { playbookIn, withPlaybook } from "./plans/playbook.ts";
+import { canonicalJson } from "../../lib/canonical.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { err, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { SessionRow } from "../../store/store.ts";
+import { openedWith } from "../session/state.ts";
+import type { CommandContext } from "../call/command.ts";
+import type { Manner } from "../input/manner.ts";
+import { playbookIn, withPlaybook } from "../plans/playbook.ts";
 import { takeUp } from "./take-up.ts";
-import type { RunInput } from "./input/run-input.ts";
-import type { Place } from "./surroundings.ts";
+import type { RunInput } from "../input/run-input.ts";
+import type { Place } from "./place.ts";
 
 /** Goes on with a session that is there, if it was begun with the same inputs; else `usage`, naming what differs. */
 export async function goOn(

@@ -1,19 +1,19 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync } from "node:fs";
-import { formatDuration } from "../lib/durations.ts";
-import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure } from "../protocol/failure.ts";
-import { EXIT_DONE, EXIT_INTERNAL } from "../runtime/exit.ts";
-import { SCHEDULER_NODE_ARGUMENTS } from "../runtime/memory.ts";
-import type { SessionRow } from "../store/store.ts";
-import { safeJson } from "../ui/display.ts";
+import { formatDuration } from "../../lib/durations.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
+import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
+import type { SessionRow } from "../../store/store.ts";
+import { safeJson } from "../../ui/display.ts";
 import { attend } from "./attendance.ts";
-import type { CommandContext } from "./call/command.ts";
+import type { CommandContext } from "../call/command.ts";
 import { reporterFor } from "./drive.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
 import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
-import { tellKilled, watchSignals } from "./call/signals.ts";
-import type { Place } from "./surroundings.ts";
+import { tellKilled, watchSignals } from "../call/signals.ts";
+import type { Place } from "./place.ts";
 import { Viewer } from "./viewer.ts";
 
 /**
