@@ -19,6 +19,12 @@ const ORDER = [
   ["bin", "index"],
 ];
 
+/**
+ * Behind the commands: each room of `src/commands` imports only from those in earlier rows, siblings never meet. A command may use them
+ * all, but no other command.
+ */
+const ROOMS = [["call", "session"], ["plans"], ["person"], ["input", "shown"], ["running", "demo"]];
+
 /** The crew's programs stand apart like anybody's agents: nothing imports them, and they know the wire at most. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
 
@@ -120,6 +126,23 @@ function wrongImport(importer: string, imported: string): string | undefined {
   return allowed ? undefined : `${importer} (${from}) imports ${imported} (${to})`;
 }
 
+/** The files of commands, as the catalogue names them. */
+const COMMANDS = importsOf(SOURCES.find(({ name }) => name === "commands/catalogue.ts")?.code ?? "")
+  .filter((specifier) => /^\.\/[^/]+$/.test(specifier))
+  .map((specifier) => specifier.slice(2));
+
+/** Where a file of the commands stands among what they are made of: a room goes by its name, all else is a file. */
+function floorOf(name: string): number {
+  const [, room = ""] = name.split("/");
+  return [...ROOMS, COMMANDS, ["catalogue.ts"], ["main.ts"]].findIndex((row) => row.includes(room));
+}
+
+/** Why a file of the commands may not import another, both relative to `src/`; undefined if it may. */
+function wrongRoom(importer: string, imported: string): string | undefined {
+  const isSame = importer.split("/")[1] === imported.split("/")[1];
+  return isSame || floorOf(imported) < floorOf(importer) ? undefined : `${importer} imports ${imported}`;
+}
+
 /** The identifiers and words of texts that hold a word of a single mode, as they stand there. */
 function modeWordsIn(code: string): string[] {
   const tokens = new Set(code.match(/[A-Za-z_$][\w$]*/g));
@@ -197,6 +220,44 @@ describe("the order of the house", () => {
       ["commands/run.ts", "../tests/rig.ts"],
     ] as const;
     expect(forbidden.filter(([importer, imported]) => wrongImport(importer, imported) === undefined)).toEqual([]);
+  });
+});
+
+describe("the commands", () => {
+  it("are all that stands beside their rooms, but for what names them and what runs the one that was typed", () => {
+    const homeless = inFolders("commands").filter(({ name }) => floorOf(name) < 0);
+    expect(homeless.map(({ name }) => name)).toEqual([]);
+    expect(COMMANDS.length).toBeGreaterThan(12);
+  });
+
+  it("never import each other, and no room one that is built on it", () => {
+    const wrong = inFolders("commands").flatMap(({ name, code }) =>
+      importsOf(code)
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => join(dirname(name), specifier))
+        .filter((imported) => imported.startsWith("commands/"))
+        .flatMap((imported) => wrongRoom(name, imported) ?? []),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it("would be seen to do so", () => {
+    expect(floorOf("commands/spare.ts")).toBe(-1);
+    expect(floorOf("commands/spare/room.ts")).toBe(-1);
+    const allowed = [
+      ["commands/run.ts", "commands/running/begin.ts"],
+      ["commands/demo.ts", "commands/demo/show.ts"],
+      ["commands/person/put.ts", "commands/person/word.ts"],
+      ["commands/main.ts", "commands/catalogue.ts"],
+    ] as const;
+    const forbidden = [
+      ["commands/retry.ts", "commands/resume.ts"],
+      ["commands/running/begin.ts", "commands/run.ts"],
+      ["commands/person/asking.ts", "commands/input/manner.ts"],
+      ["commands/shown/leaving.ts", "commands/input/manner.ts"],
+    ] as const;
+    expect(allowed.filter(([importer, imported]) => wrongRoom(importer, imported) !== undefined)).toEqual([]);
+    expect(forbidden.filter(([importer, imported]) => wrongRoom(importer, imported) === undefined)).toEqual([]);
   });
 });
 
