@@ -6,6 +6,8 @@ export interface Showing {
   readonly subject: string;
   /** What its subjects say is called, if they say something and do no work. Until one has said anything its id is its title. */
   readonly says?: string;
+  /** Why one of them closed otherwise than well, by the reason that is recorded; what closes any session is told without. */
+  readonly because?: Readonly<Record<string, string>>;
   /** The parts of its final report's `result`. */
   parts(result: JsonObject): readonly ResultPart[];
 }

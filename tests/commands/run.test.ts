@@ -226,6 +226,7 @@ describe("bosun run", () => {
     ]);
     const failed = await here.run(["run", "--plan", here.write("plan.json", plan), ...quick(here)]);
     expect(failed.code).toBe(1);
+    expect(failed.stdout).toContain("Not every ticket could be done.");
     const session_id = await onlySession(here);
     expect(failed.stdout).toContain(`bosun retry ${session_id} bad`);
     here.write("workspace/mended", "");

@@ -102,6 +102,17 @@ describe("bosun debate", () => {
     ]);
   });
 
+  it("says in words why it closed where nobody is left to debate: 1", async () => {
+    const folder = await scratchDirectory(cleanup);
+    const [roles, config] = [join(folder, "roles.json"), join(folder, "config.json")];
+    const crew = ["a", "b", "judge"].map((role_id) => ({ role_id, type: "participant", cli_command: ["false"] }));
+    writeFileSync(roles, JSON.stringify({ roles: crew }));
+    writeFileSync(config, JSON.stringify({ max_retries: 0 }));
+    const ended = await debate("--roles", roles, "--config", config, "--agents", "a,b", "--judge", "judge");
+    expect(ended.code).toBe(1);
+    expect(ended.stdout).toMatch(/^No debater was left\.$/m);
+  });
+
   it("has three rounds if nobody says how many", async () => {
     const ended = await debate(...SEATS, "--json");
     const lines = ended.stdout

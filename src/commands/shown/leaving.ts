@@ -89,7 +89,7 @@ export function endingOf(
 ): Ending {
   const end = left.ok ? left : err(toldHere(bosun, left.error));
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
-  const message = messageOf(left, waiting.length + children.length > 0);
+  const message = messageOf(left, showing, waiting.length + children.length > 0);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
@@ -125,20 +125,19 @@ function isFree(store: StoreReader, session_id: string): boolean {
   return !openedWith(store, session_id)?.roles.some(costsMoney);
 }
 
-/** Why a session closed otherwise than well, in words; the code of a failure stands for itself. */
+/** Why a session of whatever mode closed otherwise than well, in words; the code of a failure stands for itself. */
 const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
-  tickets_failed: "Not every ticket could be done.",
-  result_rejected: "The result was not accepted.",
-  plan_rejected: "The plan was not approved.",
   cancelled: "It was cancelled.",
   no_progress: "Nothing was left that could go on.",
-  no_debaters_left: "No debater was left.",
   invalid_input: "What it was given could not stand; its log says why.",
 };
 
-function messageOf(end: Result<SessionEnd, Failure>, isAsked: boolean): string | undefined {
+function messageOf(end: Result<SessionEnd, Failure>, { because }: Showing, isAsked: boolean): string | undefined {
   if (!end.ok) return end.error.hint;
-  if (end.value.kind === "closed") return CLOSED_BECAUSE[end.value.reason ?? ""] ?? end.value.reason;
+  if (end.value.kind === "closed") {
+    const { reason = "" } = end.value;
+    return because?.[reason] ?? CLOSED_BECAUSE[reason] ?? end.value.reason;
+  }
   // What is asked is listed by itself; of a hold only the message tells.
   return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;
 }

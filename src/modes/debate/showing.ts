@@ -2,7 +2,12 @@ import type { ResultPart, Showing } from "../../kernel/showing.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 
 /** A debate for people: its debaters by their positions, and what it came to. */
-export const debateShowing: Showing = { subject: "debater", says: "position", parts };
+export const debateShowing: Showing = {
+  subject: "debater",
+  says: "position",
+  because: { no_debaters_left: "No debater was left." },
+  parts,
+};
 
 /** What a debate came to, from its report's `result`: the verdict, then where everybody stood at the end. */
 function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): ResultPart[] {
