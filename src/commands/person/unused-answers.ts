@@ -2,7 +2,6 @@ import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
 import { type Answerable, bareId } from "../../config/picked-option.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { ok, type Result } from "../../lib/result.ts";
-import type { QuestionSet } from "../../modes/schedule/state.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
 import { EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
@@ -11,6 +10,7 @@ import type { StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { waitingOf } from "../session/asks.ts";
+import { questionSets } from "../session/schedule-state.ts";
 import type { CommandContext } from "../call/command.ts";
 import type { GivenWord } from "./beforehand.ts";
 
@@ -94,9 +94,8 @@ export async function settled(
 async function askedSoFar(reader: StoreReader, session_id: string): Promise<Result<Answerable[], Failure>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
-  const sets = [...stored.value.rows("question")].map(({ value }) => value as unknown as QuestionSet);
   return ok(
-    sets.flatMap(({ id, record }) => {
+    questionSets(stored.value).flatMap(({ id, record }) => {
       const questions = (keptRecord(reader, session_id, record).payload.questions ?? []) as unknown as Question[];
       return questions.map(({ question_id, text }) => ({ ask_id: id, question_id: `${id}.${question_id}`, text }));
     }),

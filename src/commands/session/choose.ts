@@ -3,7 +3,8 @@ import { nearest } from "../../lib/nearest.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { hasTickets, ticketValue } from "./schedule-state.ts";
+import { hasSubject } from "./modes.ts";
+import { hasTickets } from "./schedule-state.ts";
 import { recordsOf } from "./state.ts";
 
 /** What a session is not when it can still be worked on. */
@@ -106,7 +107,7 @@ export function chooseTarget(
     return row.ok ? withTicket(reader, row.value, second) : row;
   }
   const usual = choose(reader, undefined);
-  if (usual.ok && hasTicket(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
+  if (usual.ok && hasSubject(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
   if (named.ok) {
     const row = begunOrToBegin(reader, named.value);
@@ -114,7 +115,7 @@ export function chooseTarget(
   }
   if (named.error.code !== "not_found") return named;
   const newest = chooseAnySession(reader, undefined);
-  if (newest.ok && hasTicket(reader, newest.value, first)) return ok({ row: newest.value, ticket_id: first });
+  if (newest.ok && hasSubject(reader, newest.value, first)) return ok({ row: newest.value, ticket_id: first });
   const meant = usual.ok ? usual : newest;
   return meant.ok
     ? withTicket(reader, meant.value, first, `There is no session ${JSON.stringify(first)}, and `)
@@ -144,7 +145,7 @@ export function whyClosed(
 }
 
 function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lead = ""): Result<Target, Failure> {
-  if (hasTicket(reader, row, ticket_id)) return ok({ row, ticket_id });
+  if (hasSubject(reader, row, ticket_id)) return ok({ row, ticket_id });
   const meant = nearest(ticket_id, ticketIds(reader, row.session_id));
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
@@ -156,12 +157,6 @@ function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lea
       },
     ),
   );
-}
-
-function hasTicket(reader: StoreReader, row: SessionRow, ticket_id: string): boolean {
-  // What a debate has in their place goes by the name of its role.
-  const debater = () => reader.value(row.session_id, "debater", ticket_id);
-  return (ticketValue(reader, row.session_id, ticket_id) ?? debater()) !== undefined;
 }
 
 function ticketIds(reader: StoreReader, session_id: string): string[] {

@@ -1,5 +1,5 @@
 import type { QuestionSet, SessionValue, Ticket } from "../../modes/schedule/state.ts";
-import type { StoreReader } from "../../store/store.ts";
+import type { StoredSession, StoreReader } from "../../store/store.ts";
 
 // Single values of a schedule's stored state, for commands that need one and not the whole. Sessions of other modes have none.
 
@@ -19,4 +19,9 @@ export function ticketValue(reader: StoreReader, session_id: string, ticket_id: 
 
 export function questionSet(reader: StoreReader, session_id: string, ask_id: string): QuestionSet | undefined {
   return reader.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
+}
+
+/** Everything that it has asked people, answered or not. */
+export function questionSets(stored: StoredSession): QuestionSet[] {
+  return Array.from(stored.rows("question"), ({ value }) => value as unknown as QuestionSet);
 }
