@@ -9,6 +9,8 @@ import type { Manner } from "./input/manner.ts";
 import type { AskersWord, Order, SchedulersWord } from "./running/order.ts";
 import { firstLine } from "./running/scheduler-log.ts";
 import { type Place, placeOf } from "./running/place.ts";
+import { begin } from "./running/begin.ts";
+import { takeUp } from "./running/take-up.ts";
 import type { Watchers } from "./running/watchers.ts";
 
 /** `bosun scheduler`: what `run` and `resume` start to have a session live on without their terminal. Nobody types it. */
@@ -49,13 +51,9 @@ async function carryOut(
     onLeft: (left) => process.on("message", ({ kind }: AskersWord) => kind === "left" && left()),
     patience_ms,
   };
-  if (order.do === "begin") {
-    const { begin } = await import("./running/begin.ts");
-    return begin(context, place, session_id, order.input, manner, watchers);
-  }
+  if (order.do === "begin") return begin(context, place, session_id, order.input, manner, watchers);
   const row = place.store.session(session_id);
   if (!row.ok) return row;
-  const { takeUp } = await import("./running/take-up.ts");
   return takeUp(context, place, row.value, manner, order.change, watchers);
 }
 
