@@ -6,15 +6,15 @@ import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import type { CommandContext, Run } from "./call/command.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
+import { keptFor } from "./person/kept.ts";
+import { putToOwner } from "./person/put.ts";
+import { type Answer, answerIn, askedHere, type Question } from "./person/typed-answers.ts";
+import { settled, showUnused } from "./person/unused-answers.ts";
 import { waitingOf } from "./session/asks.ts";
 import { chooseSession, OPEN_SESSION } from "./session/choose.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor } from "./person/kept.ts";
 import { isGivenId } from "./session/id.ts";
-import { putToOwner } from "./person/put.ts";
-import { settled, showUnused } from "./person/unused-answers.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { type Answer, answerIn, askedHere, type Question } from "./person/typed-answers.ts";
 
 interface AnswerOptions {
   readonly file?: string;

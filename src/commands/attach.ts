@@ -3,14 +3,14 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
-import { attend } from "./running/attendance.ts";
-import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { reporterFor } from "./running/drive.ts";
 import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home.ts";
-import { type Manner, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { watchSignals } from "./call/signals.ts";
+import { type Manner, type MannerOptions, mannerOf } from "./input/manner.ts";
+import { attend } from "./running/attendance.ts";
+import { reporterFor } from "./running/drive.ts";
 import { Viewer } from "./running/viewer.ts";
+import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
 
 /** How many of the latest records a person is shown of what was before. */
 const PAST_SHOWN = 30;

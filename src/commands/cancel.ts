@@ -1,13 +1,13 @@
 import type { Command } from "commander";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import type { Manner } from "./input/manner.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
-import { takeUp } from "./running/take-up.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
 import { placeOf } from "./running/place.ts";
+import { takeUp } from "./running/take-up.ts";
+import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
 
 interface CancelOptions {
   readonly reason?: string;

@@ -12,16 +12,16 @@ import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
-import { driveSession } from "./running/drive.ts";
-import { type MannerOptions, mannerOf } from "./input/manner.ts";
+import { openHome, withHome } from "./call/home.ts";
 import { actorHere } from "./call/program.ts";
+import { nothingToUse } from "./input/limits.ts";
+import { type MannerOptions, mannerOf } from "./input/manner.ts";
 import { missingProgram, unreachable, unusableWorkspace } from "./input/reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./input/registry.ts";
-import { openHome, withHome } from "./call/home.ts";
-import { nothingToUse } from "./input/limits.ts";
 import { withSandboxes } from "./input/sandboxes.ts";
-import { newSessionId } from "./session/id.ts";
+import { driveSession } from "./running/drive.ts";
 import { placeOf } from "./running/place.ts";
+import { newSessionId } from "./session/id.ts";
 
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
   readonly agents?: string;

@@ -6,8 +6,11 @@ import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { shellWord } from "../lib/shell-word.ts";
 import { shortPath } from "./call/called.ts";
-import { EXIT_CODE_OF } from "./call/exit-code.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { EXIT_CODE_OF } from "./call/exit-code.ts";
+import { homeOf } from "./call/home.ts";
+import { programVersion } from "./call/program.ts";
+import { watchSignals } from "./call/signals.ts";
 import { conduct } from "./demo/conduct.ts";
 import { CrewSession } from "./demo/crew-session.ts";
 import type { DemoEvent, DemoResult } from "./demo/events.ts";
@@ -15,10 +18,7 @@ import { carefulGit } from "./demo/git.ts";
 import { fillScratch, makeScratch, removeScratch, type Scratch } from "./demo/scratch.ts";
 import { showFor } from "./demo/show.ts";
 import { findSource, type Source } from "./demo/source.ts";
-import { homeOf } from "./call/home.ts";
 import { mannerOf } from "./input/manner.ts";
-import { programVersion } from "./call/program.ts";
-import { watchSignals } from "./call/signals.ts";
 
 interface DemoOptions {
   readonly keep?: boolean;

@@ -13,6 +13,7 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
 import { toldHere } from "./call/called.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { homeOf } from "./call/home.ts";
 import { programVersion } from "./call/program.ts";
 import { missingProgram, programOf, unreachable } from "./input/reach.ts";
 import {
@@ -23,7 +24,6 @@ import {
   type RegistryOptions,
   settingsFrom,
 } from "./input/registry.ts";
-import { homeOf } from "./call/home.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./input/sandboxes.ts";
 
 interface DoctorOptions extends RegistryOptions {

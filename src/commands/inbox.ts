@@ -5,10 +5,10 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson } from "../ui/display.ts";
 import { type ChildWaiting, showHolds, showWaiting } from "../ui/waiting.ts";
-import { neededOf } from "./session/asks.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor } from "./person/kept.ts";
 import { readHome, withHome } from "./call/home.ts";
+import { keptFor } from "./person/kept.ts";
+import { neededOf } from "./session/asks.ts";
 
 interface InboxOptions {
   readonly json?: boolean;

@@ -10,12 +10,12 @@ import { WHOLE } from "../ui/telling.ts";
 import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
-import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
-import { type PrintingTurn, showPrinted } from "./shown/printed.ts";
+import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./session/choose.ts";
 import { ticketValue } from "./session/schedule-state.ts";
 import { recordsOf } from "./session/state.ts";
+import { type PrintingTurn, showPrinted } from "./shown/printed.ts";
 
 interface LogOptions {
   readonly follow?: boolean;

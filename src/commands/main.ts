@@ -5,10 +5,10 @@ import { catchStorage } from "../store/storage-error.ts";
 import { safeText } from "../ui/display.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { called, hintHere } from "./call/called.ts";
-import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { EXIT_CODE_OF } from "./call/exit-code.ts";
 import { programVersion } from "./call/program.ts";
+import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 
 const HELP = `
 Start with:

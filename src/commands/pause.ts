@@ -2,11 +2,11 @@ import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { putToOwner } from "./person/put.ts";
-import { figuresOf } from "./session/state.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
+import { putToOwner } from "./person/put.ts";
+import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
+import { figuresOf } from "./session/state.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
 export function register(command: Command, run: Run): void {

@@ -10,16 +10,16 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
-import { waitingOf } from "./session/asks.ts";
-import { openedWith } from "./session/state.ts";
-import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
+import { EMBEDDED_CREW } from "./input/registry.ts";
 import { keptFor, saidAlready } from "./person/kept.ts";
 import { editPlan, settleEdit } from "./person/plan-edit.ts";
-import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
 import { putToOwner } from "./person/put.ts";
-import { EMBEDDED_CREW } from "./input/registry.ts";
-import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
+import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
+import { waitingOf } from "./session/asks.ts";
+import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./session/choose.ts";
+import { openedWith } from "./session/state.ts";
 
 interface PlanOptions {
   readonly approve?: boolean;

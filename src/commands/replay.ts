@@ -15,10 +15,10 @@ import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
 import { counted } from "../ui/words.ts";
-import { chooseAnySession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { oneOf } from "./input/manner.ts";
 import { homeOf, readHome } from "./call/home.ts";
+import { oneOf } from "./input/manner.ts";
+import { chooseAnySession } from "./session/choose.ts";
 import { type LogSource, NO_RECORDS, typedName, verify } from "./shown/verify.ts";
 
 interface ReplayOptions {

@@ -5,20 +5,20 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { chooseLastSession, OPEN_SESSION } from "./session/choose.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
-import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { actorHere } from "./call/program.ts";
 import { type LimitOptions, readLimits } from "./input/limits.ts";
-import { ownerOf, putToOwner } from "./person/put.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
+import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { lostWorkspace } from "./input/reach.ts";
+import { ownerOf, putToOwner } from "./person/put.ts";
 import { checkRelease } from "./person/release.ts";
+import { tellingUnused } from "./person/unused-answers.ts";
+import type { Word } from "./person/word.ts";
 import { type Place, placeOf } from "./running/place.ts";
 import { endHolder } from "./running/take-over.ts";
 import { configOf, takeUp } from "./running/take-up.ts";
-import { tellingUnused } from "./person/unused-answers.ts";
-import type { Word } from "./person/word.ts";
+import { chooseLastSession, OPEN_SESSION } from "./session/choose.ts";
 
 interface ResumeOptions extends MannerOptions, LimitOptions {
   readonly release?: readonly string[];

@@ -3,15 +3,15 @@ import { err, type Result } from "../lib/result.ts";
 import { canBeRetried } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import { chooseLastSession, chooseTarget, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { putToOwner } from "./person/put.ts";
-import { takeUp } from "./running/take-up.ts";
-import { hasTickets, ticketValue } from "./session/schedule-state.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
 import { placeOf } from "./running/place.ts";
+import { takeUp } from "./running/take-up.ts";
+import { chooseLastSession, chooseTarget, type Target } from "./session/choose.ts";
+import { hasTickets, ticketValue } from "./session/schedule-state.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {

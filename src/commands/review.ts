@@ -5,13 +5,13 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
-import { waitingOf } from "./session/asks.ts";
-import { chooseTarget, OPEN_SESSION, type Target } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { openExistingHome, withHome } from "./call/home.ts";
 import { keptFor, saidAlready } from "./person/kept.ts";
 import { putToOwner } from "./person/put.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
 import type { Word } from "./person/word.ts";
+import { waitingOf } from "./session/asks.ts";
+import { chooseTarget, OPEN_SESSION, type Target } from "./session/choose.ts";
 
 interface ReviewOptions {
   readonly approve?: boolean;

@@ -7,8 +7,8 @@ import { safeJson } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { sandboxOf } from "./input/sandboxes.ts";
 import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./input/registry.ts";
+import { sandboxOf } from "./input/sandboxes.ts";
 
 interface RolesOptions extends RegistryOptions {
   readonly json?: boolean;

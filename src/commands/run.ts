@@ -2,17 +2,17 @@ import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
-import { begin } from "./running/begin.ts";
 import type { CommandContext, Run } from "./call/command.ts";
+import { openHome, withHome } from "./call/home.ts";
 import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./input/manner.ts";
-import { worksByShell } from "./plans/playbook.ts";
 import { addRegistryOptions } from "./input/registry.ts";
 import { readRunInput, type RunInputOptions } from "./input/run-input.ts";
+import { tellingUnused } from "./person/unused-answers.ts";
+import { worksByShell } from "./plans/playbook.ts";
+import { begin } from "./running/begin.ts";
+import { placeOf } from "./running/place.ts";
 import { goOn } from "./running/same-inputs.ts";
 import { newSessionId } from "./session/id.ts";
-import { openHome, withHome } from "./call/home.ts";
-import { placeOf } from "./running/place.ts";
-import { tellingUnused } from "./person/unused-answers.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
   readonly session?: string;

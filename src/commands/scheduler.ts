@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { isAttended } from "./running/attendance.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { EXIT_CODE_OF } from "./call/exit-code.ts";
 import { openHome, withHome } from "./call/home.ts";
 import type { Manner } from "./input/manner.ts";
-import type { AskersWord, Order, SchedulersWord } from "./running/order.ts";
-import { firstLine } from "./running/scheduler-log.ts";
-import { type Place, placeOf } from "./running/place.ts";
+import { isAttended } from "./running/attendance.ts";
 import { begin } from "./running/begin.ts";
+import type { AskersWord, Order, SchedulersWord } from "./running/order.ts";
+import { type Place, placeOf } from "./running/place.ts";
+import { firstLine } from "./running/scheduler-log.ts";
 import { takeUp } from "./running/take-up.ts";
 import type { Watchers } from "./running/watchers.ts";
 

@@ -7,12 +7,12 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
-import { isBegun, namedSession } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { keptFor } from "./person/kept.ts";
-import { showSession, standing } from "./shown/session.ts";
-import { type StoredView, readSession } from "./session/view.ts";
 import { readHome, withHome } from "./call/home.ts";
+import { keptFor } from "./person/kept.ts";
+import { isBegun, namedSession } from "./session/choose.ts";
+import { type StoredView, readSession } from "./session/view.ts";
+import { showSession, standing } from "./shown/session.ts";
 
 interface StatusOptions {
   readonly json?: boolean;

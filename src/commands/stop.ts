@@ -4,10 +4,10 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putWord } from "./person/put.ts";
+import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
 const STOPPED_WITHIN_MS = 60_000;

@@ -2,10 +2,10 @@ import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import { chooseOpenTarget, chooseTarget } from "./session/choose.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { putToOwner } from "./person/put.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
+import { putToOwner } from "./person/put.ts";
+import { chooseOpenTarget, chooseTarget } from "./session/choose.ts";
 import { ticketValue } from "./session/schedule-state.ts";
 
 /** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */

@@ -1,5 +1,5 @@
-import type { CommandContext } from "./command.ts";
 import { CODE_OF_SIGNAL, type StopSignal } from "../../runtime/exit.ts";
+import type { CommandContext } from "./command.ts";
 
 /** What to do with the first signal, and with any after it. */
 export interface SignalPlan {

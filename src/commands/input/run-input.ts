@@ -13,13 +13,13 @@ import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../call/command.ts";
-import { discussionProblem } from "./discussion.ts";
-import { nothingToUse } from "./limits.ts";
 import { isPlaybook, nothingToRun, unplayable } from "../plans/playbook.ts";
-import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { placed } from "../plans/refused.ts";
 import { rehearse } from "../plans/rehearse.ts";
+import { discussionProblem } from "./discussion.ts";
+import { nothingToUse } from "./limits.ts";
+import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { withSandboxes } from "./sandboxes.ts";
 
 /** The options that say what is to be done, by whom, where and within which limits. */

@@ -2,8 +2,8 @@ import type { LedgerAsk } from "../../kernel/ledger.ts";
 import { safeText } from "../../ui/display.ts";
 import { discardTyped, promptQuestion } from "../../ui/prompt.ts";
 import type { Waiting } from "../../ui/waiting.ts";
-import { waitingFor } from "../session/asks.ts";
 import { hintHere } from "../call/called.ts";
+import { waitingFor } from "../session/asks.ts";
 import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
 import type { Refusal, Word } from "./word.ts";
 

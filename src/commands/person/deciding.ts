@@ -6,10 +6,10 @@ import { planLines } from "../../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { recordAt } from "../session/state.ts";
 import type { CommandContext } from "../call/command.ts";
-import { editPlan, settleEdit } from "./plan-edit.ts";
 import { planOf } from "../plans/recorded.ts";
+import { recordAt } from "../session/state.ts";
+import { editPlan, settleEdit } from "./plan-edit.ts";
 import type { Refusal, Word } from "./word.ts";
 
 /** What asking a person for a decision needs of the session, whichever process runs it. */

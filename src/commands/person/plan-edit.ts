@@ -12,9 +12,9 @@ import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import type { CommandContext } from "../call/command.ts";
-import { openEditor } from "./editor.ts";
 import { planFileText } from "../plans/recorded.ts";
 import { tangled } from "../plans/refused.ts";
+import { openEditor } from "./editor.ts";
 import type { Refusal } from "./word.ts";
 
 /** How the lines begin in which the file itself tells why what is in it was refused. */

@@ -8,10 +8,10 @@ import { catchStorage } from "../../store/storage-error.ts";
 import type { Owner, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
-import { recordAt, recordsOf } from "../session/state.ts";
-import { whyClosed } from "../session/choose.ts";
 import type { CommandContext } from "../call/command.ts";
 import { actorHere } from "../call/program.ts";
+import { whyClosed } from "../session/choose.ts";
+import { recordAt, recordsOf } from "../session/state.ts";
 import { unsayable, type Word } from "./word.ts";
 
 /** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */

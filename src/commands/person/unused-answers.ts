@@ -9,9 +9,9 @@ import { keptRecord } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
+import type { CommandContext } from "../call/command.ts";
 import { waitingOf } from "../session/asks.ts";
 import { questionSets } from "../session/schedule-state.ts";
-import type { CommandContext } from "../call/command.ts";
 import type { GivenWord } from "./beforehand.ts";
 
 /**

@@ -8,9 +8,9 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { isUnsafe, safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
+import { sessionValue, ticketValue } from "../session/schedule-state.ts";
 import { recordAt } from "../session/state.ts";
 import { playedFile } from "./playbook.ts";
-import { sessionValue, ticketValue } from "../session/schedule-state.ts";
 
 /** A plan as a session has it, and who wrote it. */
 export interface RecordedPlan extends ShownPlan {

@@ -4,11 +4,11 @@ import type { Failure } from "../../protocol/failure.ts";
 import { createSession } from "../../runtime/create.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { CommandContext } from "../call/command.ts";
-import { driveSession } from "./drive.ts";
-import type { Manner } from "../input/manner.ts";
-import { keepPlaybook, playbookIn, withPlaybook } from "../plans/playbook.ts";
 import { actorHere } from "../call/program.ts";
+import type { Manner } from "../input/manner.ts";
 import type { RunInput } from "../input/run-input.ts";
+import { keepPlaybook, playbookIn, withPlaybook } from "../plans/playbook.ts";
+import { driveSession } from "./drive.ts";
 import type { Place } from "./place.ts";
 import type { Watchers } from "./watchers.ts";
 

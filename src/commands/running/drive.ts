@@ -10,15 +10,15 @@ import { silentReporter } from "../../ui/silent.ts";
 import { SAY_OF_LATER } from "../../ui/teller.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
-import { ChildrenWatch } from "../shown/children-waiting.ts";
 import type { CommandContext } from "../call/command.ts";
-import { endingOf, lastStandOf, storedStand, withChildren } from "../shown/leaving.ts";
-import type { Manner } from "../input/manner.ts";
-import { People } from "./people.ts";
-import { latestOf, stateOf } from "../session/state.ts";
 import { tellKilled, watchSignals } from "../call/signals.ts";
-import type { Place } from "./place.ts";
+import type { Manner } from "../input/manner.ts";
+import { latestOf, stateOf } from "../session/state.ts";
+import { ChildrenWatch } from "../shown/children-waiting.ts";
+import { endingOf, lastStandOf, storedStand, withChildren } from "../shown/leaving.ts";
 import { underWay } from "../shown/under-way.ts";
+import { People } from "./people.ts";
+import type { Place } from "./place.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
 /** How often it is looked whether a child session waits for a person, in ms. */

@@ -7,13 +7,13 @@ import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { safeJson } from "../../ui/display.ts";
-import { attend } from "./attendance.ts";
 import type { CommandContext } from "../call/command.ts";
+import { tellKilled, watchSignals } from "../call/signals.ts";
+import { attend } from "./attendance.ts";
 import { reporterFor } from "./drive.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
-import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
-import { tellKilled, watchSignals } from "../call/signals.ts";
 import type { Place } from "./place.ts";
+import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
 import { Viewer } from "./viewer.ts";
 
 /**

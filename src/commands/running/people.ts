@@ -2,13 +2,13 @@ import type { SessionEvent } from "../../runtime/bus.ts";
 import type { Session } from "../../runtime/session.ts";
 import type { Store } from "../../store/store.ts";
 import type { Waiting } from "../../ui/waiting.ts";
-import { Asking } from "../person/asking.ts";
-import { waitingFor } from "../session/asks.ts";
 import type { CommandContext } from "../call/command.ts";
-import type { Manner } from "../input/manner.ts";
 import { actorHere } from "../call/program.ts";
+import type { Manner } from "../input/manner.ts";
+import { Asking } from "../person/asking.ts";
 import { wordFor } from "../person/beforehand.ts";
 import { type Refusal, unsayable, type Word } from "../person/word.ts";
+import { waitingFor } from "../session/asks.ts";
 
 /** The people's side of a running session, as far as this process carries it. */
 export interface PeopleParts<S> {

@@ -15,9 +15,9 @@ import type { Store } from "../../store/store.ts";
 import { called } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
 import type { OpenHome } from "../call/home.ts";
+import { programVersion } from "../call/program.ts";
 import { loadMode } from "../session/modes.ts";
 import { notificationFor } from "../shown/notification.ts";
-import { programVersion } from "../call/program.ts";
 
 /** All that sessions of this process work with, and the way to end every program they started at once. */
 export interface Place extends Surroundings {

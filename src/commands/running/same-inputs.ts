@@ -6,13 +6,13 @@ import type { PayloadByType } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow } from "../../store/store.ts";
-import { openedWith } from "../session/state.ts";
 import type { CommandContext } from "../call/command.ts";
 import type { Manner } from "../input/manner.ts";
-import { playbookIn, withPlaybook } from "../plans/playbook.ts";
-import { takeUp } from "./take-up.ts";
 import type { RunInput } from "../input/run-input.ts";
+import { playbookIn, withPlaybook } from "../plans/playbook.ts";
+import { openedWith } from "../session/state.ts";
 import type { Place } from "./place.ts";
+import { takeUp } from "./take-up.ts";
 
 /** Goes on with a session that is there, if it was begun with the same inputs; else `usage`, naming what differs. */
 export async function goOn(

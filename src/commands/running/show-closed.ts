@@ -3,9 +3,9 @@ import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { CommandContext } from "../call/command.ts";
-import { reporterFor } from "./drive.ts";
-import { endingOf, lastStandOf } from "../shown/leaving.ts";
 import type { Manner } from "../input/manner.ts";
+import { endingOf, lastStandOf } from "../shown/leaving.ts";
+import { reporterFor } from "./drive.ts";
 import type { Place } from "./place.ts";
 
 /**

@@ -4,18 +4,18 @@ import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../protoc
 import { resumeSession } from "../../runtime/resume.ts";
 import type { SessionRow } from "../../store/store.ts";
 import type { CommandContext } from "../call/command.ts";
-import { driveSession } from "./drive.ts";
-import type { Manner } from "../input/manner.ts";
-import { loadMode, unknownMode } from "../session/modes.ts";
-import type { TakeUp } from "./order.ts";
 import { actorHere } from "../call/program.ts";
+import type { Manner } from "../input/manner.ts";
 import { lostWorkspace } from "../input/reach.ts";
 import { missingSandbox } from "../input/sandboxes.ts";
-import { openedWith } from "../session/state.ts";
-import { showClosed } from "./show-closed.ts";
-import type { Place } from "./place.ts";
-import type { Watchers } from "./watchers.ts";
 import type { Word } from "../person/word.ts";
+import { loadMode, unknownMode } from "../session/modes.ts";
+import { openedWith } from "../session/state.ts";
+import { driveSession } from "./drive.ts";
+import type { TakeUp } from "./order.ts";
+import type { Place } from "./place.ts";
+import { showClosed } from "./show-closed.ts";
+import type { Watchers } from "./watchers.ts";
 
 /** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
 export async function takeUp(

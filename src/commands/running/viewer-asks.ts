@@ -2,12 +2,12 @@ import type { LedgerAsk } from "../../kernel/ledger.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionRow, Store, StoreReader } from "../../store/store.ts";
 import type { Reporter } from "../../ui/reporter.ts";
-import { Asking } from "../person/asking.ts";
-import { waitingFor } from "../session/asks.ts";
 import type { CommandContext } from "../call/command.ts";
+import { Asking } from "../person/asking.ts";
 import { putWord, untaken, whyRefused } from "../person/put.ts";
-import { valueOf } from "../session/state.ts";
 import type { Refusal, Word } from "../person/word.ts";
+import { waitingFor } from "../session/asks.ts";
+import { valueOf } from "../session/state.ts";
 
 export interface ViewerAsksParts {
   readonly context: CommandContext;

@@ -7,12 +7,12 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import { TOLD, type Told } from "../../runtime/notifications.ts";
 import type { StoredSession } from "../../store/store.ts";
 import type { Opening, Standing } from "../../ui/reporter.ts";
+import { programVersion } from "../call/program.ts";
+import { figuresOf, recordsOf, stateOf, valuesOf } from "../session/state.ts";
 import { ChildrenWatch } from "../shown/children-waiting.ts";
 import { endingOf, storedStand } from "../shown/leaving.ts";
-import { programVersion } from "../call/program.ts";
-import { lastWords } from "./scheduler-log.ts";
-import { figuresOf, recordsOf, stateOf, valuesOf } from "../session/state.ts";
 import { underWay, withSince } from "../shown/under-way.ts";
+import { lastWords } from "./scheduler-log.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
 /** How often the store is asked whether anything has changed, in ms; a look costs one pragma. */

@@ -13,14 +13,14 @@ import type { SessionInSight } from "../../runtime/notifications.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
-import { openAsks } from "../session/asks.ts";
-import { childrenWaiting } from "./children-waiting.ts";
-import { exitCodeAfter } from "../call/exit-code.ts";
-import { openedWith } from "../session/state.ts";
 import { hintHere, toldHere } from "../call/called.ts";
-import { nextSteps } from "./next.ts";
-import { readSession } from "../session/view.ts";
+import { exitCodeAfter } from "../call/exit-code.ts";
+import { openAsks } from "../session/asks.ts";
+import { openedWith } from "../session/state.ts";
 import { finalReport, ticketLines } from "../session/tickets.ts";
+import { readSession } from "../session/view.ts";
+import { childrenWaiting } from "./children-waiting.ts";
+import { nextSteps } from "./next.ts";
 
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
 export interface LastStand {

@@ -7,12 +7,12 @@ import { localMoment } from "../../ui/time.ts";
 import { runningWords } from "../../ui/under-way.ts";
 import { showWaiting } from "../../ui/waiting.ts";
 import { counted } from "../../ui/words.ts";
-import { isBegun } from "../session/choose.ts";
 import type { CommandContext } from "../call/command.ts";
 import { keptFor } from "../person/kept.ts";
-import { nextFor } from "./next.ts";
-import type { StoredView } from "../session/view.ts";
+import { isBegun } from "../session/choose.ts";
 import { finalReport } from "../session/tickets.ts";
+import type { StoredView } from "../session/view.ts";
+import { nextFor } from "./next.ts";
 import { runningTurns, withSince } from "./under-way.ts";
 
 /** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
