@@ -24,6 +24,7 @@ import { missingSandbox } from "./sandboxes.ts";
 import { type Place, placeOf } from "./surroundings.ts";
 import { showClosed } from "./show-closed.ts";
 import { endHolder } from "./take-over.ts";
+import { unheededAtWork, unheededWhenClosed } from "./unheeded.ts";
 import { tellingUnused } from "./unused.ts";
 import type { Watchers } from "./watchers.ts";
 import type { Word } from "./word.ts";
@@ -62,8 +63,10 @@ async function resume(
     const { store } = home;
     const chosen = chooseLastSession(store, named);
     if (!chosen.ok) return chosen;
+    const unheeded = unheededWhenClosed(store, chosen.value, options);
+    if (unheeded) return err(unheeded);
     const released = options.release ?? [];
-    for (const role_id of chosen.value.state === "closed" ? [] : released) {
+    for (const role_id of released) {
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }
@@ -78,7 +81,7 @@ async function resume(
     if (!stood.ok) return stood;
     const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
     const told = beside(context, manner.value);
-    if (isTold && isWaitingChild(store, stood.value)) return tellChild(told, store, stood.value, released);
+    if (isTold && isWaitingChild(store, stood.value)) return tellChild(told, store, stood.value, options);
     const owner = await ofParent(store, stood.value, options, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
@@ -137,8 +140,11 @@ async function tellChild(
   context: CommandContext,
   store: Store,
   child: SessionRow,
-  released: readonly string[],
+  options: ResumeOptions,
 ): Promise<Result<number, Failure>> {
+  const { release: released = [] } = options;
+  const unheeded = unheededAtWork(store, child, options);
+  if (unheeded) return err(unheeded);
   for (const role_id of released) {
     const put = await putToOwner(context, store, child, releaseOf(role_id), releasedWords(role_id));
     if (!put.ok) return put;
@@ -191,29 +197,21 @@ export async function takeUp(
   }
 }
 
-/**
- * Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. A deadline counts from when a
- * session is taken up, so it can be told to nobody who has.
- */
+/** Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. */
 async function tellOwner(
   context: CommandContext,
   store: Place["store"],
   row: SessionRow,
-  { release = [], deadline }: ResumeOptions,
+  options: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  if (deadline !== undefined) {
-    return err(
-      failure("usage", `${session_id} is at work, and a deadline is set when a session is taken up.`, {
-        hint: `First bosun stop ${session_id}, then bosun resume ${session_id} --deadline ${safeLine(deadline)}.`,
-      }),
-    );
-  }
   const words: (readonly [payload: JsonObject, holds: string])[] = [];
   if (limits) words.push([{ command: "limits", limits }, "What it may use in all is limited anew."]);
-  for (const role_id of release) words.push([releaseOf(role_id).payload, releasedWords(role_id)]);
+  for (const role_id of options.release ?? []) words.push([releaseOf(role_id).payload, releasedWords(role_id)]);
   if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
+  const unheeded = words.length > 0 ? unheededAtWork(store, row, options) : undefined;
+  if (unheeded) return err(unheeded);
   for (const [payload, holds] of words) {
     const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);
     if (!put.ok) return put;

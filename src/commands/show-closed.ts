@@ -7,6 +7,7 @@ import { reporterFor } from "./drive.ts";
 import { endingOf, lastStandOf } from "./leaving.ts";
 import type { Manner } from "./manner.ts";
 import type { Place } from "./surroundings.ts";
+import { unheededByShown } from "./unheeded.ts";
 
 /**
  * Shows how a session ended that is closed already, as if this command had run it, and lets go of it. Whoever closed it may have died
@@ -36,5 +37,7 @@ export async function showClosed<S>(
   if (!end.ok) return end;
   const ending = endingOf(context.bosun, place.home, lastStandOf(place.store, session), { end });
   reporter.end(ending);
+  const unheeded = unheededByShown(manner);
+  if (unheeded !== undefined) context.terminal.err.line(unheeded);
   return ok(ending.exit_code);
 }
