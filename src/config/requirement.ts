@@ -17,8 +17,8 @@ export type RequirementSource =
 
 /** What a command that begins a session calls its requirement, and how it is typed. */
 export interface AskedOf {
-  readonly command: "run" | "debate";
-  readonly noun: "requirement" | "question";
+  readonly command: string;
+  readonly noun: string;
   /** What there is to say in it. */
   readonly say: string;
 }
