@@ -14,7 +14,7 @@ import { isGivenId } from "./session-id.ts";
 import { putToOwner } from "./put.ts";
 import { settled, showUnused } from "./unused.ts";
 import { openExistingHome, withHome } from "./home.ts";
-import { type Answer, answerIn, askedHere, type Question } from "./typed-answers.ts";
+import { type Answer, answerIn, askedHere, orAnswering, type Question } from "./typed-answers.ts";
 
 interface AnswerOptions {
   readonly file?: string;
@@ -68,6 +68,7 @@ async function answer(
     if (answers.value.length === 0 && !noMore) {
       const left = await open();
       if (left.length > 0) listOpen(context, row, "asks", left, kept);
+      tellMeant(context, row, left, words[0]);
       return ok(left.every(isKept) ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
     const overtaken = answeredAlready(row, questions, kept, answers.value);
@@ -166,12 +167,15 @@ async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]
   return waiting.ok ? orAnswering(wrong, session_id, questionsIn(waiting.value), word) : wrong;
 }
 
-/** The same failure with what makes the word an answer, where there is one question that it could be meant for. */
-function orAnswering(wrong: Failure, session_id: string, questions: readonly Question[], word: string): Failure {
-  const [only, another] = questions;
-  if (only === undefined || another !== undefined) return wrong;
-  const command = answerCommand("bosun", session_id, only, word);
-  return { ...wrong, hint: `${wrong.hint ?? ""}\nTo answer ${only.question_id} with that word: ${command}`.trim() };
+/** The beginning of a session's id may have been meant as the answer, too. */
+function tellMeant(
+  { terminal: { out }, bosun }: CommandContext,
+  { session_id }: SessionRow,
+  [only, another]: readonly Question[],
+  word: string | undefined,
+): void {
+  if (word === undefined || word === session_id || only === undefined || another !== undefined) return;
+  out.line(`  To answer it with ${quoted(word)}: ${answerCommand(bosun, session_id, only, word)}`);
 }
 
 async function answersFrom(

@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -26,14 +25,6 @@ async function openThenClosed(here: Rig): Promise<{ open: string; closed: string
   const rows = await typedJson<Row[]>(here, ["status", "--all", "--json"]);
   const closed = rows.find(({ session_id }) => session_id !== open)?.session_id ?? "";
   return { open, closed };
-}
-
-/** Types what a refusal says would be an answer, and goes on with the session. */
-async function copied(here: Rig, stderr: string): Promise<void> {
-  const [, command = ""] = /^ {2}To answer \S+ with that word: (.*)$/m.exec(stderr) ?? [];
-  const env = { ...here.environment, BOSUN_HOME: here.home };
-  expect(execFileSync("sh", ["-c", command], { env, cwd: here.workspace, encoding: "utf8" })).toContain("Kept for");
-  expect((await typed(here, ["resume"])).code).toBe(0);
 }
 
 describe("no more questions, please", () => {
@@ -80,38 +71,6 @@ describe("a word on what a session asks", () => {
       expect((await typed(here, [...(words[index] ?? []), "--approve"])).code).toBe(0);
       expect((await typed(here, ["resume"])).code).toBe(index < 2 ? 4 : 0);
     }
-  });
-
-  it.each(["s-zzzzzz", "d-zzzzzz", "d-zzzzzz.12"])(
-    "is not %s, the misspelt name of a session, unless it is typed as it is told",
-    async (name) => {
-      const here = rig();
-      expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK)])).code).toBe(4);
-      const said = await typed(here, ["answer", name]);
-      expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(`no session "${name}"`)]);
-      await copied(here, said.stderr);
-      expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe(`${name}\n`);
-    },
-  );
-
-  it("is not the name of another session, unless it is typed as it is told", async () => {
-    const here = rig();
-    const { closed } = await openThenClosed(here);
-    const said = await typed(here, ["answer", closed]);
-    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(`The session ${closed} asks nothing.`)]);
-    await copied(here, said.stderr);
-    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe(`${closed}\n`);
-  });
-
-  it("is not the id of a question that has its answer, unless it is typed as it is told", async () => {
-    const here = rig();
-    expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
-    expect((await here.run(["resume", "--answer", "name=Eve"])).code).toBe(4);
-    const said = await typed(here, ["answer", "name"]);
-    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining("name waits for no answer any more.")]);
-    expect((await typed(here, ["answer", "name", "Bob"])).stderr).not.toContain("with that word");
-    await copied(here, said.stderr);
-    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve name\n");
   });
 
   it("says something, and is given in one way", async () => {
