@@ -59,6 +59,7 @@ export function safeJson(value: unknown): string {
 
 /** The same for a text of JSON or YAML in lines; in YAML, whatever holds such a character must stand in double quotes. */
 export function safeQuoted(text: string): string {
+  if (isPlain(text)) return text;
   return replaceEachUnsafe(text, (character) => (character === "\n" ? character : jsonEscaped(character)));
 }
 
