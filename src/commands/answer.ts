@@ -5,12 +5,12 @@ import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { answerCommand, showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { keptFor } from "./person/kept.ts";
 import { putToOwner } from "./person/put.ts";
-import { type Answer, answerIn, askedHere, type Question } from "./person/typed-answers.ts";
+import { type Answer, answerIn, askedHere, orAnswering, type Question } from "./person/typed-answers.ts";
 import { settled, showUnused } from "./person/unused-answers.ts";
 import { waitingOf } from "./session/asks.ts";
 import { chooseSession, OPEN_SESSION } from "./session/choose.ts";
@@ -46,16 +46,16 @@ async function answer(
 ): Promise<Result<number, Failure>> {
   return withHome(openExistingHome(context), async ({ store }) => {
     const chosen = sessionAmong(store, words);
-    if (!chosen.ok) return chosen;
+    if (!chosen.ok) return err(await orAsAnswer(store, chosen.error, words));
     const { row, rest } = chosen.value;
     const waiting = await waitingOf(store, row.session_id);
     if (!waiting.ok) return waiting;
     const questions = questionsIn(waiting.value);
-    if (questions.length === 0) return err(nothingAsked(row, waiting.value));
+    if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(row, waiting.value), words));
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
     const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
     const late = rest[0] === undefined ? undefined : await settled(store, row.session_id, rest[0], questions);
-    if (late) return err(late);
+    if (late) return err(rest.length === 1 ? orAnswering(late, row.session_id, questions, rest[0] ?? "") : late);
     const open = async () => {
       const now = await waitingOf(store, row.session_id);
       if (!now.ok) return questions;
@@ -68,6 +68,7 @@ async function answer(
     if (answers.value.length === 0 && !noMore) {
       const left = await open();
       if (left.length > 0) listOpen(context, row, "asks", left, kept);
+      tellMeant(context, row, left, words[0]);
       return ok(left.every(isKept) ? EXIT_DONE : EXIT_PERSON_NEEDED);
     }
     const overtaken = answeredAlready(row, questions, kept, answers.value);
@@ -154,6 +155,27 @@ function sessionAmong(
   // A session's name that is misspelt must not become an answer.
   if (named !== undefined && isGivenId(first ?? "")) return named;
   return ok({ row: usual.value, rest: words });
+}
+
+/** The same failure of the only word there is, which may have been meant as an answer to the session that is meant without a name. */
+async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]): Promise<Failure> {
+  const [word, another] = words;
+  const usual = chooseSession(store, undefined);
+  if (word === undefined || another !== undefined || !usual.ok) return wrong;
+  const { session_id } = usual.value;
+  const waiting = await waitingOf(store, session_id);
+  return waiting.ok ? orAnswering(wrong, session_id, questionsIn(waiting.value), word) : wrong;
+}
+
+/** The beginning of a session's id may have been meant as the answer, too. */
+function tellMeant(
+  { terminal: { out }, bosun }: CommandContext,
+  { session_id }: SessionRow,
+  [only, another]: readonly Question[],
+  word: string | undefined,
+): void {
+  if (word === undefined || word === session_id || only === undefined || another !== undefined) return;
+  out.line(`  To answer it with ${quoted(word)}: ${answerCommand(bosun, session_id, only, word)}`);
 }
 
 async function answersFrom(

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import type { AskedOf } from "../config/requirement.ts";
 import { completeRole } from "../config/role-defaults.ts";
 import type { SettingFlag } from "../config/setting-text.ts";
 import { nearest } from "../lib/nearest.ts";
@@ -19,11 +20,15 @@ import { type MannerOptions, mannerOf } from "./input/manner.ts";
 import { missingProgram, unreachable, unusableWorkspace } from "./input/reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./input/registry.ts";
 import { withSandboxes } from "./input/sandboxes.ts";
+import { typedRequirement } from "./input/typed-requirement.ts";
 import { driveSession } from "./running/drive.ts";
 import { placeOf } from "./running/place.ts";
 import { newSessionId } from "./session/id.ts";
 
+const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what is to be debated" };
+
 interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
+  readonly file?: string;
   readonly agents?: string;
   readonly judge?: string;
   readonly rounds?: string;
@@ -38,9 +43,10 @@ interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" 
 /** `bosun debate`: several agents answer a question, revise in view of each other's answers, and a judge concludes. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("<question>", "what is to be debated")
+    .argument("[question]", "what is to be debated; - reads it from standard input")
     .requiredOption("--agents <ids>", "the debaters: two role ids or more, with commas between")
     .requiredOption("--judge <id>", "the role that concludes, and is no debater")
+    .option("--file <file>", "the question is in this file; - reads standard input")
     .option("--rounds <n>", `how often everybody answers: 1 to ${MAX_ROUNDS}`, String(DEFAULT_ROUNDS))
     .option("--until <end>", "rounds: all of them; stable: no longer than somebody changes position", "rounds")
     .option("--roles <file>", "a role registry (again for more)", collect)
@@ -63,12 +69,12 @@ Example, in the folder of this program:
   bosun debate "Python or Go for microservices?" --roles examples/debate-roles.json \\
     --agents python,go,architect --judge judge --rounds 5 --until stable`,
     )
-    .action((question: string, options: DebateOptions) => run((context) => debate(context, question, options)));
+    .action((words: string | undefined, options: DebateOptions) => run((context) => debate(context, words, options)));
 }
 
 async function debate(
   context: CommandContext,
-  question: string,
+  words: string | undefined,
   options: DebateOptions,
 ): Promise<Result<number, Failure>> {
   if (options.session !== undefined) {
@@ -77,7 +83,7 @@ async function debate(
   }
   const manner = await mannerOf(context, options);
   if (!manner.ok) return manner;
-  const prepared = await prepare(context, question, options);
+  const prepared = await prepare(context, words, options);
   if (!prepared.ok) return prepared;
   const { input, roles, config } = prepared.value;
   return withHome(openHome(context), async (home) => {
@@ -109,9 +115,11 @@ interface Prepared {
 /** Reads and checks all that a debate is given, before anything is made for it. */
 async function prepare(
   context: CommandContext,
-  question: string,
+  words: string | undefined,
   options: DebateOptions,
 ): Promise<Result<Prepared, Failure>> {
+  const question = await typedRequirement(context.terminal, { words, file: options.file }, QUESTION);
+  if (!question.ok) return question;
   const found = findConfiguration(context, options, options.cwd ?? context.directory);
   if (!found.ok) return found;
   const registry = await loadRegistry(options, found.value);
@@ -119,7 +127,7 @@ async function prepare(
   const seated = seat(registry.value, idsOf(options.agents), options.judge ?? "");
   if (!seated.ok) return seated;
   const input = readInput(
-    { topic: question, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
+    { topic: question.value, ...seated.value.named, rounds: numberOf(options.rounds), until: options.until },
     seated.value.roles,
   );
   if (!input.ok) return err(failure("usage", input.error.message, input.error));

@@ -53,7 +53,6 @@ const OLDEST_NODE = [22, 14] as const;
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
-    .option("--config <file>", "scheduler settings, as YAML or JSON")
     .option("--json", "one JSON value on stdout")
     .action((options: DoctorOptions) => run((context) => doctor(context, options)));
 }

@@ -69,6 +69,13 @@ async function plan(
       }),
     );
   }
+  if (options.json === true && asked.includes(true)) {
+    return err(
+      failure("usage", "--json shows the plan, and goes with no other option.", {
+        hint: "A plan file is written as JSON where its name says so: bosun plan --export plan.json.",
+      }),
+    );
+  }
   if (options.revise?.trim() === "") {
     return err(
       failure("usage", "--revise does not say what should be different.", {

@@ -115,7 +115,18 @@ interface Filter {
   readonly type?: string;
 }
 
-function readFilter({ from, to, ticket, type }: ReplayOptions): Result<Filter, Failure> {
+function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): Result<Filter, Failure> {
+  if (proves === true && [from, to, ticket, type].some((one) => one !== undefined)) {
+    return err(
+      failure(
+        "usage",
+        "--verify proves a record as a whole, and --ticket, --type, --from and --to choose some of it.",
+        {
+          hint: "Leave out --verify to see those records, or the others to prove the whole.",
+        },
+      ),
+    );
+  }
   const bounds = { from: 1, to: Number.POSITIVE_INFINITY };
   for (const [flag, text] of [
     ["from", from],

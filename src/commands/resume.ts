@@ -11,6 +11,7 @@ import { actorHere } from "./call/program.ts";
 import { type LimitOptions, readLimits } from "./input/limits.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { lostWorkspace } from "./input/reach.ts";
+import { unheededAtWork, unheededWhenClosed } from "./input/unheeded.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
 import { checkRelease } from "./person/release.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
@@ -54,8 +55,10 @@ async function resume(
     const { store } = home;
     const chosen = chooseLastSession(store, named);
     if (!chosen.ok) return chosen;
+    const unheeded = unheededWhenClosed(store, chosen.value, options);
+    if (unheeded) return err(unheeded);
     const released = options.release ?? [];
-    for (const role_id of chosen.value.state === "closed" ? [] : released) {
+    for (const role_id of released) {
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }
@@ -70,7 +73,7 @@ async function resume(
     if (!stood.ok) return stood;
     const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
     const told = beside(context, manner.value);
-    if (isTold && isWaitingChild(store, stood.value)) return tellChild(told, store, stood.value, released);
+    if (isTold && isWaitingChild(store, stood.value)) return tellChild(told, store, stood.value, options);
     const owner = await ofParent(store, stood.value, options, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
@@ -129,8 +132,11 @@ async function tellChild(
   context: CommandContext,
   store: Store,
   child: SessionRow,
-  released: readonly string[],
+  options: ResumeOptions,
 ): Promise<Result<number, Failure>> {
+  const { release: released = [] } = options;
+  const unheeded = unheededAtWork(store, child, options);
+  if (unheeded) return err(unheeded);
   for (const role_id of released) {
     const put = await putToOwner(context, store, child, releaseOf(role_id), releasedWords(role_id));
     if (!put.ok) return put;
@@ -149,29 +155,21 @@ function releasedWords(role_id: string): string {
   return `The role ${safeLine(role_id)} takes turns again.`;
 }
 
-/**
- * Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. A deadline counts from when a
- * session is taken up, so it can be told to nobody who has.
- */
+/** Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. */
 async function tellOwner(
   context: CommandContext,
   store: Place["store"],
   row: SessionRow,
-  { release = [], deadline }: ResumeOptions,
+  options: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  if (deadline !== undefined) {
-    return err(
-      failure("usage", `${session_id} is at work, and a deadline is set when a session is taken up.`, {
-        hint: `First bosun stop ${session_id}, then bosun resume ${session_id} --deadline ${safeLine(deadline)}.`,
-      }),
-    );
-  }
   const words: (readonly [payload: JsonObject, holds: string])[] = [];
   if (limits) words.push([{ command: "limits", limits }, "What it may use in all is limited anew."]);
-  for (const role_id of release) words.push([releaseOf(role_id).payload, releasedWords(role_id)]);
+  for (const role_id of options.release ?? []) words.push([releaseOf(role_id).payload, releasedWords(role_id)]);
   if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
+  const unheeded = words.length > 0 ? unheededAtWork(store, row, options) : undefined;
+  if (unheeded) return err(unheeded);
   for (const [payload, holds] of words) {
     const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);
     if (!put.ok) return put;

@@ -6,7 +6,8 @@ import type { StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
-import { putToOwner } from "./person/put.ts";
+import { unheededAtWork, unheededWhileKept } from "./input/unheeded.ts";
+import { ownerOf, putToOwner } from "./person/put.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
@@ -27,6 +28,13 @@ async function retry(
   words: readonly string[],
   options: MannerOptions,
 ): Promise<Result<number, Failure>> {
+  if (words.length > 2) {
+    return err(
+      failure("usage", "There are more words than a session and a ticket.", {
+        hint: "Name one ticket at a time: bosun retry SESSION TICKET.",
+      }),
+    );
+  }
   const manner = await mannerOf(context, options);
   if (!manner.ok) return manner;
   return withHome(openExistingHome(context), async (home) => {
@@ -36,12 +44,22 @@ async function retry(
     const { row, ticket_id = "" } = target.value;
     const payload = { command: "retry", ticket_id };
     const word = { payload_type: "user_command", payload } as const;
-    if (row.state !== "closed") return putToOwner(beside(context, manner.value), store, row, word);
+    if (row.state !== "closed") {
+      const unheeded = unheededRetry(store, target.value, options);
+      return unheeded ? err(unheeded) : putToOwner(beside(context, manner.value), store, row, word);
+    }
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
     const full = { ...manner.value, kill_grace_s: 0 };
     const left = takeUp(context, placeOf(home, context), row, full, change);
     return tellingUnused(context, store, row.session_id, full, left);
   });
+}
+
+/** One that is open is told to try again, by whoever runs it or will; only a closed one is run here, in the way that is wanted. */
+function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: MannerOptions): Failure | undefined {
+  return ownerOf(store, row)
+    ? unheededAtWork(store, row, options)
+    : unheededWhileKept(row, `bosun retry ${row.session_id} ${ticket_id ?? ""}`, options);
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {

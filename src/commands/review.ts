@@ -55,11 +55,10 @@ async function review(
     const { row } = target.value;
     const waiting = await waitingOf(store, row.session_id);
     if (!waiting.ok) return waiting;
-    const reviews = waiting.value.filter(
-      (one) => one.kind === "review" || (one.kind === "approval" && one.about === "result"),
-    );
+    const reviews = reviewsIn(target.value, waiting.value);
     if (said === 0) {
-      if (reviews.length === 0) context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
+      if (reviews.length === 0)
+        context.terminal.out.line(`Nothing of ${nameOf(target.value)} waits for a person's review.`);
       for (const one of reviews)
         showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
@@ -75,13 +74,24 @@ async function review(
   });
 }
 
-function meantBy({ row, ticket_id }: Target, reviews: readonly Waiting[]): Result<Waiting, Failure> {
-  const [only, another] =
-    ticket_id === undefined ? reviews : reviews.filter((one) => one.kind === "review" && one.ticket_id === ticket_id);
-  const about = ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
+/** What waits to be reviewed: of the ticket that is named, else all of it and the session's result. */
+function reviewsIn({ ticket_id }: Target, waiting: readonly Waiting[]): Waiting[] {
+  return waiting.filter((one) => {
+    if (one.kind === "review") return ticket_id === undefined || one.ticket_id === ticket_id;
+    return ticket_id === undefined && one.kind === "approval" && one.about === "result";
+  });
+}
+
+function nameOf({ row, ticket_id }: Target): string {
+  return ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
+}
+
+function meantBy(target: Target, reviews: readonly Waiting[]): Result<Waiting, Failure> {
+  const { row } = target;
+  const [only, another] = reviews;
   if (only === undefined) {
     return err(
-      failure("usage", `Nothing of ${about} waits for a person's review.`, {
+      failure("usage", `Nothing of ${nameOf(target)} waits for a person's review.`, {
         hint: `See bosun status ${row.session_id}.`,
       }),
     );

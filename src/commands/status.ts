@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { formatDuration } from "../lib/durations.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
@@ -50,6 +50,10 @@ function rowToShow(
   named: string | undefined,
   { all }: StatusOptions,
 ): Result<SessionRow | undefined, Failure> {
+  if (named !== undefined && all === true) {
+    const hint = "Leave out --all for that session, or its name for the list.";
+    return err(failure("usage", `--all lists every session, and ${JSON.stringify(named)} is named.`, { hint }));
+  }
   if (named !== undefined) return namedSession(store, named);
   if (all === true) return ok(undefined);
   const live = store

@@ -1,3 +1,4 @@
+import { replaceEachUnsafe, widthOf } from "../lib/terminal-text.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
 /** One thing that is wrong in a file a person wrote, with all they need to find and mend it. */
@@ -83,7 +84,7 @@ function excerpt({ line, column, source }: Place): string[] {
   const margin = " ".repeat(String(line).length);
   const lead = start > 0 ? "… " : "";
   const tail = source.length > start + SHOWN_WIDTH ? " …" : "";
-  const indent = " ".repeat(displayWidth(lead + printable(cut.slice(0, column - 1 - start))));
+  const indent = " ".repeat(widthOf(lead + printable(cut.slice(0, column - 1 - start))));
   return [`  ${line} | ${lead}${printable(cut)}${tail}`, `  ${margin} | ${indent}^`];
 }
 
@@ -92,14 +93,5 @@ function excerpt({ line, column, source }: Place): string[] {
  * characters and those that reorder or hide text become U+FFFD, one for one, so that columns stay true.
  */
 export function printable(text: string): string {
-  return text.replaceAll("\t", " ").replace(/[\p{Cc}\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu, "\ufffd");
+  return replaceEachUnsafe(text.replaceAll("\t", " "), () => "\ufffd");
 }
-
-function displayWidth(text: string): number {
-  let width = 0;
-  for (const character of text) width += WIDE.test(character) ? 2 : /\p{Mn}/u.test(character) ? 0 : 1;
-  return width;
-}
-
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\u3000-\u303f\uff01-\uff60]|\p{Emoji_Presentation}/u;

@@ -1,4 +1,5 @@
-import { clipped, safeLine, widthOf } from "./display.ts";
+import { widthOf } from "../lib/terminal-text.ts";
+import { clipped, safeLine } from "./display.ts";
 
 /** One column: its heading, and the widest it may get. */
 export interface Column {

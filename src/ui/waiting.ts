@@ -31,7 +31,7 @@ export interface ChildWaiting {
 export function commandFor(bosun: string, session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
-      return `${bosun} answer ${session_id} ${shellWord(safeLine(waiting.question_id))} ${answerFor(waiting)}`;
+      return answerCommand(bosun, session_id, waiting, waiting.default ?? waiting.options[0] ?? "");
     case "approval":
       return waiting.about === "plan"
         ? `${bosun} plan ${session_id} --approve`
@@ -40,6 +40,21 @@ export function commandFor(bosun: string, session_id: string, waiting: Waiting):
       return `${bosun} review ${session_id} ${waiting.ticket_id} --approve`;
   }
 }
+
+/** The command that gives a question this answer, to copy. One that would not say exactly what it shows leaves a place to write it. */
+export function answerCommand(
+  bosun: string,
+  session_id: string,
+  { question_id }: { readonly question_id: string },
+  answer: string,
+): string {
+  const isExact = answer !== "" && answer.length <= LONGEST_ANSWER && safeLine(answer) === answer;
+  const word = isExact ? `${answer.startsWith("-") ? "-- " : ""}${shellWord(answer)}` : '"…"';
+  return `${bosun} answer ${session_id} ${shellWord(safeLine(question_id))} ${word}`;
+}
+
+/** The longest answer that is spelled out, in characters. */
+const LONGEST_ANSWER = 60;
 
 /** What it is, in one line of plain words. */
 export function sentenceFor(waiting: Waiting): string {
@@ -93,14 +108,4 @@ export function showWaiting(output: Output, bosun: string, session_id: string, w
     if (waiting.default !== undefined) output.line(`      default: ${safeLine(waiting.default)}`);
   }
   output.line(`      ${commandFor(bosun, session_id, waiting)}`);
-}
-
-/** The longest answer that is spelled out, in characters. */
-const LONGEST_EXAMPLE = 60;
-
-/** An answer to copy: only one that says exactly what it shows; else a place to write one. */
-function answerFor(question: Extract<Waiting, { kind: "question" }>): string {
-  const example = question.default ?? question.options[0] ?? "";
-  if (example === "" || example.length > LONGEST_EXAMPLE || safeLine(example) !== example) return '"…"';
-  return example.startsWith("-") ? `-- ${shellWord(example)}` : shellWord(example);
 }

@@ -24,3 +24,8 @@ test("half a character that a cut has left does no harm", () => {
   const text = tailOf(`\u{1f600}${"x".repeat(2_000)}${" ".repeat(46)}`);
   expect(text).toBe(`\ufffd${"x".repeat(2_000)}`);
 });
+
+test("what a terminal would obey, or not show, is taken out of it; lines, tabs and emoji stay", () => {
+  const title = "\u001b]0;owned\u001b\\";
+  expect(tailOf(`${title}\u009b31mred\u001b[0m`, "a\tb\rc\u202ed\u3164e", "👩‍👧")).toBe("red\na\tb?c?d?e\n👩‍👧");
+});

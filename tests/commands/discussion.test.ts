@@ -223,6 +223,9 @@ describe("a child session", () => {
       await until("the work aside", () => existsSync(join(place.workspace, "begun")));
       const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
       writeFileSync(join(place.workspace, "open"), "");
+      const unheeded = await place.run(["resume", child, "--unanswered", "default"]);
+      const instead = `first bosun stop s, then bosun resume ${child} --unanswered default.`;
+      expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining(instead)]);
       const said = await place.run(word(child));
       expect([said.code, said.stderr, said.stdout]).toEqual([0, "", expect.stringContaining(`${child} took it.`)]);
       await until("the end of the discussion", () => end.test(running.stdout()));

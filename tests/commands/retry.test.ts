@@ -49,7 +49,13 @@ describe("a ticket that is blocked", () => {
     const blocked = await typedJson(here, ["status", session_id, "--json"]);
     expect(blocked).toMatchObject({ tickets: [{ ticket_id: "one", status: "blocked", reason }] });
     writeFileSync(join(here.workspace, "good"), "");
-    expect(await typed(here, ["retry", "one"])).toMatchObject({ code: 0, stderr: "" });
+    const first = `First bosun retry ${session_id} one, then bosun resume ${session_id}`;
+    for (const flags of ["--detach", "--yes --foreground", "--answer 'now=As you like.'"]) {
+      const words = flags.startsWith("--answer") ? ["--answer", "now=As you like."] : flags.split(" ");
+      const refused = await typed(here, ["retry", "one", ...words]);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`  ${first} ${flags}.\n`)]);
+    }
+    expect(await typed(here, ["retry", "one", "--no-input"])).toMatchObject({ code: 0, stderr: "" });
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });

@@ -165,10 +165,20 @@ const WRONG: readonly Wrong[] = [
   [["tell", ""], 2, "The text is empty."],
   [["tell"], 2, "The text is empty."],
   [["retry"], 2, "There is no Bosun home"],
+  [["retry", "mine", "one", "two"], 2, "more words than a session and a ticket"],
   [["plan", "--approve", "--reject"], 2, "exclude each other"],
+  [["plan", "--approve", "--json"], 2, "--json shows the plan, and goes with no other option"],
+  [["plan", "--export", "-", "--json"], 2, "--json shows the plan, and goes with no other option"],
   [["review", "--approve", "--changes", "x"], 2, "exclude each other"],
   [["replay", "--from", "zero"], 2, "is not a record's number"],
   [["replay", "--type", "reprot"], 2, "Did you mean report?"],
+  ...["--ticket", "--type", "--from", "--to"].map(
+    (flag): Wrong => [
+      ["replay", "--verify", flag, flag === "--type" ? "report" : "2"],
+      2,
+      "proves a record as a whole",
+    ],
+  ),
   [["replay", "./no-such-folder"], 2, "is not a folder that is there"],
   [["help", "frobnicate"], 2, "unknown command 'frobnicate'"],
 ];
@@ -229,6 +239,13 @@ describe("wrong input", () => {
       [["plan", "mine", "--approve"], 2, "does not wait for anybody's word"],
       [["review", "mine", "--approve"], 2, "Nothing of mine waits"],
       [["log", "mine", "wrote"], 2, "Did you mean write?"],
+      [["status", "mine", "--all"], 2, '--all lists every session, and "mine" is named.'],
+      [["resume", "mine", "--budget-turns", "9"], 2, "closed: done. There is nothing for --budget-turns to change."],
+      [["resume", "--budget-usd", "9", "--deadline", "9m"], 2, "nothing for --budget-usd, --deadline to change."],
+      [["resume", "--budget-tokens", "9"], 2, "A ticket in error can be tried again: bosun retry mine TICKET."],
+      [["resume", "mine", "--release", "shell"], 2, "nothing for --release to change."],
+      [["resume", "mine", "--answer", "q=x"], 0, "answers given beforehand had no effect."],
+      [["resume", "--detach", "--yes"], 0, "It is closed and only shown: --detach had no effect."],
     ];
     for (const [args, code, said] of wrong) {
       const left = await typed(here, args);
@@ -262,6 +279,8 @@ describe("a project's found configuration", () => {
     const plan = here.write("plan.json", GOOD);
     const alone = await here.run(["run", "--plan", plan]);
     expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining(`its files: --config ${settings}. To`)]);
+    expect((await typed(here, ["roles"])).stderr).toBe(alone.stderr);
+    expect((await typed(here, ["roles", "--config", settings])).code).toBe(0);
     expect((await here.run(["run", "--plan", plan, "--config", settings])).code).toBe(0);
     expect(existsSync(join(here.workspace, "told"))).toBe(true);
     const crew = { roles: [{ role_id: "shell", type: "worker", cli_command: ["touch", "owned"] }] };

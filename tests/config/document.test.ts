@@ -44,9 +44,12 @@ describe("the excerpt", () => {
     `);
   });
   test("lets no control or reordering character of the file through to the terminal", () => {
-    const shown = told("\u001b[31mroles.json", '{"a\u009b2J\u202e": 1, "\u200b": tru}');
-    expect(shown.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    const shown = told("\u001b[31mroles.json", '{"a\u009b2J\u202e": 1, "\u200b\u061c\u00ad\u3164\u{e0041}": tru}');
+    expect(shown.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]/u);
     expect(shown).toContain("\ufffd");
+  });
+  test("shows emoji as they are", () => {
+    expect(told("a.json", '{"👩‍👧": tru}')).toContain('1 | {"👩‍👧": tru}\n    |          ^\n');
   });
   test("counts lines the same for LF, CR LF and CR", () => {
     for (const end of ["\n", "\r\n", "\r"]) {

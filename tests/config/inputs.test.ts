@@ -5,7 +5,12 @@ import { answerFromFlag, givenAnswer, loadAnswers } from "../../src/config/answe
 import { shipped } from "../../src/config/installation.ts";
 import { type Answerable, answerTo } from "../../src/config/picked-option.ts";
 import { loadPlanFile } from "../../src/config/plan-file.ts";
-import { MAX_REQUIREMENT_BYTES, MAX_REQUIREMENT_CHARACTERS, readRequirement } from "../../src/config/requirement.ts";
+import {
+  type AskedOf,
+  MAX_REQUIREMENT_BYTES,
+  MAX_REQUIREMENT_CHARACTERS,
+  readRequirement,
+} from "../../src/config/requirement.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
 describe("a plan file", () => {
@@ -315,15 +320,17 @@ describe("the answer to a question", () => {
   });
 });
 
+const RUN: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
+
 describe("a requirement", () => {
   test("comes from words, a file or standard input, without the blanks around it", () => {
     const place = scratch();
-    expect(valueOf(readRequirement({ words: " find it \n" }))).toBe("find it");
-    expect(valueOf(readRequirement({ file: place.write("r.md", "\ufeff# Find\r\nit\r\n") }))).toBe("# Find\r\nit");
-    expect(valueOf(readRequirement({ standard_input: Buffer.from("找到它") }))).toBe("找到它");
+    expect(valueOf(readRequirement({ words: " find it \n" }, RUN))).toBe("find it");
+    expect(valueOf(readRequirement({ file: place.write("r.md", "\ufeff# Find\r\nit\r\n") }, RUN))).toBe("# Find\r\nit");
+    expect(valueOf(readRequirement({ standard_input: Buffer.from("找到它") }, RUN))).toBe("找到它");
     const most = "😀".repeat(MAX_REQUIREMENT_CHARACTERS);
-    expect(valueOf(readRequirement({ standard_input: Buffer.from(most) }))).toBe(most);
-    expect(errorOf(readRequirement({ words: `${most}x` })).message).toContain("200,001 characters");
+    expect(valueOf(readRequirement({ standard_input: Buffer.from(most) }, RUN))).toBe(most);
+    expect(errorOf(readRequirement({ words: `${most}x` }, RUN)).message).toContain("200,001 characters");
   });
   test("that is no good is told with what to do", () => {
     const place = scratch();
@@ -339,7 +346,7 @@ describe("a requirement", () => {
       // Whoever reads no further may have stopped inside a character.
       { standard_input: Buffer.alloc(MAX_REQUIREMENT_BYTES + 1, "€") },
     ].map((source) => {
-      const { code, message, hint } = errorOf(readRequirement(source));
+      const { code, message, hint } = errorOf(readRequirement(source, RUN));
       expect(code).toBe("usage");
       return place.plain(`${message}${hint === undefined ? "" : `\n=> ${hint}`}`);
     });

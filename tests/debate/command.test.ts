@@ -26,11 +26,23 @@ interface Ended {
 
 /** `bosun …` in the folder that holds `examples/`. */
 function bosun(...words: readonly string[]): Promise<Ended> {
+  return bosunReading("", ...words);
+}
+
+/** The same with something on standard input. */
+function bosunReading(input: string, ...words: readonly string[]): Promise<Ended> {
   const env = { PATH: process.env["PATH"], HOME: home };
   return new Promise((resolve) => {
-    execFile(process.execPath, [PROGRAM, "--home", home, ...words], { cwd: ROOT, env }, (error, stdout, stderr) => {
-      resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
-    });
+    const { stdin } = execFile(
+      process.execPath,
+      [PROGRAM, "--home", home, ...words],
+      { cwd: ROOT, env },
+      (error, stdout, stderr) => {
+        resolve({ code: typeof error?.code === "number" ? error.code : 0, stdout, stderr });
+      },
+    );
+    // A command that is refused at once does not wait for its input.
+    stdin?.on("error", () => {}).end(input);
   });
 }
 
@@ -48,6 +60,26 @@ async function proof(session_id: string): Promise<unknown> {
 }
 
 describe("bosun debate", () => {
+  it.each([
+    ["for -", ["-"]],
+    ["for --file -", ["--file", "-"]],
+  ])("reads the question from standard input %s, as run does the requirement", async (_what, words) => {
+    const ended = await bosunReading(`\n${QUESTION}\n`, "debate", ...words, ...SEATS, "--rounds", "1", "--json");
+    expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(JSON.parse(ended.stdout.split("\n", 1)[0] ?? "")).toMatchObject({ requirement: QUESTION });
+  });
+
+  it.each([
+    ["without one", [], "The question is empty.\n  Say what is to be debated: "],
+    ["with nothing on standard input", ["-"], "The question is empty."],
+    ["with two", ["x", "--file", "y"], "There are two questions: "],
+    ["with a file that is not there", ["--file", "no-such"], "The question cannot be read.\nno-such: "],
+  ])("is refused %s, and nothing is made for it", async (_what, words, said) => {
+    const refused = await bosun("debate", ...words, ...SEATS);
+    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(said) });
+    expect(existsSync(home)).toBe(false);
+  });
+
   it("has nothing to be tried again, and nobody is sent to do so", async () => {
     await debate(...SEATS, "--rounds", "1", "--session", "d-over");
     for (const word of [

@@ -31,10 +31,10 @@ describe("events.log", () => {
   });
 
   test("keeps whatever an agent says on its own line, without a byte that a terminal would obey", () => {
-    const summary = "one\ntwo\r\n\u001b[2Jthree\u2028four\u202efive\u0085\u0000six";
+    const summary = "one\ntwo\r\n\u001b[2Jthree\u2028four\u202efive\u0085\u0000six\u3164seven 👩‍👧";
     const text = lines({ payload: { summary }, source: "a\nb" }, { ticket_id: "T]\n[x", effects: [] });
     expect(text).toBe(
-      "[2026-01-01T00:00:00.250Z][T) [x][report] #12 a b -> scheduler: one two [2Jthree four five six\n",
+      "[2026-01-01T00:00:00.250Z][T) [x][report] #12 a b -> scheduler: one two [2Jthree four five six seven 👩‍👧\n",
     );
     expect(sequenceOfEventLine(text)).toBe(12);
   });

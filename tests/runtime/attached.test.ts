@@ -31,6 +31,19 @@ describe("a plan that brings its tasks as a file", () => {
     expect(recorded?.payload).not.toHaveProperty("tasks_ref");
   });
 
+  it("and has some of its own goes by those, and its file is not looked at", async () => {
+    const rig = newRig();
+    const both = { tasks: [task("own")], tasks_ref: { label: "tasks", uri: "no-such-file.json" } };
+    const agentFor = crew([], {
+      requirement: () => ({ payload_type: "plan", payload: both }),
+      instruction: () => report(),
+    });
+    const session = await begin(rig, { agentFor });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    const [recorded] = logOf(rig, session.session_id, "plan");
+    expect(recorded?.payload).toMatchObject(both);
+  });
+
   it("is refused where a record would be longer than any may be, with its numbers written out", async () => {
     const rig = newRig();
     const [first] = [task("a", [], { metadata: { numbers: 0 } })];

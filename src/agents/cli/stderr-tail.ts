@@ -1,7 +1,6 @@
-import { stripVTControlCharacters } from "node:util";
+import { replaceEachUnsafe, withoutSequences } from "../../lib/terminal-text.ts";
 
 const KEPT_BYTES = 2_048;
-const CONTROL = /(?!\n|\t)[\p{Cc}\p{Cf}\u2028\u2029]/gu;
 
 /** The last lines an agent wrote to stderr, at most 2 KiB: usually the reason for its bad exit. */
 export class StderrTail {
@@ -13,8 +12,8 @@ export class StderrTail {
 
   /** Without control sequences and invisible characters, so that a message can quote it. */
   text(): string {
-    const clean = stripVTControlCharacters(this.#text).replace(CONTROL, "?").trim();
-    return lastBytes(clean, KEPT_BYTES);
+    const kept = (character: string) => (character === "\n" || character === "\t" ? character : "?");
+    return lastBytes(replaceEachUnsafe(withoutSequences(this.#text), kept).trim(), KEPT_BYTES);
   }
 }
 

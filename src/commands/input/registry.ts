@@ -33,7 +33,8 @@ export function addRegistryOptions(command: Command): void {
     .option("--crew <name>", "a named set of roles: embedded, claude, codex, …")
     .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
     .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or NAME[:model]")
-    .option("--worker <cmd>", "the worker, likewise");
+    .option("--worker <cmd>", "the worker, likewise")
+    .option("--config <file>", "scheduler settings, as YAML or JSON");
 }
 
 /** The configuration that was found and not named, as far as it may be used. */

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type LoadedPlan, loadPlanFile } from "../../config/plan-file.ts";
-import { MAX_REQUIREMENT_BYTES, readRequirement, type RequirementSource } from "../../config/requirement.ts";
+import { type AskedOf, readRequirement } from "../../config/requirement.ts";
 import { completeRole } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { SettingFlag } from "../../config/setting-text.ts";
@@ -21,6 +21,9 @@ import { nothingToUse } from "./limits.ts";
 import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { withSandboxes } from "./sandboxes.ts";
+import { typedRequirement } from "./typed-requirement.ts";
+
+const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
 
 /** The options that say what is to be done, by whom, where and within which limits. */
 export interface RunInputOptions extends RegistryOptions {
@@ -134,45 +137,16 @@ function planPayload({ plan }: LoadedPlan): JsonObject {
   return { ...(summary === undefined ? {} : { summary }), tasks };
 }
 
+/** What is typed; else what the plan itself says is wanted, or what it is about. */
 async function requirementOf(
   { terminal }: CommandContext,
   words: string | undefined,
   file: string | undefined,
   plan: LoadedPlan | undefined,
 ): Promise<Result<string, Failure>> {
-  if (words !== undefined && file !== undefined) {
-    return err(
-      failure("usage", "There are two requirements: the words on the command line, and --file.", {
-        hint: "Give one of them.",
-      }),
-    );
-  }
-  // A plan says what is wanted; its own words for that, or what it is about.
-  const own = plan && (plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan.");
-  if (words === undefined && file === undefined && own !== undefined) return readRequirement({ words: own });
-  const named = file ?? words;
-  if (named === "-" && terminal.input.isTTY) {
-    terminal.err.line("Type the requirement, then Ctrl-D:");
-  }
-  return readRequirement(await sourceOf(terminal.input, words, file));
-}
-
-async function sourceOf(
-  input: NodeJS.ReadStream,
-  words: string | undefined,
-  file: string | undefined,
-): Promise<RequirementSource> {
-  if ((file ?? words) === "-") {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    for await (const chunk of input as AsyncIterable<Buffer>) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > MAX_REQUIREMENT_BYTES) break;
-    }
-    return { standard_input: Buffer.concat(chunks) };
-  }
-  return file === undefined ? { words: words ?? "" } : { file };
+  if (plan === undefined || words !== undefined || file !== undefined)
+    return typedRequirement(terminal, { words, file }, REQUIREMENT);
+  return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
 }
 
 function settingFlags(options: RunInputOptions): SettingFlag[] {

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { safeLine } from "../../ui/display.ts";
 import { promptQuestion } from "../../ui/prompt.ts";
-import type { Waiting } from "../../ui/waiting.ts";
+import { answerCommand, type Waiting } from "../../ui/waiting.ts";
 import type { CommandContext } from "../call/command.ts";
 import { watchSignals } from "../call/signals.ts";
 
@@ -80,6 +80,14 @@ export function answerIn(questions: readonly Question[], words: readonly string[
       hint: `Open are ${open.join(", ")}.`,
     }),
   );
+}
+
+/** The same failure with what makes the word an answer, where there is one question that it could be meant for. */
+export function orAnswering(wrong: Failure, session_id: string, questions: readonly Question[], word: string): Failure {
+  const [only, another] = questions;
+  if (only === undefined || another !== undefined) return wrong;
+  const command = answerCommand("bosun", session_id, only, word);
+  return { ...wrong, hint: `${wrong.hint ?? ""}\nTo answer ${only.question_id} with that word: ${command}`.trim() };
 }
 
 function answerOf(question: Question, words: string): Result<Answer, Failure> {

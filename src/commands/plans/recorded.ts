@@ -1,11 +1,12 @@
 import { loadPlanFile } from "../../config/plan-file.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
+import { isUnsafe } from "../../lib/terminal-text.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Instruction, PlanFile, Task } from "../../protocol/payload.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { isUnsafe, safeQuoted } from "../../ui/display.ts";
+import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { sessionValue, ticketValue } from "../session/schedule-state.ts";

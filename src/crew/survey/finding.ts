@@ -1,6 +1,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { isUnsafe, jsonEscaped, replaceEachUnsafe } from "../../lib/terminal-text.ts";
 import { textOf } from "../turn.ts";
 import type { Repository } from "./repository.ts";
 
@@ -127,12 +128,7 @@ export function place(file: string, line?: number): string {
 
 /** A file name that cannot break a line or a terminal. */
 export function shown(file: string): string {
-  // Control characters, the backtick that would end the code span, and the marks that turn text around.
-  return /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}`"\\]/u.test(file)
-    ? JSON.stringify(file).replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}`]/gu, escape)
-    : file;
-}
-
-function escape(character: string): string {
-  return `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, "0")}`;
+  // The backtick would end the code span.
+  if (!isUnsafe(file) && !/[\n`"\\]/.test(file)) return file;
+  return replaceEachUnsafe(JSON.stringify(file), jsonEscaped).replaceAll("`", jsonEscaped);
 }

@@ -44,7 +44,7 @@ function report(draft: Draft): JsonObject {
       ...(argued_by === undefined ? {} : { argued_by }),
       debaters: draft.all().map(standing),
     },
-    next_steps: ended?.outcome === "done" ? ["bosun replay --verify"] : ["bosun log, then bosun debate again"],
+    next_steps: ended?.outcome === "done" ? ["bosun replay --verify"] : ["bosun log"],
   };
 }
 

@@ -163,7 +163,7 @@ function nextSteps(draft: Draft, outcome: Outcome): Json[] {
   const lost = all.filter(
     ({ id, status, reason }) => status === "error" && (reason !== "withdrawn" || awaited.has(id)),
   );
-  const steps = lost.slice(0, 10).map((ticket) => `bosun log ${ticket.id}, then bosun retry ${ticket.id}`);
+  const steps = lost.slice(0, 10).flatMap(({ id }) => [`bosun log ${id}`, `bosun retry ${id}`]);
   if (outcome === "done") steps.push("bosun replay --verify");
   return steps;
 }

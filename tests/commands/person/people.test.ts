@@ -324,6 +324,20 @@ describe("work that waits for a person's review", () => {
     expect((await typed(here, ["resume"])).code).toBe(0);
   });
 
+  it("is shown alone where its ticket is named", async () => {
+    const here = rig();
+    const review = { more: { review: "user" } };
+    const plan = tinyPlan(["one", "two"].map((task_id) => ({ task_id, shell: "true", ...review })));
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", plan)])).code).toBe(4);
+    const asked = (text: string) => [...text.matchAll(/The work on (\w+) waits/g)].map(([, ticket]) => ticket);
+    expect(new Set(asked((await typed(here, ["review"])).stdout))).toEqual(new Set(["one", "two"]));
+    expect(asked((await typed(here, ["review", "one"])).stdout)).toEqual(["one"]);
+    expect((await typed(here, ["review", "one", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(4);
+    const none = await typed(here, ["review", "one"]);
+    expect([none.code, none.stdout]).toEqual([0, expect.stringMatching(/^Nothing of one of s-\w+ waits/)]);
+  });
+
   it("asks for the result with --confirm, and closes with the person's word", async () => {
     const here = rig();
     const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }]));

@@ -73,13 +73,6 @@ describe("a word on what a session asks", () => {
     }
   });
 
-  it.each(["s-zzzzzz", "d-zzzzzz", "d-zzzzzz.12"])("is not %s, the misspelt name of a session", async (name) => {
-    const here = rig();
-    expect((await typed(here, ["run", "--plan", here.write("ask.json", ASK)])).code).toBe(4);
-    const said = await typed(here, ["answer", name]);
-    expect([said.code, said.stderr]).toEqual([2, expect.stringContaining(`no session "${name}"`)]);
-  });
-
   it("says something, and is given in one way", async () => {
     const here = rig();
     expect((await here.run(["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);

@@ -56,9 +56,9 @@ describe("the commands that come next", () => {
       const text = readFileSync(join(here.home, "sessions", session, "final_report.md"), "utf8");
       return text.slice(text.indexOf("## Next\n\n- ") + 11).trimEnd();
     };
-    expect(steps("lost")).toBe("bosun log lost bad, then bosun retry lost bad");
+    expect(steps("lost")).toBe("bosun log lost bad\n- bosun retry lost bad");
     expect(steps("won")).toBe("bosun replay won --verify");
-    for (const step of [...steps("lost").split(", then "), steps("won")]) {
+    for (const step of [...steps("lost").split("\n- "), steps("won")]) {
       const { code } = await typed(here, step.split(" ").slice(1));
       expect([step, code]).toEqual([step, step.includes("retry") ? 1 : 0]);
     }

@@ -189,7 +189,7 @@ describe("a judge that fails", () => {
     const end = endOf(rig, rig.answer("judge", "error", { code: "validation_failed", message: "No topic." }));
     expect(end).toMatchObject({ outcome: "failed", reason: "validation_failed" });
     expect((end.report.result as JsonObject).debaters).toHaveLength(3);
-    expect(end.report.next_steps).not.toContain("bosun replay --verify");
+    expect(end.report.next_steps).toEqual(["bosun log"]);
   });
 
   it("does not debate", () => {

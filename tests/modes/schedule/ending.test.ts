@@ -32,7 +32,7 @@ describe("a session ends", () => {
         e: "done",
       },
     ]);
-    expect(whole["next_steps"]).toEqual(["bosun log a, then bosun retry a"]);
+    expect(whole["next_steps"]).toEqual(["bosun log a", "bosun retry a"]);
   });
 
   it("when the last open ticket fails and takes all that wait for it along", () => {

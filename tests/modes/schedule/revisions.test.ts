@@ -190,7 +190,7 @@ describe("a revised plan where plans are approved", () => {
     expect(scene.report).toMatchObject({
       ended: "failed tickets_failed",
       tickets: { a: "pending waiting_for_dependency by c", b: "done", c: "error withdrawn", d: "error withdrawn" },
-      whole: { next_steps: ["bosun log c, then bosun retry c"] },
+      whole: { next_steps: ["bosun log c", "bosun retry c"] },
     });
     expect(scene.reopens().command("retry", "c").open).toEqual(["manager ticket c"]);
   });

@@ -1,0 +1,92 @@
+import { shellWord } from "../../lib/shell-word.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { whyClosed } from "../session/choose.ts";
+import type { LimitOptions } from "./limits.ts";
+import type { Manner, MannerOptions } from "./manner.ts";
+
+/** The options that change a session, and not only how it is run. */
+interface ChangeOptions extends LimitOptions {
+  readonly release?: readonly string[];
+}
+
+/** Why a session is not resumed that is closed, with options that are for one that goes on; undefined if it is open or there are none. */
+export function unheededWhenClosed(
+  reader: StoreReader,
+  row: SessionRow,
+  { budgetTurns, budgetTokens, budgetUsd, deadline, release }: ChangeOptions,
+): Failure | undefined {
+  const closed = whyClosed(reader, row);
+  const typed = asTyped([
+    ["--budget-turns", budgetTurns],
+    ["--budget-tokens", budgetTokens],
+    ["--budget-usd", budgetUsd],
+    ["--deadline", deadline],
+    ["--release", release],
+  ]);
+  if (closed === undefined || typed.length === 0) return undefined;
+  return { ...closed, message: `${closed.message} There is nothing for ${flagsOf(typed)} to change.` };
+}
+
+/**
+ * Why nothing is put to a session that somebody else runs, or with its parent, with options that only whoever takes it up could
+ * heed; undefined if there are none. That it stays at work without this terminal (`--detach`) is so in any case.
+ */
+export function unheededAtWork(
+  reader: StoreReader,
+  { session_id, parent }: SessionRow,
+  { deadline, ...options }: LimitOptions & MannerOptions,
+): Failure | undefined {
+  const run = reader.holder(session_id) ? session_id : (parent ?? session_id);
+  const typed = [...asTyped([["--deadline", deadline]]), ...takingUp(options)];
+  if (typed.length === 0) return undefined;
+  return failure("usage", `${session_id} is at work elsewhere, and ${flagsOf(typed)} counts when it is taken up.`, {
+    hint: `Leave that out; or first bosun stop ${run}, then bosun resume ${session_id} ${typed.join(" ")}.`,
+  });
+}
+
+/** The same for a word that is kept until somebody resumes the session: `command` is what says it. */
+export function unheededWhileKept(
+  { session_id }: SessionRow,
+  command: string,
+  options: MannerOptions,
+): Failure | undefined {
+  const typed = [...takingUp(options), ...asTyped([["--detach", options.detach]])];
+  if (typed.length === 0) return undefined;
+  const message = `Nobody runs ${session_id}, so what it is told waits until it is resumed, and ${flagsOf(typed)} counts then.`;
+  return failure("usage", message, { hint: `First ${command}, then bosun resume ${session_id} ${typed.join(" ")}.` });
+}
+
+/** What of how a session was to be run has no meaning for one that is only shown, in words; undefined if nothing. */
+export function unheededByShown({ answers, scheduler }: Pick<Manner, "answers" | "scheduler">): string | undefined {
+  const what = [
+    ...(answers.length > 0 ? ["answers given beforehand"] : []),
+    ...(scheduler === "detached" ? ["--detach"] : []),
+  ];
+  return what.length === 0 ? undefined : `It is closed and only shown: ${what.join(" and ")} had no effect.`;
+}
+
+function takingUp({ answers, answer, unanswered, yes, foreground }: MannerOptions): string[] {
+  return asTyped([
+    ["--answers", answers],
+    ["--answer", answer],
+    ["--unanswered", unanswered === "stop" ? undefined : unanswered],
+    ["--yes", yes],
+    ["--foreground", foreground],
+  ]);
+}
+
+type Given = string | readonly string[] | boolean | undefined;
+
+/** Those options that were given, as they can be typed again. */
+function asTyped(options: readonly (readonly [flag: string, given: Given])[]): string[] {
+  return options.flatMap(([flag, given]) => {
+    if (given === undefined || given === false) return [];
+    if (given === true) return [flag];
+    return [given].flat().map((value) => `${flag} ${shellWord(value)}`);
+  });
+}
+
+function flagsOf(typed: readonly string[]): string {
+  return [...new Set(typed.map((one) => one.split(" ", 1)[0]))].join(", ");
+}
