@@ -132,6 +132,7 @@ export class Checks {
   ): Promise<JsonObject & { readonly output: string }> {
     const { launcher, clock, workspace, config, session_id, paths } = this.#parts;
     const began = clock.monotonic();
+    const { expect_exit = 0 } = criterion;
     const artifacts_dir = paths.work(subject);
     const made = makeWorkDirectory(artifacts_dir);
     if (!made.ok && isOfStorage(made.error)) this.#door.fail(made.error);
@@ -141,6 +142,7 @@ export class Checks {
           // Nothing that a check starts outlives it, where the machine can see to that.
           isolation: { level: "processes", required: false },
           command: [...GATE, ...(criterion.command ?? [])],
+          provesZero: expect_exit === 0,
           directory: workspace,
           environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
         });
@@ -176,7 +178,7 @@ export class Checks {
     return {
       ...base,
       exit_code: code,
-      passed: cause === "exited" && code === (criterion.expect_exit ?? 0),
+      passed: cause === "exited" && code === expect_exit,
       output: output.text(),
       duration_ms: Math.round(clock.monotonic() - began),
       ...(exit?.signal ? { signal: exit.signal } : {}),

@@ -63,9 +63,14 @@ function numberInside(pid: number): number {
   }
 }
 
-/** How the program ended, from how its wrapper ended: bubblewrap says a signal as shells do, by an exit code. */
-export function exitInside(way: Way, { code, signal }: Exit): Exit {
-  if (way.by === "unshare" || code === null || code <= SIGNALLED) return { code, signal };
+/** How the program ended, from how its wrapper ended: bubblewrap says a signal as shells do. */
+export function exitInside(way: Way, exit: Exit): Exit {
+  return way.by === "unshare" ? exit : saidByShell(exit);
+}
+
+/** How a program ended of which a shell says it: a signal by an exit code. */
+export function saidByShell({ code, signal }: Exit): Exit {
+  if (code === null || code <= SIGNALLED) return { code, signal };
   const [name] = Object.entries(constants.signals).find(([, number]) => number === code - SIGNALLED) ?? [];
   return name === undefined ? { code, signal } : { code: null, signal: name };
 }
