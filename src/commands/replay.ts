@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { isDirectory } from "../config/found.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { listFolder, readFolder } from "../log/reader.ts";
-import { isLogRecord } from "../log/record-shape.ts";
+import { parseRecord } from "../log/record-shape.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../protocol/payload.ts";
 import type { LogRecord } from "../protocol/record.ts";
@@ -169,10 +169,10 @@ function list(
   );
   let shown = 0;
   for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
-    const record = bytes === null ? undefined : parsed(bytes);
-    if (record !== undefined && filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
+    const record = bytes === null ? null : parseRecord(bytes.toString("utf8"));
+    if (record !== null && filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
     shown += 1;
-    if (record === undefined) {
+    if (record === null) {
       if (!json)
         out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; try --verify`));
       continue;
@@ -184,15 +184,6 @@ function list(
   else if (shown === 0) messages.line(`None of its ${counted(records, "record")} is one that was asked for.`);
   if (!json) out.line(out.style("dim", `next    ${bosun} replay ${typedName(source)} --verify`));
   return ok(EXIT_DONE);
-}
-
-function parsed(bytes: Buffer): LogRecord | undefined {
-  try {
-    const record: unknown = JSON.parse(bytes.toString("utf8"));
-    return isLogRecord(record) ? record : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function isAbout({ record }: LogRecord, ticket: string): boolean {

@@ -3,11 +3,21 @@ import type { LogRecord } from "../protocol/record.ts";
 
 const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "version"] as const;
 
+/** The record in a line; null for what is not JSON, or without what every record has. */
+export function parseRecord(line: string): LogRecord | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isLogRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * Whether a value has what every record has, so that it can be read as one. Files may hold anything, and a chain can be made anew around
  * it; what a payload must be is for the rules that read it to say.
  */
-export function isLogRecord(value: unknown): value is LogRecord {
+function isLogRecord(value: unknown): value is LogRecord {
   if (!isJsonObject(value) || !TEXTS.every((key) => typeof value[key] === "string")) return false;
   const { payload, record, integrity } = value;
   if (!isJsonObject(payload) || !isJsonObject(record) || !isJsonObject(integrity)) return false;

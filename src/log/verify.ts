@@ -1,10 +1,10 @@
 import { canonicalJson } from "../lib/canonical.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { GENESIS, type LogRecord } from "../protocol/record.ts";
+import { GENESIS } from "../protocol/record.ts";
 import { expectedHash } from "./chain.ts";
 import { listFolder, readFolder, recordName, type RecordFile } from "./reader.ts";
-import { isLogRecord } from "./record-shape.ts";
+import { parseRecord } from "./record-shape.ts";
 
 /** How many problems are told one by one; a last one says how many more there are. */
 export const PROBLEMS_TOLD = 100;
@@ -114,7 +114,7 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
   const unusable = (fault: string): CheckedRecord => ({ faults: [fault], hash: null, previous: null });
   if (bytes === null) return unusable("The file cannot be read, or is larger than any record.");
   const line = bytes.toString("utf8");
-  const record = parse(line);
+  const record = parseRecord(line);
   if (record === null) return unusable("It is not a record: not JSON, or without what every record has.");
 
   const faults: string[] = [];
@@ -125,15 +125,6 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
     faults.push(`The file is named ${file.name}, but holds record ${sequence}, ${record.payload_type}.`);
   }
   return { faults, hash, previous };
-}
-
-function parse(line: string): LogRecord | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isLogRecord(value) ? value : null;
-  } catch {
-    return null;
-  }
 }
 
 /** Bytes and not text are compared: what is not UTF-8 decodes to something else than it was. */
@@ -151,7 +142,8 @@ function missing(from: number, to: number): string {
   return from === to ? `Record ${from} is missing.` : `Records ${from} to ${to} are missing.`;
 }
 
-function told(problems: readonly Problem[]): readonly Problem[] {
+/** No more problems than are told. */
+export function told(problems: readonly Problem[]): readonly Problem[] {
   const more = problems.length - PROBLEMS_TOLD;
   if (more <= 0) return problems;
   return [...problems.slice(0, PROBLEMS_TOLD), { sequence: null, what: `And ${more} more problems.` }];

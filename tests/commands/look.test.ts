@@ -215,7 +215,7 @@ describe("bosun replay", () => {
     const session_id = await done(here);
     const told = await typed(here, ["replay", session_id, "--verify"]);
     expect(told.code).toBe(0);
-    expect(told.stdout).toContain("held against the folder and the database of this home");
+    expect(told.stdout).toContain("held against the folder, and the database and files of this home");
     const verdict = await typedJson<Verdict>(here, ["replay", session_id, "--verify", "--json"]);
     expect(Object.keys(verdict)).toEqual([
       "ok",

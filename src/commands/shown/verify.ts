@@ -11,14 +11,18 @@ import { validators } from "../../protocol/generated/validators.js";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
-import { sessionPaths } from "../../runtime/paths.ts";
+import { artifactProblems } from "../../runtime/kept-files.ts";
+import { type SessionPaths, sessionPaths } from "../../runtime/paths.ts";
 import { type Proof, verifySession } from "../../runtime/proof.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
+import { hintHere } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
 import { loadModes } from "../session/modes.ts";
+
+const REPORT_FILES = ["final_report.json", "final_report.md"];
 
 /** A report's file is indented: where its payload has the shortest entries, it takes four times as much. */
 const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
@@ -48,7 +52,7 @@ export async function verify(
     row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
   const proved = verifySession(folder, await loadModes(), head, last);
   if (!proved.ok) return proved;
-  const problems = [...proved.value.problems, ...reportProblems(source)];
+  const problems = [...proved.value.problems, ...problemsBeside(source)];
   const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
   if (json) out.line(safeJson(proofObject(proof)));
   else show(out, bosun, source, proof);
@@ -60,10 +64,28 @@ function proofObject({ ok: good, records, integrity, completeness, decisions, pr
   return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
 }
 
-/** The report beside the log must be the one in the log: it is what people pass on. */
-function reportProblems({ home, row, folder }: LogSource): Problem[] {
+/** What this home keeps beside the log must be what the log says: kept files, and the report. */
+function problemsBeside(source: LogSource): readonly Problem[] {
+  const { home, row } = source;
   if (home === undefined || row === undefined) return [];
-  const file = join(sessionPaths(home, row.session_id).folder, "final_report.json");
+  const paths = sessionPaths(home, row.session_id);
+  return [...artifactProblems(paths), ...reportProblems(paths, source), ...missingReports(paths, source)];
+}
+
+/** Whoever closes a session writes them a moment after its last record. */
+function missingReports({ folder }: SessionPaths, { row, isHeld }: LogSource): Problem[] {
+  if (row?.state !== "closed" || isHeld) return [];
+  return REPORT_FILES.map((name) => join(folder, name))
+    .filter(isNowhere)
+    .map((file) => ({
+      sequence: null,
+      what: `The report ${file} is not there. \`bosun resume ${row.session_id}\` writes it again.`,
+    }));
+}
+
+/** The report beside the log must be the one in the log: it is what people pass on. */
+function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
+  const file = join(paths.folder, "final_report.json");
   if (isNowhere(file)) return [];
   const listing = listFolder(folder);
   if (!listing.ok) return [];
@@ -117,7 +139,7 @@ function same(report: string, record: string): boolean {
 
 function show(out: Output, bosun: string, source: LogSource, proof: Proof): void {
   const { folder, row, isHeld } = source;
-  const known = row === undefined ? "the folder alone" : "the folder and the database of this home";
+  const known = row === undefined ? "the folder alone" : "the folder, and the database and files of this home";
   out.line(
     out.style(
       "bold",
@@ -133,7 +155,9 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
   for (const [name, good, text] of lines)
     out.line(`  ${out.style(good ? "green" : "red", good ? "ok" : "!!")}  ${name.padEnd(13)} ${text}`);
   for (const { sequence, what } of proof.problems) {
-    out.line(out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`));
+    out.line(
+      out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(hintHere(bosun, what))}`),
+    );
   }
   out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
   const [first] = proof.problems;

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { basename, join } from "node:path";
+import { listFolder, readFolder } from "../log/reader.ts";
+import { parseRecord } from "../log/record-shape.ts";
+import { type Problem, told } from "../log/verify.ts";
+import type { PayloadByType } from "../protocol/payload.ts";
+import type { SessionPaths } from "./paths.ts";
+import { isFileAddress } from "./turns/referenced-file.ts";
+
+/** How much of a file is read at once, in bytes. */
+const PIECE_BYTES = 1024 * 1024;
+
+/**
+ * Holds the artifacts that a session has kept against their records. A record names its file by the path that it had when it was kept; it
+ * is looked for where the session's artifacts lie now. That the records are what they were is for the log's own proof.
+ */
+export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | "artifacts">): readonly Problem[] {
+  const listing = listFolder(log);
+  if (!listing.ok) return [];
+  const files = listing.value.files.filter(({ payload_type }) => payload_type === "artifact_ref");
+  const problems: Problem[] = [];
+  // A file that several records name is read once.
+  const known = new Map<string, string | undefined>();
+  for (const { sequence, bytes } of readFolder(log, { files, foreign: [] })) {
+    const kept = bytes === null ? undefined : keptIn(bytes);
+    if (kept === undefined) continue;
+    const path = join(artifacts, basename(kept.uri));
+    const key = JSON.stringify([path, kept.digest, kept.size_bytes]);
+    if (!known.has(key)) known.set(key, faultOf(path, kept));
+    const fault = known.get(key);
+    if (fault !== undefined)
+      problems.push({ sequence, what: `The kept file ${path} is not the one in this record: ${fault}.` });
+  }
+  return told(problems);
+}
+
+type Kept = PayloadByType["artifact_ref"];
+
+/** The reference in a record to a file that was kept; undefined for one to elsewhere, and for what moved nothing. */
+function keptIn(bytes: Buffer): Kept | undefined {
+  const record = parseRecord(bytes.toString("utf8"));
+  if (record?.record.disposition !== "applied") return undefined;
+  const kept = record.payload as unknown as Kept;
+  return typeof kept.uri === "string" && isFileAddress(kept.uri) ? kept : undefined;
+}
+
+/** In what a file is not what its record says. What may have been put in its place is neither followed nor waited for. */
+function faultOf(path: string, kept: Kept): string | undefined {
+  const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
+  let file: number | undefined;
+  try {
+    file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
+    const stat = fstatSync(file);
+    if (!stat.isFile()) return "it is not a plain file";
+    // Another one may be larger than any that is kept, and need not be read.
+    if (stat.size !== kept.size_bytes) return `it has ${stat.size} bytes, not ${kept.size_bytes}`;
+    const digest = digestOf(file, stat.size);
+    return digest === kept.digest ? undefined : `its digest is ${digest}, not ${kept.digest}`;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined) throw error;
+    return code === "ENOENT" ? "it is not there" : `it cannot be read (${code})`;
+  } finally {
+    if (file !== undefined) closeSync(file);
+  }
+}
+
+/** The digest of as many bytes of a file as it is known to have. */
+function digestOf(file: number, size: number): string {
+  const hash = createHash("sha256");
+  const piece = Buffer.allocUnsafe(Math.min(size, PIECE_BYTES));
+  for (let left = size; left > 0; ) {
+    const length = readSync(file, piece, 0, Math.min(left, piece.length), null);
+    if (length === 0) break;
+    hash.update(piece.subarray(0, length));
+    left -= length;
+  }
+  return `sha256:${hash.digest("hex")}`;
+}
