@@ -3,9 +3,10 @@ import { formatDuration } from "../lib/durations.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
-import { EXIT_DONE } from "../runtime/exit.ts";
-import type { SessionRow, StoreReader } from "../store/store.ts";
-import { safeJson } from "../ui/display.ts";
+import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
+import { StorageError } from "../store/storage-error.ts";
+import type { Owner, SessionRow, StoreReader } from "../store/store.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
@@ -58,7 +59,7 @@ function rowToShow(
   if (all === true) return ok(undefined);
   const live = store
     .sessions({ parent: null })
-    .filter((row) => row.state !== "closed" && store.holder(row.session_id) !== undefined);
+    .filter((row) => row.state !== "closed" && ownerOf(store, row).owner !== undefined);
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
@@ -73,7 +74,7 @@ async function statusObject(
   const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
   const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
   return {
-    ...listed(store, row),
+    ...listed(row, store.holder(row.session_id)),
     counts: view.counts,
     tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner, outputs }) => ({
       ticket_id,
@@ -100,30 +101,52 @@ async function statusObject(
 }
 
 /** What the list says of each session. */
-function listed(store: StoreReader, row: SessionRow): object {
+function listed(row: SessionRow, owner: Owner | undefined): object {
   const { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at } = row;
-  const owner = store.holder(session_id) ?? null;
-  return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner };
+  return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: owner ?? null };
+}
+
+/** Who runs it, or why nobody can tell: the lock of one session is not to hide all others. */
+function ownerOf(
+  store: StoreReader,
+  { session_id }: SessionRow,
+): { readonly owner?: Owner | undefined; readonly trouble?: Failure } {
+  try {
+    return { owner: store.holder(session_id) };
+  } catch (error) {
+    if (error instanceof StorageError) return { trouble: error.failure };
+    throw error;
+  }
 }
 
 function listSessions(
   store: StoreReader,
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out, err: messages }, bosun }: CommandContext,
   { json }: StatusOptions,
 ): Result<number, Failure> {
-  const sessions = store.sessions({ parent: null }).filter(isBegun);
+  const begun = store.sessions({ parent: null }).filter(isBegun);
+  // For people it makes no difference who holds a closed one, and each look takes its time.
+  const isLookedAt = (row: SessionRow) => json === true || row.state !== "closed";
+  const sessions = begun.map((row) => ({ row, ...(isLookedAt(row) ? ownerOf(store, row) : {}) }));
+  let exit_code = EXIT_DONE;
+  for (const { row, trouble } of sessions) {
+    if (trouble === undefined) continue;
+    exit_code = EXIT_ENVIRONMENT;
+    messages.line(`${row.session_id}: ${safeLine(trouble.message)}`);
+  }
   if (json === true) {
-    out.line(safeJson(sessions.map((row) => listed(store, row))));
-    return ok(EXIT_DONE);
+    const objects = sessions.map(({ row, owner, trouble }) => ({ ...listed(row, owner), trouble: trouble?.message }));
+    out.line(safeJson(objects));
+    return ok(exit_code);
   }
   if (sessions.length === 0) {
     out.line(`There are no sessions in this home. Begin one: ${bosun} run`);
     return ok(EXIT_DONE);
   }
   const now = Date.now();
-  const rows = sessions.map((row) => [
+  const rows = sessions.map(({ row, owner, trouble }) => [
     row.session_id,
-    standing(row, row.state !== "closed" && store.holder(row.session_id) !== undefined),
+    trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
     formatDuration(now - milliseconds(row.updated_at)),
     row.requirement ?? "",
   ]);
@@ -134,5 +157,5 @@ function listSessions(
     { heading: "WHAT" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
-  return ok(EXIT_DONE);
+  return ok(exit_code);
 }

@@ -35,6 +35,13 @@ export function neverBegun({ session_id, parent }: SessionRow): Failure {
   });
 }
 
+/** What stands in the place of a session's lock cannot be locked: `storage`. */
+export function noLock(path: string): Failure {
+  return failure("storage", `What stands in the place of a session's lock is none: ${path}.`, {
+    hint: "Move it away, which is safe while nobody runs the session: a lock holds nothing, and is made anew.",
+  });
+}
+
 /** The id of a new session is another's: `busy`. */
 export function taken(session_id: string): Failure {
   return failure("busy", `There is a session ${session_id} already.`, {

@@ -3,9 +3,10 @@ import os from "node:os";
 import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { makeDirectory } from "../lib/directory.ts";
-import { ok, type Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { guarded } from "./database.ts";
+import { noLock } from "./failures.ts";
 import type { Owner } from "./store.ts";
 
 /** Those who only ask whether a lock is held are in the way of one who takes it: how long he waits each time, in milliseconds. */
@@ -41,8 +42,10 @@ export function lockPath(home: string, session_id: string): string {
 export function takeLock(path: string): Result<Lock | null, Failure> {
   return guarded(path, () => {
     makeDirectory(dirname(path));
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return err(noLock(path));
     for (let waits = 0; waits < WAITS && !isLocked(path); waits++) {
       const lock = begin(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
+      if (lock === "no lock") return err(noLock(path));
       if (lock !== null) return ok(kept(lock));
     }
     return ok(null);
@@ -67,6 +70,7 @@ export function isLocked(path: string): boolean {
   // Nobody can hold what is no file, and SQLite would wait for ever at a pipe.
   if (!existsSync(path) || !statSync(path).isFile()) return false;
   const asking = begin(new SqliteDatabase(path, { readonly: true, timeout: 0 }), "PRAGMA schema_version");
+  if (asking === "no lock") return false;
   asking?.release();
   return asking === null;
 }
@@ -128,13 +132,19 @@ function isDead({ pid, host }: Owner): boolean {
   }
 }
 
-function begin(database: SqliteDatabase.Database, statement: string): Lock | null {
+/**
+ * The lock that the statement takes; null where somebody else is in its way. It is taken before the file is looked at: so nobody holds what
+ * turns out to be no database.
+ */
+function begin(database: SqliteDatabase.Database, statement: string): Lock | "no lock" | null {
   try {
     database.exec(statement);
     return { release: () => void database.close() };
   } catch (error) {
     database.close();
-    if (error instanceof SqliteDatabase.SqliteError && error.code.startsWith("SQLITE_BUSY")) return null;
+    if (!(error instanceof SqliteDatabase.SqliteError)) throw error;
+    if (error.code.startsWith("SQLITE_BUSY")) return null;
+    if (error.code === "SQLITE_NOTADB") return "no lock";
     throw error;
   }
 }

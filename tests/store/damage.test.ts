@@ -1,5 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { closeSync, constants, openSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
@@ -158,11 +168,32 @@ test("a pipe in a lock's place is held by nobody, and not waited for", async () 
   closeSync(other);
 });
 
-test("a lock that is no lock is told by its name", async () => {
+test.each<readonly [string, (path: string) => void]>([
+  ["a pipe", (path) => execFileSync("mkfifo", [path])],
+  ["a directory", (path) => mkdirSync(path)],
+  ["something else", (path) => writeFileSync(path, "something else ".repeat(100))],
+])("%s in a lock's place is held by nobody, and told by its name to who takes it", async (_, put) => {
   const home = await homeWithSession();
-  writeFileSync(lockPath(home, "s1"), "something else ".repeat(100));
-  const refused = { code: "storage", message: expect.stringContaining(lockPath(home, "s1")) as string };
-  expect(refusalOf(() => readerOf(home).holder("s1"))).toMatchObject(refused);
+  const path = lockPath(home, "s1");
+  rmSync(path);
+  put(path);
+  expect(readerOf(home).holder("s1")).toBeUndefined();
+  const store = value(openStore(home));
+  closeLater(() => store.close());
+  const refused = { code: "storage", message: `What stands in the place of a session's lock is none: ${path}.` };
+  expect(failureOf(await store.acquire("s1", OWNER))).toMatchObject(refused);
+  rmSync(path, { recursive: true });
+  value(await store.acquire("s1", OWNER));
+});
+
+test("a lock that something is written into while it is held stays held", async () => {
+  const home = await homeWithSession();
+  const store = value(openStore(home));
+  closeLater(() => store.close());
+  value(await store.acquire("s1", OWNER));
+  // By another process: whoever holds it would lose it.
+  execFileSync("sh", ["-c", 'yes "something else" | head -c 2000 >"$0"', lockPath(home, "s1")]);
+  expect(readerOf(home).holder("s1")).toEqual(OWNER);
 });
 
 describe("a record that was committed", () => {
