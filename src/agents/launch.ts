@@ -14,7 +14,6 @@ import type { Launched, LaunchSpec } from "./launcher.ts";
 import { type Mark, markOf, withStart } from "./mark.ts";
 import { groupLives, identify, signalGroup } from "./processes.ts";
 import { Strays } from "./strays.ts";
-import { saidByWitness, witnessed } from "./witness.ts";
 
 /**
  * Starts a process, with `way` in the sandbox that `spec` names. Through Node's own spawn: a thousand live children cost 13 MiB
@@ -24,13 +23,9 @@ export async function start(spec: LaunchSpec, way?: Way): Promise<Result<Launche
   const refused = unfit(spec) ?? (way && unstartable(spec));
   if (refused) return err(refused);
   const environment = withStart(spec.environment);
-  const command = spec.provesZero === true ? witnessed(spec.command) : spec.command;
-  const started = await spawned(way === undefined ? command : wrapped(way, { ...spec, command }), {
-    ...spec,
-    environment,
-  });
+  const started = await spawned(way === undefined ? spec.command : wrapped(way, spec), { ...spec, environment });
   if (!started.ok) return err(couldNotStart(spec, started.error));
-  return ok(new StartedProcess(started.value, markOf(environment), way, spec.provesZero === true));
+  return ok(new StartedProcess(started.value, markOf(environment), way));
 }
 
 interface Spawned {
@@ -73,7 +68,7 @@ class StartedProcess implements Launched {
   /** What is gone stays gone, whoever is given its number next. */
   #groupGone = false;
 
-  constructor({ child, pid }: Spawned, mark: Mark, way: Way | undefined, isWitnessed: boolean) {
+  constructor({ child, pid }: Spawned, mark: Mark, way: Way | undefined) {
     this.identity = identify(pid);
     this.stdin = child.stdin;
     this.stdout = child.stdout;
@@ -82,10 +77,7 @@ class StartedProcess implements Launched {
     this.#strays = new Strays(this.identity, mark, this.#since);
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on("error", ignored);
     this.exited = new Promise((resolve) => {
-      child.on("exit", (code, signal) => {
-        const exit = way ? endedInside(way, pid, { code, signal }) : { code, signal };
-        resolve(isWitnessed ? saidByWitness(exit) : exit);
-      });
+      child.on("exit", (code, signal) => resolve(way ? endedInside(way, pid, { code, signal }) : { code, signal }));
     });
   }
 

@@ -32,11 +32,6 @@ export interface LaunchSpec {
   readonly environment: Readonly<Record<string, string>>;
   /** What the process is kept from; without it, it has a group of its own and nothing else. */
   readonly isolation?: Isolation;
-  /**
-   * Whether an exit with 0 is told of nothing but a program that did so: without, it may have died of a real-time signal. An exit
-   * code of 128 plus a signal's number is told as that signal then.
-   */
-  readonly provesZero?: boolean;
 }
 
 /** A level that keeps an agent from something; what each keeps from it is in SPEC.md, "Sandboxes". */

@@ -9,6 +9,7 @@ import type { Json, JsonObject } from "../lib/json.ts";
 import { isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
+import { gated } from "./check-gate.ts";
 import { OutputEnd, outputsOfResult } from "./check-output.ts";
 import type { Clock } from "./time/clock.ts";
 import type { SessionPaths } from "./paths.ts";
@@ -25,9 +26,6 @@ export interface ChecksParts {
   readonly launcher: Launcher;
   readonly clock: Clock;
 }
-
-/** Holds the command back until its process is on record: a scheduler that dies before that leaves nothing running. */
-const GATE = ["sh", "-c", 'read -r go && exec "$@" </dev/null', "check"];
 
 export interface ChecksDoor extends TroubleDoor {
   submit(input: FactInput): unknown;
@@ -132,7 +130,8 @@ export class Checks {
   ): Promise<JsonObject & { readonly output: string }> {
     const { launcher, clock, workspace, config, session_id, paths } = this.#parts;
     const began = clock.monotonic();
-    const { expect_exit = 0 } = criterion;
+    const { command = [], expect_exit = 0 } = criterion;
+    const gate = gated(command, expect_exit);
     const artifacts_dir = paths.work(subject);
     const made = makeWorkDirectory(artifacts_dir);
     if (!made.ok && isOfStorage(made.error)) this.#door.fail(made.error);
@@ -141,8 +140,7 @@ export class Checks {
       : await launcher.launch({
           // Nothing that a check starts outlives it, where the machine can see to that.
           isolation: { level: "processes", required: false },
-          command: [...GATE, ...(criterion.command ?? [])],
-          provesZero: expect_exit === 0,
+          command: gate.command,
           directory: workspace,
           environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
         });
@@ -174,14 +172,14 @@ export class Checks {
     crashPoint("check_running");
     const { cause, exit } = await run.ended;
     crashPoint("check_ended");
-    const code = exit?.code ?? null;
+    const { code, signal: killed } = exit ? gate.endedAs(exit) : { code: null, signal: null };
     return {
       ...base,
       exit_code: code,
       passed: cause === "exited" && code === expect_exit,
       output: output.text(),
       duration_ms: Math.round(clock.monotonic() - began),
-      ...(exit?.signal ? { signal: exit.signal } : {}),
+      ...(killed ? { signal: killed } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };
   }

@@ -2,27 +2,30 @@ import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import type { Launched } from "../../src/agents/launcher.ts";
-import { Cleanup } from "./cleanup.ts";
-import { waysOfThisMachine } from "./ways.ts";
+import type { Exit } from "../../src/protocol/record.ts";
+import { gated } from "../../src/runtime/check-gate.ts";
+import { Cleanup } from "../agents/cleanup.ts";
+import { waysOfThisMachine } from "../agents/ways.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const WAYS = [{ name: "no sandbox", way: undefined }, ...(await waysOfThisMachine())];
 
-describe.each(WAYS)("a program of which a zero is to be proved, in $name", ({ way }) => {
+describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
   const cleanup = new Cleanup();
   afterEach(() => cleanup.run());
 
-  async function launch(command: readonly string[]): Promise<Launched> {
+  async function begun(script: string): Promise<{ launched: Launched; ended: Promise<Exit> }> {
     const isolation = way === undefined ? {} : { isolation: { level: "processes", required: true } as const };
-    const spec = { command, directory: "/", environment: { PATH }, provesZero: true, ...isolation };
-    const launched = await start(spec, way);
+    const { command, endedAs } = gated(["sh", "-c", script], 0);
+    const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, way);
     if (!launched.ok) throw new Error(launched.error.message);
     const { value } = launched;
     cleanup.add(() => {
       value.signalGroup("SIGKILL");
       value.destroyPipes();
     });
-    return value;
+    value.stdin.end("go\n");
+    return { launched: value, ended: value.exited.then(endedAs) };
   }
 
   test.each([
@@ -33,15 +36,15 @@ describe.each(WAYS)("a program of which a zero is to be proved, in $name", ({ wa
     ["dies of a real-time signal", "kill -34 $$", { code: 162, signal: null }],
     ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 1, signal: null }],
   ])("and that %s, is told to end so", async (_how, script, exit) => {
-    expect(await (await launch(["sh", "-c", script])).exited).toEqual(exit);
+    expect(await (await begun(script)).ended).toEqual(exit);
   });
 
   test("can end in its own way when it is told to, or ends of it", async () => {
     const told = async (script: string) => {
-      const launched = await launch(["sh", "-c", script]);
+      const { launched, ended } = await begun(script);
       await once(launched.stdout, "data");
       launched.signalGroup("SIGTERM");
-      return launched.exited;
+      return ended;
     };
     const tidies = "trap 'sleep 0.1; exit 5' TERM; echo ready; while :; do sleep 0.01; done";
     expect(await told(tidies)).toEqual({ code: 5, signal: null });
