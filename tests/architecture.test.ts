@@ -62,6 +62,21 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "runtime/replay.ts": ["ticket_id"],
 };
 
+/**
+ * Where the commands name a mode or import of its own: where the modes stand, where sessions of one are begun, and where a schedule's
+ * plan and tickets are what a command is about. All else asks `session/modes.ts`.
+ */
+const NAMING_A_MODE: Readonly<Record<string, readonly string[]>> = {
+  "commands/catalogue.ts": ["debate"],
+  "commands/debate.ts": ["debate"],
+  "commands/input/run-input.ts": ["schedule"],
+  "commands/plans/playbook.ts": ["schedule"],
+  "commands/retry.ts": ["schedule"],
+  "commands/running/begin.ts": ["schedule"],
+  "commands/session/modes.ts": ["debate", "schedule"],
+  "commands/session/schedule-state.ts": ["schedule"],
+};
+
 /** The files of the lowest folder that touch the world: one ends the process for tests, one makes directories; and who may use them. */
 const CRASH_POINTS = "lib/crash-point.ts";
 const DIRECTORIES = "lib/directory.ts";
@@ -149,6 +164,13 @@ function modeWordsIn(code: string): string[] {
   const holdsOne = (token: string) =>
     token.split(/_|(?<=[a-z])(?=[A-Z])/).some((part) => MODE_WORDS.has(part.toLowerCase()));
   return [...tokens].filter(holdsOne).toSorted();
+}
+
+const MODES = readdirSync(join(ROOT, "src/modes"));
+
+/** The modes that a file names, or imports from. */
+function modesNamedIn(code: string): string[] {
+  return MODES.filter((mode) => code.includes(`"${mode}"`) || code.includes(`modes/${mode}/`));
 }
 
 function outerWorldIn(code: string): string[] {
@@ -268,15 +290,19 @@ describe("the engine", () => {
   });
 
   it("and what is below the commands names none: not even to write down or to show what it came to", () => {
-    const modes = readdirSync(join(ROOT, "src/modes"));
     const naming = SOURCES.filter(
       ({ name, code }) =>
         !["modes", "crew"].includes(name.split("/")[0] ?? "") &&
         rankOf(partOf(name)) < rankOf("commands") &&
-        modes.some((mode) => code.includes(`"${mode}"`) || code.includes(`modes/${mode}/`)),
+        modesNamedIn(code).length > 0,
     );
-    expect(modes.length).toBeGreaterThan(1);
+    expect(MODES.length).toBeGreaterThan(1);
     expect(naming.map(({ name }) => name)).toEqual([]);
+  });
+
+  it("nor do the commands, but where they are listed", () => {
+    const found = new Map(inFolders("commands").map(({ name, code }) => [name, modesNamedIn(code)]));
+    expect(difference(found, NAMING_A_MODE)).toEqual({ added: [], gone: [] });
   });
 
   it("would be caught with one", () => {
@@ -284,6 +310,10 @@ describe("the engine", () => {
       '// a ticket\nconst planOf = (verdicts: Opinion[]) => `the debate`; const replanned = "explain";',
     );
     expect(modeWordsIn(code)).toEqual(["Opinion", "debate", "planOf", "verdicts"]);
+    expect(modesNamedIn('import("../modes/debate/input.ts"); const mode = "schedule";')).toEqual([
+      "debate",
+      "schedule",
+    ]);
   });
 
   it("is not imported by the modes, which are pure like all below them", () => {

@@ -5,6 +5,8 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 interface Entry {
   /** The collection in which its sessions keep what `[ticket]` names: their subjects. */
   readonly subjects: string;
+  /** A proposal can be discussed in one: its result says what that came to, as `modes/schedule/discussion.ts` reads it. */
+  readonly discusses?: true;
   readonly rules: () => Promise<Mode<never>>;
   /** Apart, because what decides takes longer to load than a look at a session should. */
   readonly reading: () => Promise<ModeReading<never>>;
@@ -13,6 +15,7 @@ interface Entry {
 const MODES: Readonly<Record<string, Entry>> = {
   debate: {
     subjects: "debater",
+    discusses: true,
     rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
     reading: async () => (await import("../../modes/debate/reading.ts")).debateReading as ModeReading<never>,
   },
@@ -32,6 +35,9 @@ export async function loadMode(name: string): Promise<Mode<unknown> | undefined>
 export async function loadReading(name: string): Promise<ModeReading<unknown> | undefined> {
   return MODES[name]?.reading();
 }
+
+/** The kinds of session in which a proposal can be discussed. */
+export const DISCUSSIONS = Object.entries(MODES).flatMap(([name, { discusses }]) => (discusses ? [name] : []));
 
 /** Whether a session has a subject of that name; one of a kind that this version does not have has none. */
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
