@@ -72,6 +72,7 @@ const NAMING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/input/run-input.ts": ["schedule"],
   "commands/plans/playbook.ts": ["schedule"],
   "commands/retry.ts": ["schedule"],
+  "commands/run.ts": ["schedule"],
   "commands/running/begin.ts": ["schedule"],
   "commands/session/modes.ts": ["debate", "schedule"],
   "commands/session/schedule-state.ts": ["schedule"],
