@@ -92,7 +92,7 @@ async function debate(
       return err(isThere(there.value));
     const place = placeOf(home, context);
     const session = await createSession(place, debateMode, {
-      session_id: options.session ?? newSessionId("d"),
+      session_id: options.session ?? newSessionId("debate"),
       requirement: input.topic,
       input: { ...input },
       config,

@@ -81,7 +81,7 @@ async function runSession(
     if (isBegun && there.value.session_id === options.session) {
       return tellingUnused(context, store, options.session, full, goOn(context, place, there.value, input.value, full));
     }
-    const session_id = options.session ?? newSessionId("s");
+    const session_id = options.session ?? newSessionId("schedule");
     return tellingUnused(context, store, session_id, full, begin(context, place, session_id, input.value, full));
   });
 }

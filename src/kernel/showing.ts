@@ -8,6 +8,8 @@ export interface Showing {
   readonly says?: string;
   /** Why one of them closed otherwise than well, by the reason that is recorded; what closes any session is told without. */
   readonly because?: Readonly<Record<string, string>>;
+  /** Those subjects of its final report that failed and that a person may look into and try again, if any can be. */
+  lost?(report: JsonObject): readonly string[];
   /** The parts of its final report's `result`. */
   parts(result: JsonObject): readonly ResultPart[];
 }

@@ -88,7 +88,7 @@ export async function promptQuestion(
   signal: AbortSignal,
 ): Promise<Typed> {
   const { err } = terminal;
-  const about = question.ticket_id === undefined ? "" : `  (ticket ${question.ticket_id})`;
+  const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;
   err.line();
   err.line(err.style("bold", `Question ${place.number} of ${place.of}${about}`));
   for (const line of safeText(question.text).split("\n")) err.line(`  ${line}`);

@@ -95,7 +95,7 @@ export function showHolds(output: Output, bosun: string, session_id: string, hol
 
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
 export function showWaiting(output: Output, bosun: string, session_id: string, waiting: Waiting, kept?: string): void {
-  const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (ticket ${waiting.ticket_id})` : "";
+  const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (about ${waiting.ticket_id})` : "";
   output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
   if (kept !== undefined) {
     output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${bosun} resume ${session_id}`);

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { describe, expect, it } from "vitest";
-import { commandFor, sentenceFor } from "../../src/ui/waiting.ts";
+import type { Output } from "../../src/ui/terminal.ts";
+import { commandFor, sentenceFor, showWaiting } from "../../src/ui/waiting.ts";
 
 const question = (
   question_id: string,
@@ -49,4 +50,11 @@ describe("the command that answers a question", () => {
   it("shows the question's id only as safe text", () => {
     expect(sentenceFor(question("c1.\u001b[2Jq\u0007"))).toBe("c1.q\\u{7}: Which?");
   });
+});
+
+it("says what a question is about in words that fit the subjects of any mode", () => {
+  const lines: string[] = [];
+  const output = { line: (text = "") => void lines.push(text), style: (_style: string, text: string) => text };
+  showWaiting(output as unknown as Output, "bosun", "d", { ...question("t3.again"), ticket_id: "python" });
+  expect(lines[0]).toBe("  ? t3.again: Which? (about python)");
 });

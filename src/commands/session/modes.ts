@@ -3,45 +3,65 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 
 interface Entry {
+  /** With what the ids of its sessions begin that nobody named. */
+  readonly letter: string;
   /** The collection in which its sessions keep what `[ticket]` names: their subjects. */
   readonly subjects: string;
+  /** A proposal can be discussed in one: its result says what that came to, as `modes/schedule/discussion.ts` reads it. */
+  readonly discusses?: true;
   readonly rules: () => Promise<Mode<never>>;
   /** Apart, because what decides takes longer to load than a look at a session should. */
   readonly reading: () => Promise<ModeReading<never>>;
 }
 
-const MODES: Readonly<Record<string, Entry>> = {
+const MODES = {
   debate: {
+    letter: "d",
     subjects: "debater",
+    discusses: true,
     rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
     reading: async () => (await import("../../modes/debate/reading.ts")).debateReading as ModeReading<never>,
   },
   schedule: {
+    letter: "s",
     subjects: "ticket",
     rules: async () => (await import("../../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
     reading: async () => (await import("../../modes/schedule/reading.ts")).scheduleReading as ModeReading<never>,
   },
-};
+} satisfies Readonly<Record<string, Entry>>;
+
+/** The kinds of session that this version has. */
+export type ModeName = keyof typeof MODES;
+
+/** The same by whatever name, since a session may be of another kind. */
+const ENTRIES = new Map<string, Entry>(Object.entries(MODES));
+
+/** With what the ids begin that are given to sessions, of one kind and of all. */
+export const letterOf = (mode: ModeName): string => MODES[mode].letter;
+export const LETTERS = [...ENTRIES.values()].map(({ letter }) => letter).join("");
 
 /** The rules of a kind of session by its name; undefined for a kind that this version does not have. */
 export async function loadMode(name: string): Promise<Mode<unknown> | undefined> {
-  return MODES[name]?.rules();
+  return ENTRIES.get(name)?.rules();
 }
 
 /** What it takes to look at a session of that kind; undefined as above. */
 export async function loadReading(name: string): Promise<ModeReading<unknown> | undefined> {
-  return MODES[name]?.reading();
+  return ENTRIES.get(name)?.reading();
 }
+
+/** The kinds of session in which a proposal can be discussed. */
+export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (discusses ? [name] : []));
 
 /** Whether a session has a subject of that name; one of a kind that this version does not have has none. */
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
-  const subjects = MODES[mode]?.subjects;
+  const subjects = ENTRIES.get(mode)?.subjects;
   return subjects !== undefined && reader.value(session_id, subjects, id) !== undefined;
 }
 
 /** All of them, for proving logs of whatever kind. */
 export async function loadModes(): Promise<ReadonlyMap<string, Mode<unknown>>> {
-  const modes = await Promise.all(Object.values(MODES).map(({ rules }) => rules()));
+  const modes = await Promise.all([...ENTRIES.values()].map(({ rules }) => rules()));
   return new Map(modes.map((mode) => [mode.name, mode as unknown as Mode<unknown>]));
 }
 

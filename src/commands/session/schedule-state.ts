@@ -1,7 +1,8 @@
 import type { QuestionSet, SessionValue, Ticket } from "../../modes/schedule/state.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
 
-// Single values of a schedule's stored state, for commands that need one and not the whole. Sessions of other modes have none.
+// Single values of a schedule's stored state, for commands that need one and not the whole. Sessions of other modes have none: no other mode
+// may have these collections. What such a mode asks is open as a whole until it asks it no longer.
 
 /** What belongs to the session and to no ticket. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {

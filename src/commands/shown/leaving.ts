@@ -110,6 +110,7 @@ export function endingOf(
     report: existsSync(file) ? file : undefined,
     log: paths.log,
     next: nextSteps(bosun, session_id, {
+      showing,
       exit_code,
       waiting,
       children,

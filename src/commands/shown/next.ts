@@ -1,11 +1,12 @@
 import type { LedgerFigures, LedgerHold } from "../../kernel/ledger.ts";
+import type { Showing } from "../../kernel/showing.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../../ui/waiting.ts";
-import { allWords, wordsOf } from "../../ui/words.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {
+  readonly showing: Showing;
   readonly exit_code: number;
   readonly waiting: readonly Waiting[];
   readonly children: readonly ChildWaiting[];
@@ -17,28 +18,17 @@ export interface Left {
 /** How many answers are spelled out before the rest is left to `bosun inbox`. */
 const ANSWERS_SHOWN = 5;
 
-/** Why a ticket is in error of which the person knows, since they said so. */
-const GIVEN_UP: ReadonlySet<string> = new Set(["cancelled", "plan_rejected"]);
-
 /** The commands to type next, the most useful first, where this program is called as `bosun`. */
 export function nextSteps(
   bosun: string,
   session_id: string,
-  { exit_code, waiting, children, figures, holds, report }: Left,
+  { showing, exit_code, waiting, children, figures, holds, report }: Left,
 ): string[] {
   if (report) {
-    const tickets = (report.tickets ?? []) as JsonObject[];
-    const awaited = new Set(tickets.flatMap((ticket) => allWords(ticket.blocked_by)));
-    // What a person gave up is no failure that anybody would look into, nor is what a plan withdrew and nothing waits for.
-    const failed = tickets.filter(({ ticket_id, status, reason }) => {
-      const why = wordsOf(reason);
-      const isSettled = GIVEN_UP.has(why) || (why === "withdrawn" && !awaited.has(wordsOf(ticket_id)));
-      return status === "error" && !isSettled;
-    });
-    const again = failed
+    const lost = showing.lost?.(report) ?? [];
+    const again = lost
       .slice(0, ANSWERS_SHOWN)
-      .map((ticket) => wordsOf(ticket.ticket_id))
-      .flatMap((ticket) => [`${bosun} log ${session_id} ${ticket}`, `${bosun} retry ${session_id} ${ticket}`]);
+      .flatMap((subject) => [`${bosun} log ${session_id} ${subject}`, `${bosun} retry ${session_id} ${subject}`]);
     return exit_code === EXIT_DONE
       ? [`${bosun} replay ${session_id} --verify`]
       : [...again, `${bosun} replay ${session_id}`];
@@ -73,12 +63,13 @@ export function nextFor(
   bosun: string,
   session_id: string,
   held: boolean,
-  { figures, holds, report }: Omit<Left, "exit_code" | "waiting" | "children">,
+  { showing, figures, holds, report }: Omit<Left, "exit_code" | "waiting" | "children">,
 ): string[] {
   const { stopped, paused } = figures;
   if (held) return [paused === true ? `${bosun} resume ${session_id}` : `${bosun} log ${session_id} --follow`];
   const end = recordedEnd(figures);
   return nextSteps(bosun, session_id, {
+    showing,
     exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
     waiting: [],
     children: [],

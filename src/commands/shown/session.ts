@@ -64,6 +64,7 @@ export function showSession(
   out.line(figures.join(", "));
   const report = finalReport(store, session_id, row.last_sequence);
   const next = nextFor(bosun, session_id, owner !== undefined, {
+    showing,
     figures: usage,
     holds: ledger.holds.values(),
     report,

@@ -10,6 +10,7 @@ import { parseDocumentText } from "../../../src/config/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import { scheduleShowing } from "../../../src/modes/schedule/showing.ts";
 import { valueOf } from "../../config/scratch.ts";
 import { onlySession, typed, typedIn, typedJson } from "../in-process.ts";
 import { rig, tinyPlan, until } from "../rig.ts";
@@ -104,6 +105,7 @@ describe("the commands that come next", () => {
     const withdrawn = { ticket_id: "old", status: "error", reason: "withdrawn" };
     const steps = (...others: JsonObject[]) =>
       nextSteps("bosun", "s", {
+        showing: scheduleShowing,
         exit_code: 1,
         waiting: [],
         children: [],
