@@ -73,6 +73,13 @@ it("tells each output once, with its place where it was kept", () => {
   expect(text.match(/^- (?:a|b).*$/gm)).toEqual(["- b.md", "- a note", "- a.md: file:///a.md"]);
 });
 
+it("tells where an output is that was named and not kept", () => {
+  const outputs = [{ label: "list", uri: "out/list.md" }, { label: "same", uri: "same" }, { text: "a remark" }];
+  expect(writeReport(folder, report([{ ticket_id: "t", status: "done", outputs }]), TICKETS).ok).toBe(true);
+  const text = readFileSync(join(folder, "final_report.md"), "utf8");
+  expect(text.match(/^- (?:list|same|a ).*$/gm)).toEqual(["- list: out/list.md", "- same", "- a remark"]);
+});
+
 it("keeps each reason in its own cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);

@@ -691,8 +691,9 @@ export type ReportedTicket = {
   readonly issues?: Texts;
 };
 export type OutputObject = {
-  readonly label: string;
+  readonly label?: string;
   readonly uri?: string;
+  readonly text?: string;
   readonly metadata?: Metadata;
 };
 /**
