@@ -113,7 +113,8 @@ function ticketSection(ticket: ReportedTicket): string[] {
     .map(outputWords);
   const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
-  const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${phrase(entry)}`);
+  const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
+  const entries = [...outputs, ...artifacts, ...issues, ...suggestions].map((entry) => `- ${phrase(entry)}`);
   if (entries.length === 0) return [];
   return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description ?? "")}`, "", ...entries];
 }

@@ -126,6 +126,7 @@ function ticketsForReport(draft: Draft): Json[] {
         : {
             outputs: from(ticket.report, "/outputs") as unknown as Json,
             issues: from(ticket.report, "/issues") as unknown as Json,
+            next_actions: from(ticket.report, "/next_actions") as unknown as Json,
           }),
       artifacts: artifactsOf(ticket).map((artifact) => from(artifact) as unknown as Json),
     };

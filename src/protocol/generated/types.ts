@@ -689,6 +689,7 @@ export type ReportedTicket = {
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
   readonly issues?: Texts;
+  readonly next_actions?: Texts;
 };
 export type OutputObject = {
   readonly label?: string;
