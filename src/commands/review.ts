@@ -101,6 +101,13 @@ function wordOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<
         }),
       );
     }
+    if (options.changes === undefined && only.failed_checks !== undefined) {
+      return err(
+        failure("usage", `Checks of ${only.ticket_id} failed, so the work cannot be approved.`, {
+          hint: `Say what has to be mended: bosun review ${row.session_id} ${only.ticket_id} --changes "…". What failed: bosun log ${row.session_id} ${only.ticket_id}.`,
+        }),
+      );
+    }
     const changes: JsonObject = options.changes === undefined ? {} : { requested_changes: [options.changes] };
     const decision = options.changes === undefined ? "approved" : "changes_requested";
     return ok({ payload_type: "review", payload: { decision, ticket_id: only.ticket_id, ...changes } });
