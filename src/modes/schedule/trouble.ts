@@ -125,7 +125,7 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
   const timer_id = `retry:${id}`;
   putAgainLater(draft, id, timer_id, {
     message: "instruction",
-    retries: 0,
+    retries,
     rounds: 0,
     ...(refused?.length ? { refused } : {}),
   });
