@@ -166,5 +166,5 @@ function nextSteps(draft: Draft, outcome: Outcome): Json[] {
   );
   const steps = lost.slice(0, 10).map((ticket) => `bosun log ${ticket.id}, then bosun retry ${ticket.id}`);
   if (outcome === "done") steps.push("bosun replay --verify");
-  return steps;
+  return steps.length > 0 ? steps : ["bosun log"];
 }

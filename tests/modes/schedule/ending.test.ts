@@ -33,6 +33,8 @@ describe("a session ends", () => {
       },
     ]);
     expect(whole["next_steps"]).toEqual(["bosun log a, then bosun retry a"]);
+    const unplanned = new Scene().requirement().says(undefined, "error", GIVES_UP);
+    expect(unplanned.report.whole["next_steps"]).toEqual(["bosun log"]);
   });
 
   it("when the last open ticket fails and takes all that wait for it along", () => {
