@@ -59,7 +59,10 @@ async function review(
       (one) => one.kind === "review" || (one.kind === "approval" && one.about === "result"),
     );
     if (said === 0) {
-      if (reviews.length === 0) context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
+      if (reviews.length === 0) {
+        context.terminal.out.line(`Nothing of ${row.session_id} waits for a review.`);
+        context.terminal.out.line(`next    ${context.bosun} status ${row.session_id}`);
+      }
       for (const one of reviews)
         showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);

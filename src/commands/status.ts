@@ -120,7 +120,8 @@ function listSessions(
     out.line(safeJson(sessions.map((row) => listed(store, row))));
     return ok(EXIT_DONE);
   }
-  if (sessions.length === 0) {
+  const [newest] = sessions;
+  if (newest === undefined) {
     out.line(`There are no sessions in this home. Begin one: ${bosun} run`);
     return ok(EXIT_DONE);
   }
@@ -138,5 +139,6 @@ function listSessions(
     { heading: "WHAT" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
+  out.line(`next    ${bosun} status ${newest.session_id}`);
   return ok(EXIT_DONE);
 }

@@ -149,6 +149,7 @@ describe("bosun status and log", () => {
       expect.stringMatching(/^SESSION/),
       "waiting Another.",
       "done Write some files.",
+      expect.stringMatching(/^next {4}bosun status s-/),
       "",
     ]);
   });
