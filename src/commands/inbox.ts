@@ -57,7 +57,10 @@ async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> 
 }
 
 function show({ terminal: { out }, bosun }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
-  if (all.length === 0) out.line("Nothing waits for a person.");
+  if (all.length === 0) {
+    out.line("Nothing waits for a person.");
+    out.line(`next    ${bosun} status`);
+  }
   for (const { row, waiting, holds } of all) {
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));

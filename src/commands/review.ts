@@ -57,8 +57,10 @@ async function review(
     if (!waiting.ok) return waiting;
     const reviews = reviewsIn(target.value, waiting.value);
     if (said === 0) {
-      if (reviews.length === 0)
+      if (reviews.length === 0) {
         context.terminal.out.line(`Nothing of ${nameOf(target.value)} waits for a person's review.`);
+        context.terminal.out.line(`next    ${context.bosun} status ${row.session_id}`);
+      }
       for (const one of reviews)
         showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
@@ -108,6 +110,13 @@ function wordOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<
       return err(
         failure("usage", "A ticket's work is approved or sent back.", {
           hint: `Use --approve or --changes; to give the ticket up: bosun cancel ${row.session_id} ${only.ticket_id}.`,
+        }),
+      );
+    }
+    if (options.changes === undefined && only.failed_checks !== undefined) {
+      return err(
+        failure("usage", `Checks of ${only.ticket_id} failed, so the work cannot be approved.`, {
+          hint: `Say what has to be mended: bosun review ${row.session_id} ${only.ticket_id} --changes "…". What failed: bosun log ${row.session_id} ${only.ticket_id}.`,
         }),
       );
     }

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { formatDuration } from "../lib/durations.ts";
+import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
@@ -67,11 +68,12 @@ function rowToShow(
 async function statusObject(
   store: StoreReader,
   row: SessionRow,
-  { view, ledger, tickets, waiting }: StoredView,
+  { view, ledger, tickets, report, waiting }: StoredView,
 ): Promise<object> {
   // What writes records brings every validator along, which people who only look should not wait for.
   const { usageOf } = await import("../runtime/closing.ts");
   const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
+  const reported = new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [ticket.ticket_id, ticket]));
   const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
   return {
     ...listed(row, store.holder(row.session_id)),
@@ -86,6 +88,7 @@ async function statusObject(
       owner,
       attempts: attempt,
       outputs,
+      ...whatCameOf(reported.get(ticket_id)),
       dependencies: since.get(ticket_id)?.depends_on ?? [],
       since: since.get(ticket_id)?.since,
     })),
@@ -98,6 +101,11 @@ async function statusObject(
       .map(({ session_id, mode, state, outcome }) => ({ session_id, mode, state, outcome })),
     usage: usageOf(ledger.figures),
   };
+}
+
+/** What only the final report says of a ticket; nothing while there is none. */
+function whatCameOf({ reviews, artifacts, issues, next_actions }: JsonObject = {}): JsonObject {
+  return { reviews, artifacts, issues, next_actions };
 }
 
 /** What the list says of each session. */
@@ -139,7 +147,8 @@ function listSessions(
     out.line(safeJson(objects));
     return ok(exit_code);
   }
-  if (sessions.length === 0) {
+  const [newest] = sessions;
+  if (newest === undefined) {
     out.line(`There are no sessions in this home. Begin one: ${bosun} run`);
     return ok(EXIT_DONE);
   }
@@ -157,5 +166,6 @@ function listSessions(
     { heading: "WHAT" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
+  out.line(`next    ${bosun} status ${newest.row.session_id}`);
   return ok(exit_code);
 }

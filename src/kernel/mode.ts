@@ -115,6 +115,8 @@ export interface Seat {
   readonly type: RoleType;
   readonly role_id?: string;
   readonly capability?: string;
+  /** The role that takes it only if nobody else can. */
+  readonly rather_not?: string;
 }
 
 /**

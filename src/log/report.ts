@@ -109,13 +109,21 @@ function ticketSection(ticket: ReportedTicket): string[] {
   // Of what was kept the entry with its place says all.
   const kept = new Set<unknown>((ticket.artifacts ?? []).map(({ label }) => label));
   const outputs = (ticket.outputs ?? [])
-    .map((output) => (typeof output === "string" ? output : (output.label ?? output.uri ?? output)))
-    .filter((output) => !kept.has(output));
+    .filter((output) => !kept.has(typeof output === "string" ? output : output.label))
+    .map(outputWords);
   const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
-  const entries = [...outputs, ...artifacts, ...issues].map((entry) => `- ${phrase(entry)}`);
+  const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
+  const entries = [...outputs, ...artifacts, ...issues, ...suggestions].map((entry) => `- ${phrase(entry)}`);
   if (entries.length === 0) return [];
   return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description ?? "")}`, "", ...entries];
+}
+
+/** What was made, and where it is if its worker said so. */
+function outputWords(output: NonNullable<ReportedTicket["outputs"]>[number]): string {
+  if (typeof output === "string") return output;
+  const { label, text, uri } = output;
+  return [...new Set([label ?? text ?? "", uri ?? ""])].filter((words) => words !== "").join(": ");
 }
 
 /** What an agent or a person said, as one line of a text for people. */

@@ -131,7 +131,7 @@ function oneOf(error: ErrorObject): string {
 }
 
 function noBranch(errors: readonly ErrorObject[]): string {
-  const [first] = errors;
+  const [first] = errors.filter(({ keyword }) => keyword !== "anyOf").toSorted((a, b) => weight(b) - weight(a));
   const branches = errors.filter((error) => error.keyword === first?.keyword);
   if (first?.keyword === "required") {
     return `needs ${list(branches.map((error) => quote(error.params["missingProperty"])))}.`;

@@ -1,16 +1,23 @@
 import { safeJson } from "./display.ts";
 import type { Output } from "./terminal.ts";
-import type { Ending, Reporter } from "./reporter.ts";
+import { startHeartbeat } from "./heartbeat.ts";
+import type { Ending, Reporter, Standing } from "./reporter.ts";
 
 /**
- * One JSON object a line, for programs: first `hello`, then every record as it is written, every question and every warning, at last `result`.
- * Nothing else is ever on that stream.
+ * One JSON object a line, for programs: first `hello`, then every record as it is written, every question and every warning, a `heartbeat`
+ * where nothing else is said for long, at last `result`. Nothing else is ever on that stream.
  */
 export function jsonReporter(out: Output): Reporter {
-  const say = (value: object) => out.line(safeJson(value));
+  let heartbeat: NodeJS.Timeout | undefined;
+  const say = (value: object) => {
+    out.line(safeJson(value));
+    heartbeat?.refresh();
+  };
   return {
-    begin: ({ session_id, version, requirement, workspace, resumed }) =>
-      say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed }),
+    begin: ({ session_id, version, requirement, workspace, resumed, now }) => {
+      say({ type: "hello", bosun: version, session_id, requirement, workspace, resumed });
+      heartbeat = startHeartbeat(() => say({ type: "heartbeat", session_id, ...standing(now()) }));
+    },
     event(event) {
       if (event.kind === "record") say({ type: "record", sequence: event.sequence, ...event.record });
       else if (event.kind === "warning") say({ type: "warning", message: event.text });
@@ -20,8 +27,17 @@ export function jsonReporter(out: Output): Reporter {
       for (const one of waiting) say({ type: "waiting", session_id, ...one });
       for (const hold of holds) say({ type: "hold", session_id, ...hold });
     },
-    end: (ending) => say(result(ending)),
+    end: (ending) => {
+      say(result(ending));
+      clearInterval(heartbeat);
+    },
   };
+}
+
+/** Since when each turn runs is in its `turn_request`. */
+function standing({ state, counts, turns, waiting, running, checking, held }: Standing): object {
+  const under_way = running.map(({ turn_id, role_id, subject }) => ({ turn_id, role_id, ticket_id: subject }));
+  return { state, counts, turns, waiting, running: under_way, checking, held };
 }
 
 function result(ending: Ending): object {

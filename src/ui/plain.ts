@@ -2,6 +2,7 @@ import { formatDuration } from "../lib/durations.ts";
 import { BRIEF } from "./telling.ts";
 import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
+import { startHeartbeat } from "./heartbeat.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
 import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
@@ -9,9 +10,6 @@ import { localTime } from "./time.ts";
 import { runningWords } from "./under-way.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
-
-/** A session that says nothing for so long shows that it lives, in ms; an automatic build kills what is silent. */
-const HEARTBEAT_MS = 30_000;
 
 /** Width of the column of ticket ids; longer ones are cut where there is a terminal. */
 const TICKET_WIDTH = 16;
@@ -61,8 +59,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         out.line(out.style("dim", `${counted(skipped, "earlier record")}: ${bosun} log ${session_id}`));
         line(new Date(), undefined, standing());
       }
-      heartbeat = setInterval(() => line(new Date(), undefined, `HEARTBEAT ${standing()}`), HEARTBEAT_MS);
-      heartbeat.unref();
+      heartbeat = startHeartbeat(() => line(new Date(), undefined, `HEARTBEAT ${standing()}`));
     },
     event(event) {
       if (event.kind === "record") {

@@ -106,6 +106,10 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
       return { text: `ERROR ${source} ${codeOf(payload, room)}`, style: "yellow" };
     case "check_result":
       return checkLines(payload, room);
+    case "report":
+      return source === "scheduler"
+        ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), room)}`, style: "yellow" }
+        : undefined;
     case "artifact_ref":
       return { text: `artifact ${wordsOf(payload.label)}${sizeOf(payload.size_bytes)}`, style: "dim" };
     case "user_command":

@@ -3,6 +3,10 @@ import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
+import { quoted } from "./words.ts";
+
+/** The columns that failed checks get where a review is asked for. */
+const ROOM = 400;
 
 /** Something a person must say before a session, or one ticket of it, can go on. */
 export type Waiting =
@@ -18,7 +22,13 @@ export type Waiting =
       readonly ticket_id?: string;
     }
   | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
-  | { readonly kind: "review"; readonly ask_id: string; readonly ticket_id: string };
+  | {
+      readonly kind: "review";
+      readonly ask_id: string;
+      readonly ticket_id: string;
+      /** What did not hold when the work was checked: it can be sent back, and not approved. */
+      readonly failed_checks?: readonly string[];
+    };
 
 /** What a child session waits for a person for: what it asks, and the roles that only a person releases. */
 export interface ChildWaiting {
@@ -37,7 +47,7 @@ export function commandFor(bosun: string, session_id: string, waiting: Waiting):
         ? `${bosun} plan ${session_id} --approve`
         : `${bosun} review ${session_id} --approve`;
     case "review":
-      return `${bosun} review ${session_id} ${waiting.ticket_id} --approve`;
+      return `${bosun} review ${session_id} ${waiting.ticket_id} ${waiting.failed_checks ? '--changes "…"' : "--approve"}`;
   }
 }
 
@@ -64,8 +74,14 @@ export function sentenceFor(waiting: Waiting): string {
     case "approval":
       return waiting.about === "plan" ? "The plan waits to be approved." : "The result waits to be accepted.";
     case "review":
-      return `The work on ${waiting.ticket_id} waits for your review.`;
+      return `The work on ${waiting.ticket_id} waits for your review.${failedWords(waiting.failed_checks)}`;
   }
+}
+
+function failedWords(failed: readonly string[] | undefined): string {
+  return failed === undefined
+    ? ""
+    : ` It can only be sent back, for its checks failed: ${quoted(failed.join("; "), ROOM)}`;
 }
 
 /** A held role, and what helps, in one line of plain words. */

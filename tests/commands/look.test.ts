@@ -81,7 +81,16 @@ describe("what programs read", () => {
       owner: null,
       counts: { done: 2 },
       tickets: [
-        { ticket_id: "first", task_id: "first", description: "Do first", status: "done", owner: "shell", attempts: 1 },
+        {
+          ticket_id: "first",
+          task_id: "first",
+          description: "Do first",
+          status: "done",
+          owner: "shell",
+          attempts: 1,
+          reviews: 0,
+          artifacts: [],
+        },
         { ticket_id: "second", status: "done", dependencies: ["first"] },
       ],
       pending_questions: [],
@@ -140,6 +149,7 @@ describe("bosun status and log", () => {
       expect.stringMatching(/^SESSION/),
       "waiting Another.",
       "done Write some files.",
+      expect.stringMatching(/^next {4}bosun status s-/),
       "",
     ]);
   });

@@ -73,6 +73,21 @@ it("tells each output once, with its place where it was kept", () => {
   expect(text.match(/^- (?:a|b).*$/gm)).toEqual(["- b.md", "- a note", "- a.md: file:///a.md"]);
 });
 
+it("tells where an output is that was named and not kept", () => {
+  const outputs = [{ label: "list", uri: "out/list.md" }, { label: "same", uri: "same" }, { text: "a remark" }];
+  expect(writeReport(folder, report([{ ticket_id: "t", status: "done", outputs }]), TICKETS).ok).toBe(true);
+  const text = readFileSync(join(folder, "final_report.md"), "utf8");
+  expect(text.match(/^- (?:list|same|a ).*$/gm)).toEqual(["- list: out/list.md", "- same", "- a remark"]);
+});
+
+it("tells what a worker suggests to do next", () => {
+  const ticket = { ticket_id: "t", status: "done", next_actions: ["deploy it", { text: "tell\nthem" }] };
+  expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
+  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain(
+    "- suggested: deploy it\n- suggested: tell them\n",
+  );
+});
+
 it("keeps each reason in its own cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);

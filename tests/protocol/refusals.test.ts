@@ -98,6 +98,12 @@ describe("a refusal says where, what and by which rule", () => {
       "/tasks/1/depends_on is not a known field; known here: task_id, description, dependencies, expected_outputs, assigned_to, status, risks, acceptance_criteria, proposal_needed, instruction, review, budget. [additionalProperties]",
     ],
     [
+      "report",
+      { status: "completed", outputs: [{ uri: "list.md" }] },
+      "/outputs/0",
+      '/outputs/0 needs "label" or "text". [anyOf]',
+    ],
+    [
       "plan",
       { tasks: [{ ...task, assigned_to: {} }] },
       "/tasks/0/assigned_to",

@@ -39,7 +39,8 @@ const required: { [name: string]: string } = {
     "/ticket_id /task_id /status /task/task_id /task/description /history/*/sequence /history/*/at /history/*/event",
   instruction_proposal: "/summary",
   instruction: "/summary /steps/*/shell /acceptance_criteria/*/text",
-  report: "/status /outputs/*/label /evidence/*/text /issues/*/text /questions/*/question_id /questions/*/text",
+  report:
+    "/status /outputs/*/label /outputs/*/text /evidence/*/text /issues/*/text /questions/*/question_id /questions/*/text",
   review_request:
     "/ticket_id /report /instruction/summary /report/status /checks/*/criterion /checks/*/exit_code /checks/*/passed /checks/*/output /checks/*/criterion/text",
   review: "/decision",

@@ -56,6 +56,14 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["t2 boss", "t4 solo"]);
   });
 
+  it("rather anybody else who suits than who failed last, and them if there is nobody else", () => {
+    const again: Seat = { ...WORKER, rather_not: "a" };
+    const dispatcher = desk([role("a"), role("b", { max_instances: 1 })], 9);
+    for (const id of ["t1", "t2"]) dispatcher.offer(turn(id, again, { subject: id }));
+    dispatcher.offer(turn("t3", WORKER, { subject: "t3" }));
+    expect(admitAll(dispatcher)).toEqual(["t1 b", "t2 a", "t3 a"]);
+  });
+
   it("only who has the capability", () => {
     const dispatcher = desk([role("plain"), role("painter", { capabilities: ["paint"] })], 4);
     dispatcher.offer(turn("t1", { type: "worker", capability: "paint" }));

@@ -18,7 +18,7 @@ describe("a final report", () => {
     const session = await begin(rig, { agentFor: crew(tasks, { instruction: () => report(told) }) });
     await run(session);
     const text = readFileSync(join(rig.home, "sessions", session.session_id, "final_report.md"), "utf8");
-    const entries = ["one", "two lines", "three", "4.txt", "issue: five", "issue: six"];
+    const entries = ["one", "two lines", "three: 3.txt", "4.txt", "issue: five", "issue: six"];
     expect(text).toContain(`\n## a: Work on a\n\n${entries.map((entry) => `- ${entry}\n`).join("")}`);
   });
 

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
+import { jsonReporter } from "../../src/ui/json.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import { BRIEF } from "../../src/ui/telling.ts";
 import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
@@ -93,6 +94,20 @@ describe("a hold, told from the records", () => {
   });
 });
 
+const NOW: Standing = {
+  state: "running",
+  counts: { pending: 3, in_progress: 2, done: 0 },
+  turns: 1,
+  waiting: 0,
+  running: [
+    { turn_id: "t1", role_id: "hand", subject: "build" },
+    { turn_id: "t2", role_id: "hand", subject: "docs" },
+    { turn_id: "t3", role_id: "manager" },
+  ],
+  checking: ["page"],
+  held: ["other (rate_limited)"],
+};
+
 describe("a session that says nothing for half a minute", () => {
   afterEach(() => void vi.useRealTimers());
 
@@ -101,22 +116,9 @@ describe("a session that says nothing for half a minute", () => {
     const lines: string[] = [];
     const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width: 200 };
     const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0], "bosun");
-    const now: Standing = {
-      state: "running",
-      counts: { pending: 3, in_progress: 2, done: 0 },
-      turns: 1,
-      waiting: 0,
-      running: [
-        { turn_id: "t1", role_id: "hand", subject: "build" },
-        { turn_id: "t2", role_id: "hand", subject: "docs" },
-        { turn_id: "t3", role_id: "manager" },
-      ],
-      checking: ["page"],
-      held: ["other (rate_limited)"],
-    };
     // Given before anything was shown, and later.
     reporter.earlier?.(given("t1", "hand", "build"));
-    reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => now } as unknown as Opening);
+    reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => NOW } as unknown as Opening);
     reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs", "2026-01-02T03:08:00Z") });
     vi.advanceTimersByTime(30_000);
     expect(lines.at(-1)).toContain(
@@ -131,5 +133,34 @@ describe("a session that says nothing for half a minute", () => {
       log: "/l",
       next: [],
     } as unknown as Ending);
+  });
+
+  it("shows the same to a program, as often as it says nothing else, until it ends", () => {
+    vi.useFakeTimers();
+    const events: string[] = [];
+    const out = { line: (text: string) => void events.push(text) } as unknown as Parameters<typeof jsonReporter>[0];
+    const reporter = jsonReporter(out);
+    reporter.begin({ session_id: "s-1", workspace: "/w", now: () => NOW } as unknown as Opening);
+    vi.advanceTimersByTime(20_000);
+    reporter.event({ kind: "record", sequence: 2, record: given("t2", "hand", "docs") });
+    vi.advanceTimersByTime(29_999);
+    expect(events).toHaveLength(2);
+    vi.advanceTimersByTime(1);
+    expect(JSON.parse(events.at(-1) ?? "")).toEqual({
+      ...NOW,
+      type: "heartbeat",
+      session_id: "s-1",
+      running: [
+        { turn_id: "t1", role_id: "hand", ticket_id: "build" },
+        { turn_id: "t2", role_id: "hand", ticket_id: "docs" },
+        { turn_id: "t3", role_id: "manager" },
+      ],
+    });
+    vi.advanceTimersByTime(30_000);
+    reporter.end({ session_id: "s-1" } as unknown as Ending);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(events.map((event) => (JSON.parse(event) as JsonObject).type)).toEqual([
+      ...["hello", "record", "heartbeat", "heartbeat", "result"],
+    ]);
   });
 });

@@ -41,6 +41,17 @@ describe("a record, told to a person", () => {
       record("session_recovered", { turns: [{ turn_id: "t1" }] }, {}, "scheduler"),
       ["-: RESUMED 1 turn to repeat"],
     ],
+    [
+      "what holds up others for long",
+      record(
+        "report",
+        { status: "blocked", issues: ["a is in_progress since noon and holds up b"] },
+        { kind: "decided", ticket_id: "a" },
+        "scheduler",
+      ),
+      ['a: LONG WAIT "a is in_progress since noon and holds up b"'],
+    ],
+    ["progress, which is not told", record("report", { status: "progress", summary: "half" }, { ticket_id: "a" }), []],
     ["a session that is taken up", record("session_recovered", { turns: [] }, {}, "scheduler"), ["-: RESUMED"]],
     [
       "a review's wishes",

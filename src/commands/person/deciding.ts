@@ -1,10 +1,11 @@
 import type { LedgerAsk } from "../../kernel/ledger.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
-import { safeText } from "../../ui/display.ts";
+import { safeLine, safeText } from "../../ui/display.ts";
 import { planLines } from "../../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
+import type { Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
 import { planOf } from "../plans/recorded.ts";
@@ -88,7 +89,7 @@ export async function askResult(parts: DecidingParts, ask_id: string, signal: Ab
 /** Whether one ticket's work is good enough; false if the person left without a word. */
 export async function askReview(
   parts: DecidingParts,
-  ticket_id: string,
+  { ticket_id, failed_checks }: Extract<Waiting, { kind: "review" }>,
   ask: LedgerAsk,
   signal: AbortSignal,
 ): Promise<boolean> {
@@ -98,7 +99,11 @@ export async function askReview(
   terminal.err.line();
   terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
   for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
-  const said = await promptDecision(terminal, REVIEW_CHOICES, "What should be different? ", signal);
+  for (const failed of failed_checks ?? [])
+    terminal.err.line(`  ${terminal.err.style("red", "failed")} ${safeLine(failed)}`);
+  // Against failed checks nothing is approved.
+  const choices = failed_checks === undefined ? REVIEW_CHOICES : REVIEW_CHOICES.slice(1);
+  const said = await promptDecision(terminal, choices, "What should be different? ", signal);
   if (said === undefined) return false;
   const requested = said.words === undefined ? {} : { requested_changes: [said.words] };
   const payload = { decision: said.decision, ticket_id, ...requested };

@@ -5,9 +5,10 @@ import type { Failure } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
+import { failedChecks } from "../../ui/failure-lines.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { questionSet, sessionValue } from "./schedule-state.ts";
+import { questionSet, sessionValue, ticketValue } from "./schedule-state.ts";
 import { valuesOf } from "./state.ts";
 
 /** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
@@ -41,8 +42,15 @@ export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerA
     case "approval":
       return [{ kind: "approval", ask_id, about: approvalSubject(reader, session_id) }];
     case "review":
-      return [{ kind: "review", ask_id, ticket_id: subject ?? "" }];
+      return [{ kind: "review", ask_id, ticket_id: subject ?? "", ...failedOf(reader, session_id, subject ?? "") }];
   }
+}
+
+/** What is known against the work that is to be reviewed. */
+function failedOf(reader: StoreReader, session_id: string, ticket_id: string): { failed_checks?: string[] } {
+  const ticket = ticketValue(reader, session_id, ticket_id);
+  if (ticket?.check === undefined || ticket.checks_passed !== false) return {};
+  return { failed_checks: failedChecks(keptRecord(reader, session_id, ticket.check).payload) };
 }
 
 function openQuestions(reader: StoreReader, session_id: string, { ask_id, record, subject }: LedgerAsk): Waiting[] {

@@ -8,7 +8,7 @@ import {
 import type { SessionView } from "../../kernel/mode.ts";
 import { resolve } from "../../kernel/references.ts";
 import type { Showing } from "../../kernel/showing.ts";
-import type { Json } from "../../lib/json.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -27,6 +27,8 @@ export interface StoredView {
   readonly view: SessionView;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
+  /** The final report, once it is closed. */
+  readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
 }
 
@@ -53,11 +55,13 @@ export async function readSession(
   );
   const view = mode.view(state);
   const textOf = (title: Json) => resolve(title, records) ?? "";
+  const report = finalReport(reader, session_id, row.last_sequence);
   return ok({
     showing: mode.showing,
     view,
     ledger,
-    tickets: ticketLines(view, textOf, finalReport(reader, session_id, row.last_sequence)),
+    tickets: ticketLines(view, textOf, report),
+    report,
     waiting: openAsks(reader, session_id, ledger),
   });
 }

@@ -168,6 +168,7 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
   else if (first?.sequence !== undefined && first.sequence !== null) {
     out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
   } else if (proof.completeness === "open" && row !== undefined) out.line(goOn);
+  else if (proof.ok) out.line(`next    ${bosun} ${row === undefined ? "replay" : "log"} ${name}`);
 }
 
 /** A log as a person names it to this command. */

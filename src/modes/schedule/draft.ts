@@ -148,20 +148,22 @@ export class Draft {
     this.patchSession({ phase: to });
   }
 
-  /** Remembers that the fact belongs to the ticket's story; said once in a step. */
-  remember(id: string): void {
+  /** Remembers that the fact, or a record that it led to, belongs to the ticket's story; said once in a step. */
+  remember(id: string, sequence = this.fact.sequence): void {
     const ticket = this.ticket(id);
     if (!ticket) return;
     const { history = [], instruction } = ticket;
     const latest = history.slice(1 - HISTORY_LENGTH);
     // Whoever has no memory could not tell what the work was told, once that is long ago.
-    const kept = history.find((sequence) => sequence === instruction?.[0]);
+    const kept = history.find((earlier) => earlier === instruction?.[0]);
     const before = kept === undefined || latest.includes(kept) ? latest : [kept, ...latest.slice(1)];
-    this.patchTicket(id, { history: [...before, this.fact.sequence] });
+    this.patchTicket(id, { history: [...before, sequence] });
   }
 
-  envelope(draft: EnvelopeDraft): void {
+  /** The sequence of the record that it will be, unless the step is refused. */
+  envelope(draft: EnvelopeDraft): number {
     this.#envelopes.push(draft);
+    return this.fact.sequence + this.#envelopes.length;
   }
 
   command(command: Command): void {

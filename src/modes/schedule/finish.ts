@@ -126,6 +126,7 @@ function ticketsForReport(draft: Draft): Json[] {
         : {
             outputs: from(ticket.report, "/outputs") as unknown as Json,
             issues: from(ticket.report, "/issues") as unknown as Json,
+            next_actions: from(ticket.report, "/next_actions") as unknown as Json,
           }),
       artifacts: artifactsOf(ticket).map((artifact) => from(artifact) as unknown as Json),
     };
@@ -165,5 +166,5 @@ function nextSteps(draft: Draft, outcome: Outcome): Json[] {
   );
   const steps = lost.slice(0, 10).flatMap(({ id }) => [`bosun log ${id}`, `bosun retry ${id}`]);
   if (outcome === "done") steps.push("bosun replay --verify");
-  return steps;
+  return steps.length > 0 ? steps : ["bosun log"];
 }

@@ -1,21 +1,18 @@
 import type { Seat } from "../../kernel/mode.ts";
-import type { Json } from "../../lib/json.ts";
 import { BUDGET_TIMER, endOf, isBeyondBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
 import type { MessageType, OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { endWaiting } from "./waiting.ts";
 
+/** What came of the message so far, where it is put again. */
+type Tries = Partial<Omit<PutAgain, "message">>;
+
 /**
  * Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. Where nothing is left of the
  * ticket's budget it is not put, and the ticket is `exhausted`.
  */
-export function offer(
-  draft: Draft,
-  id: string | undefined,
-  message: MessageType,
-  tries: { retries?: number; rounds?: number; refused?: readonly Json[] } = {},
-): void {
+export function offer(draft: Draft, id: string | undefined, message: MessageType, tries: Tries = {}): void {
   const spender = draft.ticket(id);
   if (spender && !isBeyondBudget(message) && isSpent(spender, draft.fact.received_at)) {
     draft.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
@@ -32,7 +29,7 @@ export function offer(
     ...(tries.rounds ? { rounds: tries.rounds } : {}),
   };
   const ticket = draft.ticket(id);
-  const worker: Seat | undefined = ticket?.seat;
+  const worker = ticket && seatOf(ticket, tries);
   const toWorker = isForWorker(message);
   draft.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
   draft.command({
@@ -44,6 +41,11 @@ export function offer(
     priority: PRIORITY[message],
     attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),
   });
+}
+
+/** Who failed at it last tries again only if nobody else can; an answer that was refused is best mended by whoever gave it. */
+function seatOf({ seat, owner }: Ticket, { retries = 0, refused }: Tries): Seat {
+  return retries > 0 && !refused?.length && owner !== undefined ? { ...seat, rather_not: owner } : seat;
 }
 
 /** Begins every ticket that may be begun: used when the whole plan changed; a single completion looks at its dependents only. */

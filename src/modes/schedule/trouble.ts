@@ -125,7 +125,7 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
   const timer_id = `retry:${id}`;
   putAgainLater(draft, id, timer_id, {
     message: "instruction",
-    retries: 0,
+    retries,
     rounds: 0,
     ...(refused?.length ? { refused } : {}),
   });
@@ -216,7 +216,7 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
   putAgain(draft, id, waits_for);
 }
 
-/** Says which unfinished tickets hold up others, to the person and to the manager. */
+/** Says which unfinished tickets hold up others: to the person at once, to the manager with the next message about such a ticket. */
 function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
   const now = milliseconds(draft.fact.received_at);
@@ -225,7 +225,7 @@ function notice(draft: Draft): void {
     const dependents = draft.inOrder(draft.before.dependents.get(id) ?? []);
     const waiting = dependents.filter(({ status }) => status === "pending").map((dependent) => dependent.id);
     if (waiting.length === 0 || now - milliseconds(ticket.since) < after) continue;
-    draft.envelope({
+    const told = draft.envelope({
       target: draft.session.roles.find((role) => role.type === "manager")?.role_id ?? "user",
       payload_type: "report",
       subject: id,
@@ -238,6 +238,7 @@ function notice(draft: Draft): void {
         metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
       },
     });
+    draft.remember(id, told);
   }
   draft.setTimer("notice", after, true);
 }

@@ -689,10 +689,12 @@ export type ReportedTicket = {
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
   readonly issues?: Texts;
+  readonly next_actions?: Texts;
 };
 export type OutputObject = {
-  readonly label: string;
+  readonly label?: string;
   readonly uri?: string;
+  readonly text?: string;
   readonly metadata?: Metadata;
 };
 /**

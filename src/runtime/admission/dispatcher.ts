@@ -186,6 +186,6 @@ export class Dispatcher {
 
 function seatKey({ seat, reserve }: LedgerTurn): string {
   return [seat, reserve]
-    .map((one) => (one ? `${one.type}/${one.role_id ?? ""}/${one.capability ?? ""}` : ""))
+    .map((one) => (one ? `${one.type}/${one.role_id ?? ""}/${one.capability ?? ""}/${one.rather_not ?? ""}` : ""))
     .join("|");
 }

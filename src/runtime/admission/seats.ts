@@ -19,17 +19,18 @@ export class Seats {
     this.isHeld = isHeld;
   }
 
-  /** The suitable role with the fewest turns, so that work spreads over a crew. */
+  /** The suitable role with the fewest turns, so that work spreads over a crew; one that had rather not sit there comes last. */
   pick(seat: Seat): Role | undefined {
-    let best: Role | undefined;
+    let best: { readonly role: Role; readonly rank: number } | undefined;
     if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;
     for (const role of this.roles) {
       if (!suits(role, seat) || this.isHeld(role.role_id)) continue;
       const taken = this.#takenByRole.get(role.role_id) ?? 0;
       if (taken >= instances(role)) continue;
-      if (!best || taken < (this.#takenByRole.get(best.role_id) ?? 0)) best = role;
+      const rank = role.role_id === seat.rather_not ? Number.POSITIVE_INFINITY : taken;
+      if (!best || rank < best.rank) best = { role, rank };
     }
-    return best;
+    return best?.role;
   }
 
   take(role: Role): void {

@@ -230,6 +230,23 @@ echo >> ${seen}.times
     expect(pane.screen()).not.toContain("This cannot be said");
   });
 
+  it("is shown what the checks of work found against it, which can then only be sent back", async () => {
+    const here = rig();
+    const acceptance_criteria = [{ text: "twice", command: ["grep", "-c", "xx", "out.txt"] }];
+    const more = { review: "user", acceptance_criteria };
+    const plan = tinyPlan([{ task_id: "write", shell: "printf x >> out.txt", more }]);
+    const config = here.write("config.json", '{"check_rounds":0}');
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
+    await pane.asks("1  Ask for changes");
+    expect(pane.screen()).toContain("failed twice: exit code 1");
+    pane.type("1", "Enter");
+    await until("the words", () => pane.screen().trimEnd().endsWith("What should be different?"));
+    pane.type("Once more.", "Enter");
+    await pane.asks("1  Approve");
+    pane.type("1", "Enter");
+    expect(await pane.exit()).toBe(0);
+  });
+
   it("leaves a question open with Ctrl-D: 4, and the commands to go on", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", ASK)]);

@@ -40,7 +40,7 @@ describe("a session that needs a person where none is", () => {
     expect(kept.stdout).toContain(`bosun resume ${session_id}`);
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Grace Hopper\n");
-    expect((await typed(here, ["inbox"])).stdout).toBe("Nothing waits for a person.\n");
+    expect((await typed(here, ["inbox"])).stdout).toMatch(/^Nothing waits for a person\.\n/);
   });
 
   it("says what it needs with --reporter silent, too, and each command once", async () => {
@@ -336,6 +336,28 @@ describe("work that waits for a person's review", () => {
     expect((await typed(here, ["resume"])).code).toBe(4);
     const none = await typed(here, ["review", "one"]);
     expect([none.code, none.stdout]).toEqual([0, expect.stringMatching(/^Nothing of one of s-\w+ waits/)]);
+  });
+
+  it("is told what its checks found against it, and is not approved before they pass", async () => {
+    const here = rig();
+    const acceptance_criteria = [{ text: "twice", command: ["grep", "-c", "xx", "out.txt"] }];
+    const more = { review: "user", acceptance_criteria };
+    const plan = tinyPlan([{ task_id: "write", shell: "printf x >> out.txt", more }]);
+    const config = here.write("config.json", '{"check_rounds":0}');
+    const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
+    const session_id = await onlySession(here);
+    const evidence = 'It can only be sent back, for its checks failed: "twice: exit code 1"';
+    expect(stopped.stdout).toContain(evidence);
+    expect(stopped.stdout).not.toContain(`bosun review ${session_id} write --approve`);
+    const status = await typedJson<{ pending_decisions: object[] }>(here, ["status", session_id, "--json"]);
+    expect(status.pending_decisions).toMatchObject([{ kind: "review", failed_checks: ["twice: exit code 1"] }]);
+    const approved = await typed(here, ["review", "--approve"]);
+    expect([approved.code, approved.stderr]).toEqual([2, expect.stringContaining("cannot be approved")]);
+    expect((await typed(here, ["review", "--changes", "Once more."])).code).toBe(0);
+    const again = await typed(here, ["resume"]);
+    expect(again.stdout).not.toContain(evidence);
+    expect((await typed(here, ["review", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(0);
   });
 
   it("asks for the result with --confirm, and closes with the person's word", async () => {

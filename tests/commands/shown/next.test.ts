@@ -47,6 +47,22 @@ describe("the commands that come next", () => {
     expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun log ${session_id} bad`]);
   });
 
+  it("are named by every command that only looks, whatever it finds", async () => {
+    const here = rig();
+    await typed(here, ["run", "--session", "won", "--plan", here.write("plan.json", GOOD)]);
+    const folder = join(here.home, "logs/won");
+    for (const [words, next] of [
+      [["status"], "bosun status won"],
+      [["inbox"], "bosun status"],
+      [["review", "won"], "bosun status won"],
+      [["replay", "won", "--verify"], "bosun log won"],
+      [["replay", folder, "--verify"], `bosun replay ${folder}`],
+    ] as const) {
+      const { code, stdout } = await typed(here, words);
+      expect([words, code, nextIn(stdout)]).toEqual([words, 0, [next]]);
+    }
+  });
+
   it("name their session in the report for people, which may be one of many", async () => {
     const here = rig();
     const run = (session: string, plan: string) =>

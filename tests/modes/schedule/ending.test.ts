@@ -33,6 +33,8 @@ describe("a session ends", () => {
       },
     ]);
     expect(whole["next_steps"]).toEqual(["bosun log a", "bosun retry a"]);
+    const unplanned = new Scene().requirement().says(undefined, "error", GIVES_UP);
+    expect(unplanned.report.whole["next_steps"]).toEqual(["bosun log"]);
   });
 
   it("when the last open ticket fails and takes all that wait for it along", () => {
@@ -64,7 +66,9 @@ describe("a session ends", () => {
     scene
       .says("b", "artifact_ref", { label: "roof", uri: "roof.txt" })
       .says("b", "artifact_ref", { label: "roof", uri: "roof2.txt" });
-    scene.says("b", "report", { ...COMPLETED, outputs: ["a roof"], issues: ["a leak"] }).says("b", "review", APPROVED);
+    scene
+      .says("b", "report", { ...COMPLETED, outputs: ["a roof"], issues: ["a leak"], next_actions: ["mend it"] })
+      .says("b", "review", APPROVED);
     done(scene, "a");
     expect(scene.report.whole).toEqual({
       requirement: "Mend the roof",
@@ -79,6 +83,7 @@ describe("a session ends", () => {
           owner: "hand",
           outputs: ["a roof"],
           issues: ["a leak"],
+          next_actions: ["mend it"],
           artifacts: [{ label: "roof", uri: "roof2.txt" }],
         },
         {
@@ -208,6 +213,14 @@ describe("a dependency that takes long", () => {
       },
     ]);
     expect([scene.moved, scene.fires("notice").last.envelopes.length]).toEqual([[], 1]);
+  });
+
+  it("is told in the ticket's history, too, so that the manager reads it with whatever comes next of that ticket", () => {
+    const scene = waiting().says("a", "instruction", INSTRUCTION).fires("notice");
+    const notice = scene.fires("notice").sequence + 1;
+    expect(scene.lookup.record(notice).payload).toMatchObject({ status: "blocked" });
+    scene.says("a", "report", COMPLETED);
+    expect(scene.draft("a").context["history"]).toEqual({ $history: [expect.any(Number), notice, scene.sequence] });
   });
 
   it("is not told when nobody waits for it", () => {

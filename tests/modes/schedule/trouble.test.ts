@@ -46,6 +46,17 @@ describe("work that fails", () => {
     for (const scene of [reported, answered]) expect(scene.open).toContain("retry:a in 1000 ms");
   });
 
+  it("is tried again by somebody else if anybody can; a refused report, and work that is sent back, by anybody", () => {
+    const seatOf = (scene: Scene) =>
+      [...scene.engine.ledger.turns.values()].find(({ subject }) => subject === "a")?.seat;
+    const hand = { type: "worker", rather_not: "hand" };
+    const scene = instructed().fails("a").fires("retry:a");
+    expect(seatOf(scene)).toEqual(hand);
+    expect(seatOf(scene.says("a", "report", { status: "proposal" }))).toEqual({ type: "worker" });
+    scene.says("a", "report", COMPLETED).says("a", "review", { decision: "changes_requested" });
+    expect(seatOf(scene)).toEqual({ type: "worker" });
+  });
+
   it("waits twice as long each time, and never longer than a minute", () => {
     const scene = instructed({ config: { max_retries: 8 } });
     const waits: string[] = [];
