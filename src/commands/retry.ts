@@ -11,7 +11,7 @@ import { ownerOf, putToOwner } from "./person/put.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
-import { chooseLastSession, chooseTarget, type Target } from "./session/choose.ts";
+import { chooseLastSession, chooseTarget, type Target, whyClosed } from "./session/choose.ts";
 import { hasTickets, ticketValue } from "./session/schedule-state.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
@@ -71,8 +71,9 @@ function retriable(store: StoreReader, words: readonly string[]): Result<Target,
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
   const { session_id } = row;
   if (!hasTickets(store, session_id)) {
+    const hint = whyClosed(store, row)?.hint ?? `If it has stopped, it goes on with bosun resume ${session_id}.`;
     return failure("usage", `${session_id} is a ${row.mode}, which has no tickets: it tries again by itself.`, {
-      hint: `If it has stopped, it goes on with bosun resume ${session_id}.`,
+      hint,
     });
   }
   if (ticket_id === undefined) {

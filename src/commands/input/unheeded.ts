@@ -11,19 +11,9 @@ interface ChangeOptions extends LimitOptions {
 }
 
 /** Why a session is not resumed that is closed, with options that are for one that goes on; undefined if it is open or there are none. */
-export function unheededWhenClosed(
-  reader: StoreReader,
-  row: SessionRow,
-  { budgetTurns, budgetTokens, budgetUsd, deadline, release }: ChangeOptions,
-): Failure | undefined {
+export function unheededWhenClosed(reader: StoreReader, row: SessionRow, options: ChangeOptions): Failure | undefined {
   const closed = whyClosed(reader, row);
-  const typed = asTyped([
-    ["--budget-turns", budgetTurns],
-    ["--budget-tokens", budgetTokens],
-    ["--budget-usd", budgetUsd],
-    ["--deadline", deadline],
-    ["--release", release],
-  ]);
+  const typed = changing(options);
   if (closed === undefined || typed.length === 0) return undefined;
   return { ...closed, message: `${closed.message} There is nothing for ${flagsOf(typed)} to change.` };
 }
@@ -35,13 +25,13 @@ export function unheededWhenClosed(
 export function unheededAtWork(
   reader: StoreReader,
   { session_id, parent }: SessionRow,
-  { deadline, ...options }: LimitOptions & MannerOptions,
+  options: ChangeOptions & MannerOptions,
 ): Failure | undefined {
   const run = reader.holder(session_id) ? session_id : (parent ?? session_id);
-  const typed = [...asTyped([["--deadline", deadline]]), ...takingUp(options)];
+  const typed = [...asTyped([["--deadline", options.deadline]]), ...takingUp(options)];
   if (typed.length === 0) return undefined;
   return failure("usage", `${session_id} is at work elsewhere, and ${flagsOf(typed)} counts when it is taken up.`, {
-    hint: `Leave that out; or first bosun stop ${run}, then bosun resume ${session_id} ${typed.join(" ")}.`,
+    hint: `Leave that out; or first bosun stop ${run}, then bosun resume ${session_id} ${[...changing(options), ...takingUp(options)].join(" ")}.`,
   });
 }
 
@@ -64,6 +54,16 @@ export function unheededByShown({ answers, scheduler }: Pick<Manner, "answers" |
     ...(scheduler === "detached" ? ["--detach"] : []),
   ];
   return what.length === 0 ? undefined : `It is closed and only shown: ${what.join(" and ")} had no effect.`;
+}
+
+function changing({ budgetTurns, budgetTokens, budgetUsd, deadline, release }: ChangeOptions): string[] {
+  return asTyped([
+    ["--budget-turns", budgetTurns],
+    ["--budget-tokens", budgetTokens],
+    ["--budget-usd", budgetUsd],
+    ["--deadline", deadline],
+    ["--release", release],
+  ]);
 }
 
 function takingUp({ answers, answer, unanswered, yes, foreground }: MannerOptions): string[] {
