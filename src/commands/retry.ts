@@ -57,9 +57,8 @@ async function retry(
 
 /** One that is open is told to try again, by whoever runs it or will; only a closed one is run here, in the way that is wanted. */
 function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: MannerOptions): Failure | undefined {
-  return ownerOf(store, row)
-    ? unheededAtWork(store, row, options)
-    : unheededWhileKept(row, `bosun retry ${row.session_id} ${ticket_id ?? ""}`, options);
+  const again = `bosun retry ${row.session_id} ${ticket_id ?? ""}`;
+  return ownerOf(store, row) ? unheededAtWork(store, row, options, again) : unheededWhileKept(row, again, options);
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
