@@ -10,7 +10,7 @@ const opinions = Map.groupBy(payload.context.transcript, (entry) => entry.source
 const moves = (id) => opinions.get(id).filter((entry) => entry.payload.round > 1 && entry.payload.changed).length;
 const verdict = {
   conclusion: process.argv[2],
-  reasons: [...opinions.keys()].map((id) => `${id} changed its position ${moves(id)} times`),
+  reasons: [...opinions.keys()].map((id) => `changes of position by ${id}: ${moves(id)}`),
   consensus: new Set([...opinions.values()].map((said) => said.at(-1).payload.position)).size === 1,
 };
 const envelope = { session_id, source: payload.role_id, target: "scheduler", payload_type: "verdict", version: "1.0" };

@@ -10,6 +10,7 @@ import { WHOLE } from "../ui/telling.ts";
 import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
+import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
 import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./session/choose.ts";
@@ -56,7 +57,8 @@ async function log(
     let shown = show(story, 0);
     if (follow) shown = await followOn(story, shown);
     showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
-    if (ticket_id === undefined) out.line(out.style("dim", `record  ${safeLine(paths.log)} (${shown} records)`));
+    if (ticket_id === undefined)
+      out.line(out.style("dim", `record  ${safeLine(paths.log)} (${counted(shown, "record")})`));
     const toLookAt =
       [...story.tickets].find((id) => ticketValue(store, row.session_id, id)?.status === "error") ??
       [...story.tickets][0];

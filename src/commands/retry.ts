@@ -11,7 +11,7 @@ import { ownerOf, putToOwner } from "./person/put.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
-import { chooseLastSession, chooseTarget, type Target } from "./session/choose.ts";
+import { chooseLastSession, chooseTarget, type Target, whyClosed } from "./session/choose.ts";
 import { hasTickets, ticketValue } from "./session/schedule-state.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
@@ -57,9 +57,8 @@ async function retry(
 
 /** One that is open is told to try again, by whoever runs it or will; only a closed one is run here, in the way that is wanted. */
 function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: MannerOptions): Failure | undefined {
-  return ownerOf(store, row)
-    ? unheededAtWork(store, row, options)
-    : unheededWhileKept(row, `bosun retry ${row.session_id} ${ticket_id ?? ""}`, options);
+  const again = `bosun retry ${row.session_id} ${ticket_id ?? ""}`;
+  return ownerOf(store, row) ? unheededAtWork(store, row, options, again) : unheededWhileKept(row, again, options);
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
@@ -71,8 +70,9 @@ function retriable(store: StoreReader, words: readonly string[]): Result<Target,
 function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | undefined {
   const { session_id } = row;
   if (!hasTickets(store, session_id)) {
+    const hint = whyClosed(store, row)?.hint ?? `If it has stopped, it goes on with bosun resume ${session_id}.`;
     return failure("usage", `${session_id} is a ${row.mode}, which has no tickets: it tries again by itself.`, {
-      hint: `If it has stopped, it goes on with bosun resume ${session_id}.`,
+      hint,
     });
   }
   if (ticket_id === undefined) {

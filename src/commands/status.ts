@@ -60,7 +60,7 @@ function rowToShow(
   if (all === true) return ok(undefined);
   const live = store
     .sessions({ parent: null })
-    .filter((row) => row.state !== "closed" && ownerOf(store, row).owner !== undefined);
+    .filter((row) => row.state !== "closed" && holderOf(store, row).owner !== undefined);
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
@@ -115,7 +115,7 @@ function listed(row: SessionRow, owner: Owner | undefined): object {
 }
 
 /** Who runs it, or why nobody can tell: the lock of one session is not to hide all others. */
-function ownerOf(
+function holderOf(
   store: StoreReader,
   { session_id }: SessionRow,
 ): { readonly owner?: Owner | undefined; readonly trouble?: Failure } {
@@ -135,7 +135,7 @@ function listSessions(
   const begun = store.sessions({ parent: null }).filter(isBegun);
   // For people it makes no difference who holds a closed one, and each look takes its time.
   const isLookedAt = (row: SessionRow) => json === true || row.state !== "closed";
-  const sessions = begun.map((row) => ({ row, ...(isLookedAt(row) ? ownerOf(store, row) : {}) }));
+  const sessions = begun.map((row) => ({ row, ...(isLookedAt(row) ? holderOf(store, row) : {}) }));
   let exit_code = EXIT_DONE;
   for (const { row, trouble } of sessions) {
     if (trouble === undefined) continue;

@@ -1,4 +1,5 @@
 import { type Ledger, stampOf } from "../kernel/ledger.ts";
+import { howOften } from "../lib/how-often.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { FactInput } from "./facts.ts";
@@ -31,7 +32,7 @@ export function recover(
       payload: {
         turn_id: turn.turn_id,
         code: "agent_failed",
-        message: `The scheduler died ${config.max_recoveries + 1} times while this turn ran.`,
+        message: `The scheduler died ${howOften(config.max_recoveries + 1)} while this turn ran.`,
         resolution_hint: "See whether this work brings the machine down.",
         details: { recoveries: turn.recoveries ?? 0 },
         refused: [],

@@ -117,7 +117,7 @@ describe("a limit that is set later", () => {
     expect(refused.code).toBe(2);
     expect(refused.stderr).toContain(`bosun resume ${session_id} --deadline 2h`);
     const unheeded = await typed(here, ["resume", "--budget-turns", "60", "--yes", "--answer", "a=b", "--detach"]);
-    const instead = `first bosun stop ${session_id}, then bosun resume ${session_id} --answer a=b --yes.`;
+    const instead = `first bosun stop ${session_id}, then bosun resume ${session_id} --budget-turns 60 --answer a=b --yes.`;
     expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining(instead)]);
     expect((await typed(here, ["resume", "--yes"])).code).toBe(7);
     letGo(here);

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { onlySession, typed, typedJson } from "./in-process.ts";
-import { type Rig, rig } from "./rig.ts";
+import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
 /** Plans one task, reviews it by whether there is a file, and asks what to do with whatever is stopped. */
 function manager(here: Rig, task: object): string {
@@ -58,6 +59,25 @@ describe("a ticket that is blocked", () => {
     expect(await typed(here, ["retry", "one", "--no-input"])).toMatchObject({ code: 0, stderr: "" });
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("while others are worked on is not, with options for whoever takes the session up", async () => {
+    const here = rig();
+    const more = { metadata: { playbook: { on_error: "give_up" } } };
+    const plan = tinyPlan([WAITING_TASK, { task_id: "bad", shell: "exit 1", more }]);
+    const config = here.write("config.json", '{"max_retries":0,"max_workers":2}');
+    const running = here.start(["run", "--plan", here.write("plan.json", plan), "--config", config, "--session", "s"]);
+    await taskRuns(here);
+    const bad = { ticket_id: "bad", status: "error" };
+    await until("the end of the other", async () => {
+      const { tickets } = await typedJson<{ tickets: (typeof bad)[] }>(here, ["status", "s", "--json"]);
+      return tickets.some(({ ticket_id, status }) => ticket_id === bad.ticket_id && status === bad.status);
+    });
+    const refused = await typed(here, ["retry", "bad", "--yes"]);
+    const instead = "Leave that out; or first bosun stop s, bosun retry s bad, then bosun resume s --yes.";
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(instead)]);
+    letGo(here);
+    expect((await running.done).code).toBe(1);
   });
 
   it("for an answer is not", async () => {

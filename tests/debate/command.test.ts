@@ -95,6 +95,10 @@ describe("bosun debate", () => {
       code: 2,
       stderr: expect.stringContaining("d-over is a debate, which has no tickets"),
     });
+    expect(retried.stderr).toContain("It cannot be opened again.");
+    const misspelt = await bosun("log", "d-over", "goo");
+    expect(misspelt.stderr).toContain('d-over has no debater "goo". Did you mean go?');
+    expect(misspelt.stderr).toContain("lists its debaters.");
   });
 
   it("carries out the example: ends when nobody moves, prints the verdict, and keeps it in the final report", async () => {

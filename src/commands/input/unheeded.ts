@@ -11,38 +11,31 @@ interface ChangeOptions extends LimitOptions {
 }
 
 /** Why a session is not resumed that is closed, with options that are for one that goes on; undefined if it is open or there are none. */
-export function unheededWhenClosed(
-  reader: StoreReader,
-  row: SessionRow,
-  { budgetTurns, budgetTokens, budgetUsd, deadline, release }: ChangeOptions,
-): Failure | undefined {
+export function unheededWhenClosed(reader: StoreReader, row: SessionRow, options: ChangeOptions): Failure | undefined {
   const closed = whyClosed(reader, row);
-  const typed = asTyped([
-    ["--budget-turns", budgetTurns],
-    ["--budget-tokens", budgetTokens],
-    ["--budget-usd", budgetUsd],
-    ["--deadline", deadline],
-    ["--release", release],
-  ]);
+  const typed = changing(options);
   if (closed === undefined || typed.length === 0) return undefined;
   return { ...closed, message: `${closed.message} There is nothing for ${flagsOf(typed)} to change.` };
 }
 
 /**
  * Why nothing is put to a session that somebody else runs, or with its parent, with options that only whoever takes it up could
- * heed; undefined if there are none. That it stays at work without this terminal (`--detach`) is so in any case.
+ * heed; undefined if there are none. That it stays at work without this terminal (`--detach`) is so in any case. A `command` that says more
+ * than these options has a place between the two that take it up.
  */
 export function unheededAtWork(
   reader: StoreReader,
   { session_id, parent }: SessionRow,
-  { deadline, ...options }: LimitOptions & MannerOptions,
+  options: ChangeOptions & MannerOptions,
+  command?: string,
 ): Failure | undefined {
   const run = reader.holder(session_id) ? session_id : (parent ?? session_id);
-  const typed = [...asTyped([["--deadline", deadline]]), ...takingUp(options)];
+  const typed = [...asTyped([["--deadline", options.deadline]]), ...takingUp(options)];
   if (typed.length === 0) return undefined;
-  return failure("usage", `${session_id} is at work elsewhere, and ${flagsOf(typed)} counts when it is taken up.`, {
-    hint: `Leave that out; or first bosun stop ${run}, then bosun resume ${session_id} ${typed.join(" ")}.`,
-  });
+  const first = [`bosun stop ${run}`, ...(command === undefined ? [] : [command])].join(", ");
+  const resume = [`bosun resume ${session_id}`, ...changing(options), ...takingUp(options)].join(" ");
+  const message = `${session_id} is at work elsewhere, and ${flagsOf(typed)} can be heeded only when it is taken up.`;
+  return failure("usage", message, { hint: `Leave that out; or first ${first}, then ${resume}.` });
 }
 
 /** The same for a word that is kept until somebody resumes the session: `command` is what says it. */
@@ -53,7 +46,7 @@ export function unheededWhileKept(
 ): Failure | undefined {
   const typed = [...takingUp(options), ...asTyped([["--detach", options.detach]])];
   if (typed.length === 0) return undefined;
-  const message = `Nobody runs ${session_id}, so what it is told waits until it is resumed, and ${flagsOf(typed)} counts then.`;
+  const message = `Nobody runs ${session_id}, so what it is told waits until it is resumed, and ${flagsOf(typed)} can be heeded only then.`;
   return failure("usage", message, { hint: `First ${command}, then bosun resume ${session_id} ${typed.join(" ")}.` });
 }
 
@@ -64,6 +57,16 @@ export function unheededByShown({ answers, scheduler }: Pick<Manner, "answers" |
     ...(scheduler === "detached" ? ["--detach"] : []),
   ];
   return what.length === 0 ? undefined : `It is closed and only shown: ${what.join(" and ")} had no effect.`;
+}
+
+function changing({ budgetTurns, budgetTokens, budgetUsd, deadline, release }: ChangeOptions): string[] {
+  return asTyped([
+    ["--budget-turns", budgetTurns],
+    ["--budget-tokens", budgetTokens],
+    ["--budget-usd", budgetUsd],
+    ["--deadline", deadline],
+    ["--release", release],
+  ]);
 }
 
 function takingUp({ answers, answer, unanswered, yes, foreground }: MannerOptions): string[] {

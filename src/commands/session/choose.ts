@@ -1,11 +1,13 @@
 import { err, ok, type Result } from "../../lib/result.ts";
+import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { nearest } from "../../lib/nearest.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { hasSubject } from "./modes.ts";
-import { hasTickets } from "./schedule-state.ts";
+import { wordsOf } from "../../ui/words.ts";
+import { hasSubject, subjectWord } from "./modes.ts";
 import { recordsOf } from "./state.ts";
+import { finalReport } from "./tickets.ts";
 
 /** What a session is not when it can still be worked on. */
 const CLOSED = "closed";
@@ -132,29 +134,35 @@ export function chooseOpenTarget(reader: StoreReader, words: readonly string[]):
 /** Why nothing can be said to a session, or about that ticket of it; undefined if it is not closed. */
 export function whyClosed(
   reader: StoreReader,
-  { session_id, state, outcome }: SessionRow,
+  { session_id, state, outcome, last_sequence }: SessionRow,
   ticket_id?: string,
 ): Failure | undefined {
   if (state !== CLOSED) return undefined;
   const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
+  const failed = ticketsInError(finalReport(reader, session_id, last_sequence));
   return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
-    hint: hasTickets(reader, session_id)
-      ? `A ticket in error can be tried again: bosun retry ${session_id} ${ticket_id ?? "TICKET"}.`
-      : `It cannot be opened again. What it came to: bosun resume ${session_id}.`,
+    hint:
+      failed.length > 0
+        ? `A ticket in error can be tried again: bosun retry ${session_id} ${failed.find((id) => id === ticket_id) ?? "TICKET"}.`
+        : `It cannot be opened again. What it came to: bosun resume ${session_id}.`,
   });
+}
+
+function ticketsInError(report: JsonObject = {}): string[] {
+  const tickets = listOf(report.tickets).map(objectOf);
+  return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
 }
 
 function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lead = ""): Result<Target, Failure> {
   if (hasSubject(reader, row, ticket_id)) return ok({ row, ticket_id });
   const meant = nearest(ticket_id, ticketIds(reader, row.session_id));
   const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  const word = subjectWord(row);
   return err(
     failure(
       "not_found",
-      `${lead || "The session "}${row.session_id} has no ticket ${JSON.stringify(ticket_id)}.${question}`,
-      {
-        hint: `\`bosun status ${row.session_id}\` lists its tickets.`,
-      },
+      `${lead || "The session "}${row.session_id} has no ${word} ${JSON.stringify(ticket_id)}.${question}`,
+      { hint: `\`bosun status ${row.session_id}\` lists its ${word}s.` },
     ),
   );
 }

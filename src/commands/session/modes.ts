@@ -5,8 +5,8 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 interface Entry {
   /** With what the ids of its sessions begin that nobody named. */
   readonly letter: string;
-  /** The collection in which its sessions keep what `[ticket]` names: their subjects. */
-  readonly subjects: string;
+  /** What `[ticket]` names in its sessions, by the word that people are shown and that the collection of them goes by. */
+  readonly subject: string;
   /** A proposal can be discussed in one: its result says what that came to, as `modes/schedule/discussion.ts` reads it. */
   readonly discusses?: true;
   readonly rules: () => Promise<Mode<never>>;
@@ -17,14 +17,14 @@ interface Entry {
 const MODES = {
   debate: {
     letter: "d",
-    subjects: "debater",
+    subject: "debater",
     discusses: true,
     rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
     reading: async () => (await import("../../modes/debate/reading.ts")).debateReading as ModeReading<never>,
   },
   schedule: {
     letter: "s",
-    subjects: "ticket",
+    subject: "ticket",
     rules: async () => (await import("../../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
     reading: async () => (await import("../../modes/schedule/reading.ts")).scheduleReading as ModeReading<never>,
   },
@@ -55,8 +55,13 @@ export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (disc
 
 /** Whether a session has a subject of that name; one of a kind that this version does not have has none. */
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
-  const subjects = ENTRIES.get(mode)?.subjects;
-  return subjects !== undefined && reader.value(session_id, subjects, id) !== undefined;
+  const subject = ENTRIES.get(mode)?.subject;
+  return subject !== undefined && reader.value(session_id, subject, id) !== undefined;
+}
+
+/** What such a subject is called. */
+export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
+  return ENTRIES.get(mode)?.subject ?? "subject";
 }
 
 /** All of them, for proving logs of whatever kind. */

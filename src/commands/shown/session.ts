@@ -92,8 +92,8 @@ function holdTold(
       };
     }
     default: {
-      const unit = limit?.limit === "role_turns" ? "turns" : "s of turns";
-      return { text: `The role ${role} has used its budget of ${limit?.max} ${unit}`, byItself: false };
+      const most = limit?.limit === "role_turns" ? counted(limit.max, "turn") : `${limit?.max}s of turns`;
+      return { text: `The role ${role} has used its budget of ${most}`, byItself: false };
     }
   }
 }

@@ -1,4 +1,5 @@
 import { backoff } from "../../kernel/step.ts";
+import { howOften } from "../../lib/how-often.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
@@ -42,10 +43,11 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
     return;
   }
   draft.patchJudge({ put_again: { waits_for: "resume", retries: 0 } });
+  const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
   draft.command({
     do: "stop_session",
     reason: "manager_failed",
-    message: `the judge ${draft.debate.judge.role_id} failed ${turn.retries + 1} times, the last time with ${code}`,
+    message: `the judge ${draft.debate.judge.role_id} failed ${howOften(turn.retries + 1)}, ${tail}`,
   });
 }
 

@@ -1,6 +1,7 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
 import { backoff } from "../../kernel/step.ts";
+import { howOften } from "../../lib/how-often.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
@@ -101,10 +102,11 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
   // Without a manager nothing can be judged or planned; a person must look, and `resume` puts the message again.
   putAgainLater(draft, id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
   const about = id === undefined ? "the requirement" : `ticket ${id}`;
+  const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
   draft.command({
     do: "stop_session",
     reason: "manager_failed",
-    message: `the manager failed ${turn.retries + 1} times on ${turn.message} (${about}), the last time with ${code}`,
+    message: `the manager failed ${howOften(turn.retries + 1)} on ${turn.message} (${about}), ${tail}`,
   });
 }
 

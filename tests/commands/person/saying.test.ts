@@ -131,7 +131,7 @@ describe("a session that is not named", () => {
       const refused = await typed(here, words);
       expect(refused.code).toBe(2);
       expect(refused.stderr).toContain(`The session ${session_id} of "last" is closed: done.`);
-      expect(refused.stderr).toContain(`bosun retry ${session_id} last`);
+      expect(refused.stderr).toContain(`It cannot be opened again. What it came to: bosun resume ${session_id}.`);
     }
     const misspelt = await typed(here, ["cancel", "lest"]);
     expect(misspelt.stderr).toContain(

@@ -45,6 +45,14 @@ describe("the commands that come next", () => {
     expect(nextIn(run.stdout)).toEqual(next);
     expect(nextIn((await typed(here, ["status", session_id])).stdout)).toEqual(next);
     expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun log ${session_id} bad`]);
+    for (const [words, again] of [
+      [["stop", session_id], `bosun retry ${session_id} TICKET.`],
+      [["tell", session_id, "bad", "x"], `bosun retry ${session_id} bad.`],
+      [["tell", session_id, "good", "x"], `bosun retry ${session_id} TICKET.`],
+    ] as const) {
+      const { stderr } = await typed(here, words);
+      expect(stderr).toContain(`A ticket in error can be tried again: ${again}\n`);
+    }
   });
 
   it("are named by every command that only looks, whatever it finds", async () => {

@@ -142,6 +142,11 @@ describe("a debater that fails", () => {
 });
 
 describe("a judge that fails", () => {
+  it("stops the session at once where it has one try", () => {
+    const { step } = judging({ max_retries: 0 }).fail("judge", "agent_failed");
+    expect(step.commands).toMatchObject([{ message: "the judge judge failed once, with agent_failed" }]);
+  });
+
   it("is asked again after a back-off that doubles", () => {
     const rig = judging({ retry_backoff_ms: 100 });
     rig.fail("judge");

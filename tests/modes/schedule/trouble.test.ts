@@ -245,6 +245,13 @@ describe("a manager that fails", () => {
     expect(scene.fires("retry:").open).toEqual(["manager requirement"]);
   });
 
+  it("stops the session at once where it has one try", () => {
+    const scene = new Scene({ config: { max_retries: 0 } }).requirement().fails(undefined, "timeout");
+    expect(scene.last.step.commands).toMatchObject([
+      { message: "the manager failed once on requirement (the requirement), with timeout" },
+    ]);
+  });
+
   it("stops the session when its tries are spent, and is asked afresh when that goes on", () => {
     const scene = instructed().says("a", "report", COMPLETED);
     scene.fails("a", "timeout").fires("retry:a").fails("a", "timeout").fires("retry:a").fails("a", "no_answer");
