@@ -55,10 +55,10 @@ async function resume(
     const { store } = home;
     const chosen = chooseLastSession(store, named);
     if (!chosen.ok) return chosen;
-    const unheeded = unheededWhenClosed(store, chosen.value, options);
-    if (unheeded) return err(unheeded);
+    const unheeded = unheededWhenClosed(chosen.value, options);
+    if (unheeded !== undefined) context.terminal.err.line(unheeded);
     const released = options.release ?? [];
-    for (const role_id of released) {
+    for (const role_id of chosen.value.state === "closed" ? [] : released) {
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }

@@ -241,12 +241,9 @@ describe("wrong input", () => {
       [["review", "mine", "--approve"], 2, "Nothing of mine waits"],
       [["log", "mine", "wrote"], 2, "Did you mean write?"],
       [["status", "mine", "--all"], 2, '--all lists every session, and "mine" is named.'],
-      [["resume", "mine", "--budget-turns", "9"], 2, "closed: done. There is nothing for --budget-turns to change."],
-      [["resume", "--budget-usd", "9", "--deadline", "9m"], 2, "nothing for --budget-usd, --deadline to change."],
-      [["resume", "--budget-tokens", "9"], 2, "It cannot be opened again."],
-      [["resume", "mine", "--release", "shell"], 2, "nothing for --release to change."],
-      [["resume", "mine", "--answer", "q=x"], 0, "answers given beforehand had no effect."],
-      [["resume", "--detach", "--yes"], 0, "It is closed and only shown: --detach had no effect."],
+      [["resume", "mine", "--budget-turns", "9"], 0, "mine is closed and only shown: --budget-turns had no effect."],
+      [["resume", "--budget-usd", "9", "--deadline", "9m"], 0, "--budget-usd, --deadline had no effect."],
+      [["resume", "mine", "--release", "shell"], 0, "--release had no effect."],
     ];
     for (const [args, code, said] of wrong) {
       const left = await typed(here, args);

@@ -1,21 +1,22 @@
 import { shellWord } from "../../lib/shell-word.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
-import { whyClosed } from "../session/choose.ts";
 import type { LimitOptions } from "./limits.ts";
-import type { Manner, MannerOptions } from "./manner.ts";
+import type { MannerOptions } from "./manner.ts";
 
 /** The options that change a session, and not only how it is run. */
 interface ChangeOptions extends LimitOptions {
   readonly release?: readonly string[];
 }
 
-/** Why a session is not resumed that is closed, with options that are for one that goes on; undefined if it is open or there are none. */
-export function unheededWhenClosed(reader: StoreReader, row: SessionRow, options: ChangeOptions): Failure | undefined {
-  const closed = whyClosed(reader, row);
+/**
+ * That options that change a session have nothing to change in one that is closed, in words; undefined if it is open or there are none. It is no
+ * failure: who gives a command again that a crash cut short must get to the end of the session all the same.
+ */
+export function unheededWhenClosed({ session_id, state }: SessionRow, options: ChangeOptions): string | undefined {
   const typed = changing(options);
-  if (closed === undefined || typed.length === 0) return undefined;
-  return { ...closed, message: `${closed.message} There is nothing for ${flagsOf(typed)} to change.` };
+  if (state !== "closed" || typed.length === 0) return undefined;
+  return `${session_id} is closed and only shown: ${flagsOf(typed)} had no effect.`;
 }
 
 /**
@@ -48,15 +49,6 @@ export function unheededWhileKept(
   if (typed.length === 0) return undefined;
   const message = `Nobody runs ${session_id}, so what it is told waits until it is resumed, and ${flagsOf(typed)} can be heeded only then.`;
   return failure("usage", message, { hint: `First ${command}, then bosun resume ${session_id} ${typed.join(" ")}.` });
-}
-
-/** What of how a session was to be run has no meaning for one that is only shown, in words; undefined if nothing. */
-export function unheededByShown({ answers, scheduler }: Pick<Manner, "answers" | "scheduler">): string | undefined {
-  const what = [
-    ...(answers.length > 0 ? ["answers given beforehand"] : []),
-    ...(scheduler === "detached" ? ["--detach"] : []),
-  ];
-  return what.length === 0 ? undefined : `It is closed and only shown: ${what.join(" and ")} had no effect.`;
 }
 
 function changing({ budgetTurns, budgetTokens, budgetUsd, deadline, release }: ChangeOptions): string[] {

@@ -4,7 +4,6 @@ import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { CommandContext } from "../call/command.ts";
 import type { Manner } from "../input/manner.ts";
-import { unheededByShown } from "../input/unheeded.ts";
 import { endingOf, lastStandOf } from "../shown/leaving.ts";
 import { reporterFor } from "./drive.ts";
 import type { Place } from "./place.ts";
@@ -37,7 +36,5 @@ export async function showClosed<S>(
   if (!end.ok) return end;
   const ending = endingOf(context.bosun, place.home, lastStandOf(place.store, session), { end });
   reporter.end(ending);
-  const unheeded = unheededByShown(manner);
-  if (unheeded !== undefined) context.terminal.err.line(unheeded);
   return ok(ending.exit_code);
 }
