@@ -5,11 +5,11 @@ import type { Exit } from "../protocol/record.ts";
 const GATE = 'read -r go && exec "$@" </dev/null';
 
 /**
- * The same, and sees how the command ends, with 0 and 1 in each other's place. It outlives a SIGTERM to the group as long as the command
- * does.
+ * The same, and sees how the command ends, with 0 and 1 in each other's place. It outlives what is sent to the whole group, by Bosun or by
+ * the command, as long as the command does.
  */
 const WITNESS =
-  'read -r go || exit 0; trap : TERM; (exec "$@") </dev/null; code=$?; case $code in 0) exit 1 ;; 1) exit 0 ;; *) exit "$code" ;; esac';
+  'read -r go || exit 0; trap : HUP INT QUIT USR1 USR2 ALRM TERM; (exec "$@") </dev/null; code=$?; case $code in 0) exit 1 ;; 1) exit 0 ;; *) exit "$code" ;; esac';
 
 /** A check's command behind its gate, and how it ended, from how the gate did. */
 export interface GatedCheck {
