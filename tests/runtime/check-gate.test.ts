@@ -15,9 +15,13 @@ afterEach(() => cleanup.run());
 
 type WayOrNone = (typeof WAYS)[number]["way"];
 
-async function begun(way: WayOrNone, script: string): Promise<{ launched: Launched; ended: Promise<Exit> }> {
+async function begun(
+  way: WayOrNone,
+  script: string,
+  expect_exit = 0,
+): Promise<{ launched: Launched; ended: Promise<Exit> }> {
   const isolation = way === undefined ? {} : { isolation: { level: "processes", required: true } as const };
-  const { command, endedAs } = gated(["sh", "-c", script], 0);
+  const { command, endedAs } = gated(["sh", "-c", script], expect_exit);
   const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, way);
   if (!launched.ok) throw new Error(launched.error.message);
   const { value } = launched;
@@ -36,7 +40,8 @@ describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
     ["exits with 2", "exit 2", { code: 2, signal: null }],
     ["dies of a signal", "kill -9 $$", { code: null, signal: "SIGKILL" }],
     ["dies of a real-time signal", "kill -34 $$", { code: 162, signal: null }],
-    ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 1, signal: null }],
+    ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 97, signal: null }],
+    ["exits with what stands for 0", "exit 97", { code: 97, signal: null }],
   ])("and that %s, is told to end so", async (_how, script, exit) => {
     expect(await (await begun(way, script)).ended).toEqual(exit);
   });
@@ -52,6 +57,22 @@ describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
     expect(await told(tidies)).toEqual({ code: 5, signal: null });
     expect(await told("echo ready; exec sleep 600")).toEqual({ code: null, signal: "SIGTERM" });
   });
+});
+
+test.each([1, 3, 97, 128, 137])("a check that is to exit with %i is told to end as it does", async (expect_exit) => {
+  for (const code of new Set([0, 1, 97, expect_exit])) {
+    expect(await (await begun(undefined, `exit ${code}`, expect_exit)).ended).toEqual({ code, signal: null });
+  }
+  const killed = { code: null, signal: "SIGKILL" };
+  expect(await (await begun(undefined, "kill -9 $$", expect_exit)).ended).toEqual(killed);
+});
+
+const SANDBOXES = WAYS.flatMap(({ name, way }) => (way === undefined ? [] : [{ name, way }]));
+
+test.each(SANDBOXES)("a check that cannot begin in $name does not pass", async ({ way }) => {
+  const broken = way.by === "unshare" ? { ...way, nsenter: "/bin/false" } : { ...way, bwrap: "/bin/false" };
+  expect(await (await begun(broken, "exit 0")).ended).toEqual({ code: 1, signal: null });
+  expect((await (await begun(broken, "exit 1", 1)).ended).code).not.toBe(1);
 });
 
 // The wrapper of a sandbox is in the group, too, and ends of it.
