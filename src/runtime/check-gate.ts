@@ -8,7 +8,7 @@ const GATE = 'read -r go && exec "$@" </dev/null';
 const HIGHEST_EXIT = 128;
 
 /** The exit code that changes places with the expected one: neither Node, nor a sandbox that cannot begin, nor a shell tells of it by itself. */
-const WITNESSED = 97;
+export const WITNESSED = 97;
 
 /**
  * The same, and sees how the command ends. It outlives what is sent to the whole group, by Bosun or by the command, as long as the command
