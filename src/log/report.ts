@@ -123,7 +123,7 @@ function ticketSection(ticket: ReportedTicket): string[] {
 function outputWords(output: NonNullable<ReportedTicket["outputs"]>[number]): string {
   if (typeof output === "string") return output;
   const { label, text, uri } = output;
-  return [...new Set([label ?? text ?? "", uri ?? ""])].filter((words) => words !== "").join(": ");
+  return [...new Set([label, text, uri])].filter((words) => words !== undefined && words !== "").join(": ");
 }
 
 /** What an agent or a person said, as one line of a text for people. */

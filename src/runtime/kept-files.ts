@@ -6,6 +6,7 @@ import { parseRecord } from "../log/record-shape.ts";
 import { type Problem, told } from "../log/verify.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { SessionPaths } from "./paths.ts";
+import { MAX_ARTIFACT_BYTES } from "./turns/artifacts.ts";
 import { isFileAddress } from "./turns/referenced-file.ts";
 
 /** How much of a file is read at once, in bytes. */
@@ -21,14 +22,14 @@ export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | 
   const files = listing.value.files.filter(({ payload_type }) => payload_type === "artifact_ref");
   const problems: Problem[] = [];
   // A file that several records name is read once.
-  const known = new Map<string, string | undefined>();
+  const known = new Map<string, Found | string>();
   for (const { sequence, bytes } of readFolder(log, { files, foreign: [] })) {
     const kept = bytes === null ? undefined : keptIn(bytes);
     if (kept === undefined) continue;
     const path = join(artifacts, basename(kept.uri));
-    const key = JSON.stringify([path, kept.digest, kept.size_bytes]);
-    if (!known.has(key)) known.set(key, faultOf(path, kept));
-    const fault = known.get(key);
+    const found = known.get(path) ?? look(path);
+    known.set(path, found);
+    const fault = faultOf(found, kept);
     if (fault !== undefined)
       problems.push({ sequence, what: `The kept file ${path} is not the one in this record: ${fault}.` });
   }
@@ -45,18 +46,30 @@ function keptIn(bytes: Buffer): Kept | undefined {
   return typeof kept.uri === "string" && isFileAddress(kept.uri) ? kept : undefined;
 }
 
-/** In what a file is not what its record says. What may have been put in its place is neither followed nor waited for. */
-function faultOf(path: string, kept: Kept): string | undefined {
+/** What a file has; no digest of one that is larger than any that is kept. */
+interface Found {
+  readonly size_bytes: number;
+  readonly digest?: string;
+}
+
+/** In what a file is not what its record says. */
+function faultOf(found: Found | string, kept: Kept): string | undefined {
+  if (typeof found === "string") return found;
+  if (found.size_bytes !== kept.size_bytes) return `it has ${found.size_bytes} bytes, not ${kept.size_bytes}`;
+  if (found.digest === undefined) return "it is larger than any that is kept";
+  return found.digest === kept.digest ? undefined : `its digest is ${found.digest}, not ${kept.digest}`;
+}
+
+/** What a file has, or why nobody can tell. What may have been put in its place is neither followed nor waited for, nor read for hours. */
+function look(path: string): Found | string {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let file: number | undefined;
   try {
     file = openSync(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
     const stat = fstatSync(file);
     if (!stat.isFile()) return "it is not a plain file";
-    // Another one may be larger than any that is kept, and need not be read.
-    if (stat.size !== kept.size_bytes) return `it has ${stat.size} bytes, not ${kept.size_bytes}`;
-    const digest = digestOf(file, stat.size);
-    return digest === kept.digest ? undefined : `its digest is ${digest}, not ${kept.digest}`;
+    if (stat.size > MAX_ARTIFACT_BYTES) return { size_bytes: stat.size };
+    return { size_bytes: stat.size, digest: digestOf(file, stat.size) };
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === undefined) throw error;

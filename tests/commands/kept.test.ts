@@ -45,6 +45,19 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
   });
 
+  it("leaves the report of a session that is run and may close once more to whoever runs it", async () => {
+    const here = rig();
+    const { session_id, folder } = await closed(here);
+    writeFileSync(join(folder, "final_report.json"), "{}");
+    const store = value(openStore(here.home));
+    value(await store.acquire(session_id, { pid: process.pid, host: hostname(), started_at: "2026-01-01T00:00:00Z" }));
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+    store.close();
+    const told = await typed(here, ["replay", session_id, "--verify"]);
+    expect(told.stdout).toContain("final_report.json is not the one in this record.");
+    expect(told.code).toBe(6);
+  });
+
   it.each(["final_report.json", "final_report.md"])("misses the %s of a closed session", async (name) => {
     const here = rig();
     const { session_id, folder } = await closed(here);

@@ -74,10 +74,20 @@ it("tells each output once, with its place where it was kept", () => {
 });
 
 it("tells where an output is that was named and not kept", () => {
-  const outputs = [{ label: "list", uri: "out/list.md" }, { label: "same", uri: "same" }, { text: "a remark" }];
+  const outputs = [
+    { label: "list", uri: "out/list.md" },
+    { label: "same", uri: "same" },
+    { text: "a remark" },
+    { label: "list", text: "of 3" },
+  ];
   expect(writeReport(folder, report([{ ticket_id: "t", status: "done", outputs }]), TICKETS).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
-  expect(text.match(/^- (?:list|same|a ).*$/gm)).toEqual(["- list: out/list.md", "- same", "- a remark"]);
+  expect(text.match(/^- (?:list|same|a ).*$/gm)).toEqual([
+    "- list: out/list.md",
+    "- same",
+    "- a remark",
+    "- list: of 3",
+  ]);
 });
 
 it("tells what a worker suggests to do next", () => {

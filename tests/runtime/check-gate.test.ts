@@ -10,38 +10,45 @@ import { waysOfThisMachine } from "../agents/ways.ts";
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const WAYS = [{ name: "no sandbox", way: undefined }, ...(await waysOfThisMachine())];
 
+const cleanup = new Cleanup();
+afterEach(() => cleanup.run());
+
+type WayOrNone = (typeof WAYS)[number]["way"];
+
+async function begun(
+  way: WayOrNone,
+  script: string,
+  expect_exit = 0,
+): Promise<{ launched: Launched; ended: Promise<Exit> }> {
+  const isolation = way === undefined ? {} : { isolation: { level: "processes", required: true } as const };
+  const { command, endedAs } = gated(["sh", "-c", script], expect_exit);
+  const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, way);
+  if (!launched.ok) throw new Error(launched.error.message);
+  const { value } = launched;
+  cleanup.add(() => {
+    value.signalGroup("SIGKILL");
+    value.destroyPipes();
+  });
+  value.stdin.end("go\n");
+  return { launched: value, ended: value.exited.then(endedAs) };
+}
+
 describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
-  const cleanup = new Cleanup();
-  afterEach(() => cleanup.run());
-
-  async function begun(script: string): Promise<{ launched: Launched; ended: Promise<Exit> }> {
-    const isolation = way === undefined ? {} : { isolation: { level: "processes", required: true } as const };
-    const { command, endedAs } = gated(["sh", "-c", script], 0);
-    const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, way);
-    if (!launched.ok) throw new Error(launched.error.message);
-    const { value } = launched;
-    cleanup.add(() => {
-      value.signalGroup("SIGKILL");
-      value.destroyPipes();
-    });
-    value.stdin.end("go\n");
-    return { launched: value, ended: value.exited.then(endedAs) };
-  }
-
   test.each([
     ["exits with 0", "exit 0", { code: 0, signal: null }],
     ["exits with 1", "exit 1", { code: 1, signal: null }],
     ["exits with 2", "exit 2", { code: 2, signal: null }],
     ["dies of a signal", "kill -9 $$", { code: null, signal: "SIGKILL" }],
     ["dies of a real-time signal", "kill -34 $$", { code: 162, signal: null }],
-    ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 1, signal: null }],
+    ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 97, signal: null }],
+    ["exits with what stands for 0", "exit 97", { code: 97, signal: null }],
   ])("and that %s, is told to end so", async (_how, script, exit) => {
-    expect(await (await begun(script)).ended).toEqual(exit);
+    expect(await (await begun(way, script)).ended).toEqual(exit);
   });
 
   test("can end in its own way when it is told to, or ends of it", async () => {
     const told = async (script: string) => {
-      const { launched, ended } = await begun(script);
+      const { launched, ended } = await begun(way, script);
       await once(launched.stdout, "data");
       launched.signalGroup("SIGTERM");
       return ended;
@@ -51,3 +58,28 @@ describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
     expect(await told("echo ready; exec sleep 600")).toEqual({ code: null, signal: "SIGTERM" });
   });
 });
+
+test.each([1, 3, 97, 128, 137])("a check that is to exit with %i is told to end as it does", async (expect_exit) => {
+  for (const code of new Set([0, 1, 97, expect_exit])) {
+    expect(await (await begun(undefined, `exit ${code}`, expect_exit)).ended).toEqual({ code, signal: null });
+  }
+  const killed = { code: null, signal: "SIGKILL" };
+  expect(await (await begun(undefined, "kill -9 $$", expect_exit)).ended).toEqual(killed);
+});
+
+const SANDBOXES = WAYS.flatMap(({ name, way }) => (way === undefined ? [] : [{ name, way }]));
+
+test.each(SANDBOXES)("a check that cannot begin in $name does not pass", async ({ way }) => {
+  const broken = way.by === "unshare" ? { ...way, nsenter: "/bin/false" } : { ...way, bwrap: "/bin/false" };
+  expect(await (await begun(broken, "exit 0")).ended).toEqual({ code: 1, signal: null });
+  expect((await (await begun(broken, "exit 1", 1)).ended).code).not.toBe(1);
+});
+
+// The wrapper of a sandbox is in the group, too, and ends of it.
+test.each(["HUP", "INT", "QUIT", "USR1", "USR2", "ALRM", "TERM"])(
+  "a check that outlives a SIG%s that it sends to its whole group ends in its own way",
+  async (signal) => {
+    const { ended } = await begun(undefined, `trap : ${signal}; kill -${signal} 0; exit 0`);
+    expect(await ended).toEqual({ code: 0, signal: null });
+  },
+);

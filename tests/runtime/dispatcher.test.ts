@@ -64,6 +64,18 @@ describe("the dispatcher admits", () => {
     expect(admitAll(dispatcher)).toEqual(["t1 b", "t2 a", "t3 a"]);
   });
 
+  it("nobody again who failed last in the seat that was kept for them, if anybody else can", () => {
+    const dispatcher = desk([role("boss", { type: "manager" }), role("a"), role("b")], 1);
+    dispatcher.offer(turn("ask", MANAGER, { subject: "x", reserve: WORKER }));
+    expect(admitAll(dispatcher)).toEqual(["ask boss"]);
+    dispatcher.offer(turn("first", WORKER, { subject: "x" }));
+    dispatcher.end("ask");
+    expect(admitAll(dispatcher)).toEqual(["first a"]);
+    dispatcher.offer(turn("again", { ...WORKER, rather_not: "a" }, { subject: "x" }));
+    dispatcher.end("first");
+    expect(admitAll(dispatcher)).toEqual(["again b"]);
+  });
+
   it("only who has the capability", () => {
     const dispatcher = desk([role("plain"), role("painter", { capabilities: ["paint"] })], 4);
     dispatcher.offer(turn("t1", { type: "worker", capability: "paint" }));

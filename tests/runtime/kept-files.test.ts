@@ -142,6 +142,16 @@ describe("kept files", () => {
     closeSync(writer);
   });
 
+  it("that are larger than any that is kept are not read, whatever a record says of them", () => {
+    const path = keep(2, "whole", Buffer.from("whole"));
+    truncateSync(path, 2 ** 43);
+    recorded(3, { label: "whole", uri: pathToFileURL(path).href, digest: "sha256:00", size_bytes: 2 ** 43 });
+    expect(artifactProblems(paths).map(({ what }) => what)).toEqual([
+      expect.stringContaining(`it has ${2 ** 43} bytes, not 5`),
+      expect.stringContaining("it is larger than any that is kept"),
+    ]);
+  });
+
   it("that two records name are told with both, and of very many not every one", () => {
     const small = Buffer.from("small");
     rmSync(keep(2, "twice", small));

@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import type { Readable, Writable } from "node:stream";
 import type { Launched, Launcher, LaunchSpec } from "../../src/agents/launcher.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
+import { WITNESSED } from "../../src/runtime/check-gate.ts";
 import { err, ok, type Result } from "../../src/lib/result.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import type { Exit, SimulatedProcess } from "./processes.ts";
@@ -86,7 +87,8 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
       if (!process.alive) return;
       world.findings.found(process.subject, probed, found === "passes");
       world.tell(() => `${process.subject} ${probed.join(" ")} ${found}`);
-      const exit = { passes: 0, fails: 1, hangs: null }[found];
+      // It is the command behind its gate that ends.
+      const exit = { passes: WITNESSED, fails: 1, hangs: null }[found];
       processes.end(process, { code: exit, signal: exit === null ? "SIGKILL" : null });
     });
   };

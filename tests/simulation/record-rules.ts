@@ -258,13 +258,20 @@ export class RecordRules {
 
   #checked({ results }: JsonObject, ticket_id: string | undefined): void {
     const ticket = this.#tickets.get(ticket_id ?? "");
-    if (!ticket) return;
-    ticket.checked = new Map(
-      (results as { criterion: { command: string[] }; passed: boolean }[]).map(({ criterion, passed }) => [
-        criterion.command.join(" "),
-        passed,
-      ]),
-    );
+    if (!ticket || ticket_id === undefined) return;
+    ticket.checked = new Map();
+    for (const { criterion, exit_code, passed } of results as {
+      criterion: { command: string[] };
+      exit_code: number | null;
+      passed: boolean;
+    }[]) {
+      const command = criterion.command.join(" ");
+      ticket.checked.set(command, passed);
+      // What was ended, or never begun, has found nothing.
+      const found = exit_code === null ? false : this.#world.findings.lastResult(ticket_id, criterion.command);
+      if (passed !== found)
+        this.#broken("a check says what it found", `${ticket_id}: ${command} is ${passed}/${found}`);
+    }
   }
 
   #broken(invariant: string, seen: string): void {

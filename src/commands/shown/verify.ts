@@ -66,15 +66,16 @@ function proofObject({ ok: good, records, integrity, completeness, decisions, pr
 
 /** What this home keeps beside the log must be what the log says: kept files, and the report. */
 function problemsBeside(source: LogSource): readonly Problem[] {
-  const { home, row } = source;
+  const { home, row, isHeld } = source;
   if (home === undefined || row === undefined) return [];
   const paths = sessionPaths(home, row.session_id);
-  return [...artifactProblems(paths), ...reportProblems(paths, source), ...missingReports(paths, source)];
+  // Whoever closes a session writes its reports, be it once more, a moment after its last record.
+  const reports = isHeld ? [] : [...reportProblems(paths, source), ...missingReports(paths, source)];
+  return [...artifactProblems(paths), ...reports];
 }
 
-/** Whoever closes a session writes them a moment after its last record. */
-function missingReports({ folder }: SessionPaths, { row, isHeld }: LogSource): Problem[] {
-  if (row?.state !== "closed" || isHeld) return [];
+function missingReports({ folder }: SessionPaths, { row }: LogSource): Problem[] {
+  if (row?.state !== "closed") return [];
   return REPORT_FILES.map((name) => join(folder, name))
     .filter(isNowhere)
     .map((file) => ({

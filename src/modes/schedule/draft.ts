@@ -148,11 +148,15 @@ export class Draft {
     this.patchSession({ phase: to });
   }
 
-  /** Remembers that the fact, or a record that it led to, belongs to the ticket's story; said once in a step. */
-  remember(id: string, sequence = this.fact.sequence): void {
+  /**
+   * Remembers that the fact, or a record that it led to, belongs to the ticket's story, `instead` of one that says the same; said once in
+   * a step.
+   */
+  remember(id: string, sequence = this.fact.sequence, instead?: number): void {
     const ticket = this.ticket(id);
     if (!ticket) return;
-    const { history = [], instruction } = ticket;
+    const { instruction } = ticket;
+    const history = (ticket.history ?? []).filter((earlier) => earlier !== instead);
     const latest = history.slice(1 - HISTORY_LENGTH);
     // Whoever has no memory could not tell what the work was told, once that is long ago.
     const kept = history.find((earlier) => earlier === instruction?.[0]);

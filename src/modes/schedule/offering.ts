@@ -29,14 +29,12 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
     ...(tries.rounds ? { rounds: tries.rounds } : {}),
   };
   const ticket = draft.ticket(id);
-  const worker = ticket && seatOf(ticket, tries);
-  const toWorker = isForWorker(message);
   draft.patchHolder(id, { turn, waits_for: undefined, put_again: undefined });
   draft.command({
     do: "offer_turn",
     turn_id,
-    seat: toWorker && worker ? worker : { type: "manager" },
-    ...(message === "ticket" && worker ? { reserve: worker } : {}),
+    seat: ticket && isForWorker(message) ? seatOf(ticket, tries) : { type: "manager" },
+    ...(ticket && message === "ticket" ? { reserve: ticket.seat } : {}),
     ...(ticket ? { subject: ticket.id } : {}),
     priority: PRIORITY[message],
     attempt: message === "instruction" ? (ticket?.attempt ?? 0) + 1 : Math.max(1, ticket?.attempt ?? 1),

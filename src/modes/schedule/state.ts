@@ -97,6 +97,8 @@ export interface Ticket extends Holder {
   readonly question_rounds?: number;
   /** Blocked while the work that was delivered was under review: that review can be resumed. */
   readonly delivered?: boolean;
+  /** The latest notice that it holds others up. */
+  readonly noticed?: number;
   readonly reviews?: number;
   readonly failed_reviews?: number;
   readonly proposal?: number;

@@ -240,7 +240,9 @@ function notice(draft: Draft): void {
         metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
       },
     });
-    draft.remember(id, told);
+    // Told every hour, they would leave no room for what was said of the ticket.
+    draft.remember(id, told, ticket.noticed);
+    draft.patchTicket(id, { noticed: told });
   }
   draft.setTimer("notice", after, true);
 }

@@ -61,7 +61,7 @@ export class Dispatcher {
       return;
     }
     const reserved = turn.subject === undefined ? undefined : this.#reserved.get(turn.subject);
-    if (reserved && suits(reserved.role, turn.seat)) {
+    if (reserved && suits(reserved.role, turn.seat) && reserved.role.role_id !== turn.seat.rather_not) {
       this.#want(turn, reserved);
       this.#seated.push(turn);
       return;

@@ -17,7 +17,7 @@ import type { SessionPaths } from "../paths.ts";
 import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
 /** The largest file that is kept, in bytes. */
-const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
+export const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
 
 /** How much of a file is copied at once, in bytes. */
 const PIECE_BYTES = 1024 * 1024;

@@ -223,6 +223,17 @@ describe("a dependency that takes long", () => {
     expect(scene.draft("a").context["history"]).toEqual({ $history: [expect.any(Number), notice, scene.sequence] });
   });
 
+  it("leaves what was said of the ticket in its history, however often it is told", () => {
+    const scene = waiting().says("a", "instruction", INSTRUCTION);
+    const instructed = scene.sequence;
+    scene.fails("a").fires("retry:a");
+    const failed = [instructed, expect.any(Number)];
+    for (let hour = 0; hour < 30; hour += 1) scene.fires("notice");
+    const notice = scene.sequence + 1;
+    scene.says("a", "report", COMPLETED);
+    expect(scene.draft("a").context["history"]).toEqual({ $history: [...failed, notice, scene.sequence] });
+  });
+
   it("is not told when nobody waits for it", () => {
     const scene = waiting().says("c", "instruction", INSTRUCTION).fires("notice").fires("notice");
     expect(scene.last.envelopes).toEqual([]);

@@ -57,6 +57,16 @@ describe("work that fails", () => {
     expect(seatOf(scene)).toEqual({ type: "worker" });
   });
 
+  it("is nobody's reason to keep another seat for it because the manager failed", () => {
+    const scene = new Scene({ config: { max_retries: 1 } }).planned(task("a"), task("b"));
+    scene.says("a", "instruction_proposal", { summary: "One way" }).fails("a").fires("retry:a").fails("a");
+    scene.says("a", "error", { code: "agent_failed", message: "It cannot be done" });
+    scene.command("retry", "a").fails("a").fires("retry:a");
+    const asked = [...scene.engine.ledger.turns.values()].find(({ subject }) => subject === "a");
+    expect(asked).toMatchObject({ seat: { type: "manager" }, reserve: { type: "worker" } });
+    expect(asked?.reserve).not.toHaveProperty("rather_not");
+  });
+
   it("waits twice as long each time, and never longer than a minute", () => {
     const scene = instructed({ config: { max_retries: 8 } });
     const waits: string[] = [];
