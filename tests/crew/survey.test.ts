@@ -27,9 +27,10 @@ describe("any survey", () => {
     });
     const signer = join(directory(), "signer");
     const signature = "-----BEGIN PGP SIGNATURE-----\\n\\nx\\n-----END PGP SIGNATURE-----\\n";
+    // It reads what it signs: git fails where it cannot write that.
     writeFileSync(
       signer,
-      `#!/bin/sh\ntouch started\nprintf '\\n[GNUPG:] SIG_CREATED ' >&2\nprintf -- '${signature}'\n`,
+      `#!/bin/sh\ncat >/dev/null\ntouch started\nprintf '\\n[GNUPG:] SIG_CREATED ' >&2\nprintf -- '${signature}'\n`,
       { mode: 0o755 },
     );
     bench.repository.git("config", "gpg.program", signer);
