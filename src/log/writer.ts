@@ -19,7 +19,7 @@ import { failure, type Failure } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
-import { EVENTS_FILE, PUBLISHING_FILE, recordName } from "./reader.ts";
+import { EVENTS_FILE, listFolder, PUBLISHING_FILE, recordName } from "./reader.ts";
 
 /** `events.log` is appended to in pieces of about this many characters, so that a long catching up stays in small memory. */
 const PIECE = 64 * 1024;
@@ -96,7 +96,8 @@ export class LogFolder {
 
   /**
    * Makes the folder whole again after a crash: files from record `from` on, and `events.log` from where it stands. `records`
-   * gives the committed records from a sequence on. After a crash of the machine and not only of the process, `from` is 1.
+   * gives the committed records from a sequence on. Of earlier records only files that are missing are written: what somebody changed
+   * stays as it is, and is told by who verifies.
    */
   catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
     return attempt(this.directory, () => {
@@ -110,12 +111,32 @@ export class LogFolder {
       this.#told = Math.max(0, stand.sequence - 1);
       // Where the lines are gone, the files may be, too: somebody has deleted the folder.
       const filesFrom = stand.sequence === 0 ? 1 : from;
-      return this.#publish(records(Math.min(filesFrom, this.#told + 1)), filesFrom, false);
+      const earlier = this.#placeMissing(filesFrom, records);
+      if (!earlier.ok) return earlier;
+      const caughtUp = this.#publish(records(Math.min(filesFrom, this.#told + 1)), filesFrom, false);
+      return caughtUp.ok ? ok({ ...caughtUp.value, missing: caughtUp.value.missing + earlier.value }) : caughtUp;
     });
   }
 
   close(): void {
     closeSync(this.#events);
+  }
+
+  /** Writes the records before `end` that have no file, and says how many. It looks at names alone: there may be very many files. */
+  #placeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Result<number, Failure> {
+    if (end === 1) return ok(0);
+    const listed = listFolder(this.directory);
+    if (!listed.ok) return listed;
+    const there = new Set(listed.value.files.map(({ sequence }) => sequence));
+    let missing = 0;
+    for (let sequence = 1; sequence < end; sequence += 1) {
+      const [record] = there.has(sequence) ? [] : records(sequence);
+      if (record === undefined) continue;
+      const placed = this.#place(record, false);
+      if (!placed.ok) return placed;
+      missing += 1;
+    }
+    return ok(missing);
   }
 
   #publish(records: Iterable<CommittedRecord>, filesFrom: number, isAsLeft: boolean): Result<CaughtUp, Failure> {

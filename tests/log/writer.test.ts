@@ -229,14 +229,22 @@ describe("catching up", () => {
     expect(contents(log.directory)).toEqual(before);
   });
 
-  test("from the last published record on looks at no file before it", () => {
+  test("writes what is missing before the last published record, and touches nothing that was changed there", () => {
     const records = session();
     const log = folder();
-    value(log.publish(records.slice(0, 3)));
-    rmSync(join(log.directory, "000001-session_opened.json"));
-    expect(value(log.catchUp(4, from(records)))).toEqual({ missing: 2, torn: 0 });
-    expect(existsSync(join(log.directory, "000001-session_opened.json"))).toBe(false);
+    value(log.publish(records.slice(0, 4)));
+    const [first, second, third] = ["000001-session_opened.json", "000002-report.json", "000003-report.json"].map(
+      (name) => join(log.directory, name),
+    ) as [string, string, string];
+    const [line = ""] = records.map((record) => record.line);
+    rmSync(first);
+    writeFileSync(second, "changed");
+    renameSync(third, `${third}.away`);
+    expect(value(log.catchUp(5, from(records)))).toEqual({ missing: 3, torn: 0 });
+    expect([first, second].map((path) => readFileSync(path, "utf8"))).toEqual([line, "changed"]);
+    expect(readFileSync(third, "utf8")).toBe(records[2]?.line);
     expect(readFileSync(join(log.directory, "events.log"), "utf8").match(/#\d/g)).toHaveLength(8);
+    expect(value(log.catchUp(5, from(records)))).toEqual({ missing: 0, torn: 0 });
   });
 
   test("with a database of an earlier moment than the folder is refused, and changes nothing", () => {
