@@ -36,7 +36,15 @@ export interface Verification {
 export interface Problem {
   readonly sequence: number | null;
   readonly what: string;
+  /** Absent where nothing but other problems is told of. */
+  readonly fault?: Fault;
 }
+
+/**
+ * Of what kind a problem is, for whoever says what can be done about it: a record that is missing, or not as it was written; a file that
+ * is none; records that the database does not have; decisions that do not follow; a kept file or a report that is not the record's.
+ */
+export type Fault = "missing" | "changed" | "foreign" | "ahead" | "decided" | "kept" | "report";
 
 /**
  * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain; with `expected`, also against a head known
@@ -59,7 +67,9 @@ export function verifyFolder(
   const problems: Problem[] = foreign.map((name) => ({
     sequence: null,
     what: `The file ${JSON.stringify(name)} does not belong in a log folder.`,
+    fault: "foreign",
   }));
+  const wrong = (sequence: number, fault: Fault, what: string) => problems.push({ sequence, what, fault });
 
   let next = 1;
   let previous: string | null = GENESIS;
@@ -67,22 +77,21 @@ export function verifyFolder(
   for (const file of readFolder(directory, listing)) {
     const { sequence } = file;
     const found = checkRecord(file, file.bytes);
-    for (const what of found.faults) problems.push({ sequence, what });
+    for (const what of found.faults) wrong(sequence, "changed", what);
     if (sequence < next) {
-      problems.push({ sequence, what: `Record ${sequence} is there more than once: ${file.name} is another.` });
+      wrong(sequence, "foreign", `Record ${sequence} is there more than once: ${file.name} is another.`);
       continue;
     }
-    if (sequence > next) problems.push({ sequence: next, what: missing(next, sequence - 1) });
+    if (sequence > next) wrong(next, "missing", missing(next, sequence - 1));
     else if (found.previous !== null && previous !== null && found.previous !== previous) {
-      problems.push({ sequence, what: "It does not follow the record before it: the hashes differ." });
+      wrong(sequence, "changed", "It does not follow the record before it: the hashes differ.");
     }
     if (expected?.sequence === sequence && found.hash !== null && found.hash !== expected.hash) {
-      problems.push({ sequence, what: `Its hash is ${found.hash}, but it is known to be ${expected.hash}.` });
+      wrong(sequence, "changed", `Its hash is ${found.hash}, but it is known to be ${expected.hash}.`);
     }
-    if (sequence > most)
-      problems.push({ sequence, what: `The database does not have it: its last record is ${most}.` });
+    if (sequence > most) wrong(sequence, "ahead", `The database does not have it: its last record is ${most}.`);
     if (sequence === 1 && file.payload_type !== "session_opened") {
-      problems.push({ sequence, what: `The first record is ${file.payload_type}, and not session_opened.` });
+      wrong(sequence, "changed", `The first record is ${file.payload_type}, and not session_opened.`);
     }
     next = sequence + 1;
     previous = found.hash;
@@ -91,7 +100,7 @@ export function verifyFolder(
 
   const integrity = problems.length === 0 ? "ok" : "failed";
   const truncated = expected !== undefined && expected.sequence >= next;
-  if (truncated) problems.push({ sequence: next, what: missing(next, expected.sequence) });
+  if (truncated) wrong(next, "missing", missing(next, expected.sequence));
   const completeness = truncated ? "truncated" : end?.payload_type === "session_closed" ? "closed" : "open";
   return ok({
     ok: integrity === "ok" && completeness === "closed",

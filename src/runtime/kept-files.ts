@@ -30,8 +30,9 @@ export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | 
     const found = known.get(path) ?? look(path);
     known.set(path, found);
     const fault = faultOf(found, kept);
-    if (fault !== undefined)
-      problems.push({ sequence, what: `The kept file ${path} is not the one in this record: ${fault}.` });
+    if (fault === undefined) continue;
+    const what = `The kept file ${path} is not the one in this record: ${fault}.`;
+    problems.push({ sequence, what, fault: "kept" });
   }
   return told(problems);
 }

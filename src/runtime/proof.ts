@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Mode } from "../kernel/mode.ts";
 import { ok, type Result } from "../lib/result.ts";
 import { listFolder, recordName } from "../log/reader.ts";
-import { type Head, type Verification, verifyFolder } from "../log/verify.ts";
+import { type Head, type Problem, type Verification, verifyFolder } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { replayDecisions } from "./replay.ts";
 
@@ -35,10 +35,11 @@ export function verifySession(
     readFileSync(join(folder, recordName(sequence, types.get(sequence) ?? "")), "utf8");
   const decided = replayDecisions([...types.keys()], lineOf, modes);
   if (!decided) return ok({ ...chain, decisions: "not_comparable" });
-  const problems = [...decided.problems];
+  const problems: Problem[] = decided.problems.map((problem) => ({ ...problem, fault: "decided" }));
   // A scheduler that died between commit and publishing leaves a folder that ends inside a step; a closed one may not.
   if (problems.length === 0 && chain.completeness === "closed" && decided.awaited > 0) {
-    problems.push({ sequence: null, what: `${decided.awaited} decided records are missing at the end` });
+    const what = `${decided.awaited} decided records are missing at the end`;
+    problems.push({ sequence: null, what, fault: "decided" });
   }
   return ok({
     ...chain,

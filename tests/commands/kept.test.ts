@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -10,7 +10,19 @@ import { rig, type Rig, tinyPlan } from "./rig.ts";
 interface Proved {
   readonly ok: boolean;
   readonly integrity: string;
-  readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
+  readonly problems: readonly { readonly sequence: number | null; readonly what: string; readonly hint: string }[];
+}
+
+interface Reported {
+  readonly outcome: string;
+}
+
+/** The files of a log's records, in order. */
+function recordsIn(log: string): string[] {
+  return readdirSync(log)
+    .filter((name) => name.endsWith(".json"))
+    .toSorted()
+    .map((name) => join(log, name));
 }
 
 /** A closed session with one kept file; the places of what lies beside its log. */
@@ -69,11 +81,81 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
     store.close();
     const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
-    const remedy = `\`bosun resume ${session_id}\` writes it again.`;
-    expect(problems).toEqual([{ sequence: null, what: `The report ${report} is not there. ${remedy}` }]);
+    const hint = `\`bosun resume ${session_id}\` writes both files of the report again, as the log has it.`;
+    expect(problems).toEqual([{ sequence: null, what: `The report ${report} is not there.`, hint }]);
     const told = await typed(here, ["replay", session_id, "--verify"]);
     expect(told.stdout).toContain(`folder: The report ${report} is not there.`);
+    expect(told.stdout).toContain(`Not verified.\n${hint}\nnext    bosun resume ${session_id}\n`);
     expect((await typed(here, ["resume", session_id])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
+  });
+
+  it("says of missing records what writes them again, and of changed ones how they are kept as evidence", async () => {
+    const here = rig();
+    const { session_id, log } = await closed(here);
+    const [first = "", second = "", third = "", fourth = ""] = recordsIn(log);
+    const [lines, edited] = [
+      [second, third].map((path) => readFileSync(path, "utf8")),
+      `${readFileSync(fourth, "utf8")} `,
+    ];
+    for (const path of [first, second, third]) rmSync(path);
+    writeFileSync(fourth, edited);
+    const verify = () => typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
+    const { problems } = await verify();
+    expect(problems.map(({ what }) => what)).toEqual([
+      "Its bytes are not the canonical form of a record.",
+      "Records 1 to 3 are missing.",
+    ]);
+    const told = await typed(here, ["replay", session_id, "--verify"]);
+    expect(told.stdout).toContain(
+      `${problems.map(({ hint }) => hint).join("\n")}\nnext    bosun resume ${session_id}\n`,
+    );
+
+    expect((await typed(here, ["resume", session_id])).code).toBe(0);
+    expect([second, third].map((path) => readFileSync(path, "utf8"))).toEqual(lines);
+    // What was changed is for people to look at, and not for Bosun to make undone.
+    expect(readFileSync(fourth, "utf8")).toBe(edited);
+    expect(await verify()).toMatchObject({ ok: false, problems: [{ sequence: 4, hint: problems[0]?.hint }] });
+    renameSync(fourth, join(here.workspace, "evidence.json"));
+    expect((await typed(here, ["resume", session_id])).code).toBe(0);
+    expect(await verify()).toMatchObject({ ok: true, problems: [] });
+  });
+
+  it("says of a folder alone where its records are written again", async () => {
+    const here = rig();
+    const { log } = await closed(here);
+    rmSync(recordsIn(log)[2] ?? "");
+    const told = await typed(here, ["replay", log, "--verify"]);
+    expect(told.stdout).toContain("there `bosun replay SESSION --verify` says what to do.\nnext    bosun replay");
+  });
+
+  it("says what writes the report of a session that died between its second end and that", async () => {
+    const plan = tinyPlan([
+      { task_id: "one", shell: "test -e good", more: { metadata: { playbook: { on_error: "give_up" } } } },
+    ]);
+    const failed = async () => {
+      const here = rig();
+      const config = here.write("config.json", '{"max_retries":0}');
+      const args = ["run", "--plan", here.write("plan.json", plan), "--config", config, "--session", "s"];
+      expect((await typed(here, args)).code).toBe(1);
+      writeFileSync(join(here.workspace, "good"), "");
+      return { here, records: recordsIn(join(here.home, "logs", "s")).length };
+    };
+    const whole = await failed();
+    expect((await typed(whole.here, ["retry", "one"])).code).toBe(0);
+    const second = recordsIn(join(whole.here.home, "logs", "s")).length - whole.records;
+
+    const { here } = await failed();
+    const env = { BOSUN_CRASH_AT: `record_renamed:${second}` };
+    expect(await here.run(["retry", "one"], { env })).toMatchObject({ signal: "SIGKILL" });
+    const outcome = () =>
+      (JSON.parse(readFileSync(join(here.home, "sessions", "s", "final_report.json"), "utf8")) as Reported).outcome;
+    expect(outcome()).toBe("failed");
+    const told = await typed(here, ["replay", "s", "--verify"]);
+    expect(told.stdout).toContain("final_report.json is not the one in this record.");
+    expect(told.stdout).toContain("next    bosun resume s\n");
+    expect((await typed(here, ["resume", "s"])).code).toBe(0);
+    expect(outcome()).toBe("done");
+    expect((await typed(here, ["replay", "s", "--verify"])).code).toBe(0);
   });
 });

@@ -95,7 +95,7 @@ describe("a folder", () => {
       ok: false,
       integrity: "ok",
       completeness: "truncated",
-      problems: [{ sequence: LENGTH + 1, what: "Records 9 to 10 are missing." }],
+      problems: [{ sequence: LENGTH + 1, what: "Records 9 to 10 are missing.", fault: "missing" }],
     });
   });
 
@@ -106,7 +106,7 @@ describe("a folder", () => {
       ok: false,
       records: 0,
       completeness: "truncated",
-      problems: [{ sequence: 1, what: `Records 1 to ${LENGTH} are missing.` }],
+      problems: [{ sequence: 1, what: `Records 1 to ${LENGTH} are missing.`, fault: "missing" }],
     });
   });
 
@@ -118,6 +118,7 @@ describe("a folder", () => {
       problems: [LENGTH - 1, LENGTH].map((sequence) => ({
         sequence,
         what: `The database does not have it: its last record is ${LENGTH - 2}.`,
+        fault: "ahead",
       })),
     });
     // A head that was noted down somewhere says nothing of what came after it.
@@ -276,7 +277,7 @@ describe("what every record has is missed, before anybody reads it as one:", () 
   test.each(lacks)("%s", (_what, change) => {
     edit(4, (line) => `${canonicalJson(merged(JSON.parse(line) as JsonObject, change as JsonObject))}\n`);
     expect(value(verifyFolder(directory)).problems).toEqual([
-      { sequence: 4, what: "It is not a record: not JSON, or without what every record has." },
+      { sequence: 4, what: "It is not a record: not JSON, or without what every record has.", fault: "changed" },
     ]);
   });
 });
@@ -284,14 +285,14 @@ describe("what every record has is missed, before anybody reads it as one:", () 
 test("one changed record is one problem, and not one at every record after it", () => {
   edit(3, (line) => line.replace("done", "DONE"));
   expect(value(verifyFolder(directory)).problems).toEqual([
-    { sequence: 3, what: "Its content does not have the hash it carries." },
+    { sequence: 3, what: "Its content does not have the hash it carries.", fault: "changed" },
   ]);
 });
 
 test("a file too large to be a record is not read", () => {
   truncateSync(path(4), MAX_RECORD_BYTES + 1);
   expect(value(verifyFolder(directory)).problems).toEqual([
-    { sequence: 4, what: "The file cannot be read, or is larger than any record." },
+    { sequence: 4, what: "The file cannot be read, or is larger than any record.", fault: "changed" },
   ]);
 });
 
@@ -300,7 +301,7 @@ test("of two records with one number the second is told, and those after them fo
   const line = seal(other, { sequence: 4, previous: records[2]?.hash ?? "" }).line;
   writeFileSync(join(directory, "000004-review.json"), line);
   expect(value(verifyFolder(directory)).problems).toEqual([
-    { sequence: 4, what: "Record 4 is there more than once: 000004-review.json is another." },
+    { sequence: 4, what: "Record 4 is there more than once: 000004-review.json is another.", fault: "foreign" },
   ]);
 });
 

@@ -173,7 +173,8 @@ describe("a log whose chain is without a fault", () => {
       records.splice(sequence - 1, 0, structuredClone(decided));
     });
     const [first] = prove(folder).problems;
-    expect(first).toEqual({ sequence, what: expect.stringMatching(/^a decided "\w+" follows from nothing$/) });
+    const what = expect.stringMatching(/^a decided "\w+" follows from nothing$/) as string;
+    expect(first).toEqual({ sequence, what, fault: "decided" });
   });
 
   it("without its report, and closed by what decides nothing, is found by what is missing at its end", async () => {

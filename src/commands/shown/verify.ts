@@ -18,9 +18,10 @@ import type { SessionRow } from "../../store/store.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
-import { hintHere } from "../call/called.ts";
+import { hintHere, toldHere } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
 import { loadModes } from "../session/modes.ts";
+import { remedyFor } from "./remedies.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
 
@@ -54,13 +55,17 @@ export async function verify(
   if (!proved.ok) return proved;
   const problems = [...proved.value.problems, ...problemsBeside(source)];
   const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
-  if (json) out.line(safeJson(proofObject(proof)));
+  if (json) out.line(safeJson(proofObject(bosun, source, proof)));
   else show(out, bosun, source, proof);
   return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
 }
 
 /** Signatures are not there yet, so no log can be more than `unsigned`. */
-function proofObject({ ok: good, records, integrity, completeness, decisions, problems }: Proof): object {
+function proofObject(bosun: string, source: LogSource, proof: Proof): object {
+  const { ok: good, records, integrity, completeness, decisions } = proof;
+  const problems = proof.problems.map(({ sequence, what, fault }) =>
+    toldHere(bosun, { sequence, what, ...(fault === undefined ? {} : { hint: remedyFor(fault, source) }) }),
+  );
   return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
 }
 
@@ -78,10 +83,7 @@ function missingReports({ folder }: SessionPaths, { row }: LogSource): Problem[]
   if (row?.state !== "closed") return [];
   return REPORT_FILES.map((name) => join(folder, name))
     .filter(isNowhere)
-    .map((file) => ({
-      sequence: null,
-      what: `The report ${file} is not there. \`bosun resume ${row.session_id}\` writes it again.`,
-    }));
+    .map((file) => ({ sequence: null, what: `The report ${file} is not there.`, fault: "report" }));
 }
 
 /** The report beside the log must be the one in the log: it is what people pass on. */
@@ -91,18 +93,18 @@ function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   const listing = listFolder(folder);
   if (!listing.ok) return [];
   const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
+  const wrong = (sequence: number, what: string): Problem[] => [{ sequence, what, fault: "report" }];
   for (const { sequence, bytes } of readFolder(folder, { files: reports, foreign: [] })) {
     const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
-    if (report === undefined) {
-      return [{ sequence, what: `The report ${file} cannot be read, or is larger than any report.` }];
-    }
-    if (bytes === null || !same(report, bytes.toString("utf8"))) {
-      return [{ sequence, what: `The report ${file} is not the one in this record.` }];
-    }
-    if (!validators.final_report(JSON.parse(report))) return [{ sequence, what: "It is not a final report." }];
+    if (report === undefined)
+      return wrong(sequence, `The report ${file} cannot be read, or is larger than any report.`);
+    if (bytes === null || !same(report, bytes.toString("utf8")))
+      return wrong(sequence, `The report ${file} is not the one in this record.`);
+    if (!validators.final_report(JSON.parse(report)))
+      return [{ sequence, what: "It is not a final report.", fault: "changed" }];
     return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
-  return [{ sequence: null, what: `There is a report ${file}, and no record of it.` }];
+  return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault: "foreign" }];
 }
 
 /** What is in a folder that may not be looked into may be there. */
@@ -125,7 +127,7 @@ function headProblems(
   const hash = before?.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
   return hash === head
     ? []
-    : [{ sequence: records, what: `The final report says that this record's hash is ${head}.` }];
+    : [{ sequence: records, what: `The final report says that this record's hash is ${head}.`, fault: "changed" }];
 }
 
 function same(report: string, record: string): boolean {
@@ -156,20 +158,21 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
   for (const [name, good, text] of lines)
     out.line(`  ${out.style(good ? "green" : "red", good ? "ok" : "!!")}  ${name.padEnd(13)} ${text}`);
   for (const { sequence, what } of proof.problems) {
-    out.line(
-      out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(hintHere(bosun, what))}`),
-    );
+    out.line(out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`));
   }
   out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
+  if (proof.records === 0 && row === undefined) return out.line(NO_RECORDS);
+  const faults = new Set(proof.problems.map(({ fault }) => fault));
+  const remedies = [...faults].map((fault) => (fault === undefined ? "" : remedyFor(fault, source)));
+  for (const remedy of new Set(remedies)) if (remedy !== "") out.line(safeLine(hintHere(bosun, remedy)));
   const [first] = proof.problems;
   const name = typedName(source);
-  const goOn = `next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`;
-  // Going on with a session writes what its folder lacks.
-  if (proof.records === 0) out.line(row === undefined ? NO_RECORDS : goOn);
-  else if (first?.sequence !== undefined && first.sequence !== null) {
+  const isMendable = row !== undefined && (faults.has("missing") || faults.has("report"));
+  if (isMendable || (proof.completeness === "open" && row !== undefined && first === undefined))
+    out.line(`next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`);
+  else if (first?.sequence !== undefined && first.sequence !== null)
     out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
-  } else if (proof.completeness === "open" && row !== undefined) out.line(goOn);
-  else if (proof.ok) out.line(`next    ${bosun} ${row === undefined ? "replay" : "log"} ${name}`);
+  else out.line(`next    ${bosun} ${row === undefined ? "replay" : "log"} ${name}`);
 }
 
 /** A log as a person names it to this command. */
