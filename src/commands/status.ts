@@ -9,6 +9,7 @@ import { StorageError } from "../store/storage-error.ts";
 import type { Owner, SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
+import { allWords } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
 import { keptFor } from "./person/kept.ts";
@@ -68,17 +69,16 @@ function rowToShow(
 async function statusObject(
   store: StoreReader,
   row: SessionRow,
-  { view, ledger, tickets, report, waiting }: StoredView,
+  { view, ledger, tickets, waiting, resultsOf }: StoredView,
 ): Promise<object> {
   // What writes records brings every validator along, which people who only look should not wait for.
   const { usageOf } = await import("../runtime/closing.ts");
   const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
-  const reported = new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [ticket.ticket_id, ticket]));
   const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
   return {
     ...listed(row, store.holder(row.session_id)),
     counts: view.counts,
-    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner, outputs }) => ({
+    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner }) => ({
       ticket_id,
       task_id: ticket_id,
       description: title,
@@ -87,8 +87,7 @@ async function statusObject(
       blocked_by: blocked_by === undefined ? undefined : [blocked_by],
       owner,
       attempts: attempt,
-      outputs,
-      ...whatCameOf(reported.get(ticket_id)),
+      ...shownOf(resultsOf(ticket_id)),
       dependencies: since.get(ticket_id)?.depends_on ?? [],
       since: since.get(ticket_id)?.since,
     })),
@@ -103,9 +102,9 @@ async function statusObject(
   };
 }
 
-/** What only the final report says of a ticket; nothing while there is none. */
-function whatCameOf({ reviews, artifacts, issues, next_actions }: JsonObject = {}): JsonObject {
-  return { reviews, artifacts, issues, next_actions };
+/** What came of a ticket: its outputs in plain words, and the rest as the final report has it. */
+function shownOf({ outputs, reviews, artifacts, issues, next_actions }: JsonObject): JsonObject {
+  return { outputs: allWords(outputs), reviews, artifacts, issues, next_actions };
 }
 
 /** What the list says of each session. */

@@ -221,4 +221,12 @@ export interface SubjectView {
   readonly attempt: number;
   readonly depends_on: readonly string[];
   readonly since: Instant;
+  readonly results?: Results;
+}
+
+/** What came of a subject so far: how often it was reviewed, and the records of its latest report and of its kept files. */
+export interface Results {
+  readonly reviews: number;
+  readonly report?: number;
+  readonly artifacts: readonly number[];
 }

@@ -99,6 +99,27 @@ describe("what programs read", () => {
     });
   });
 
+  it("has of what is done already, while others are waited for, what it has in the end", async () => {
+    const here = rig();
+    const shell = 'echo kept > "$BOSUN_ARTIFACTS_DIR/list.txt"';
+    const plan = tinyPlan([
+      { task_id: "first", shell, more: { expected_outputs: ["list.txt"] } },
+      { task_id: "second", shell: "true", dependencies: ["first"], more: { review: "user" } },
+    ]);
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", plan), "--session", "s"])).code).toBe(4);
+    const tickets = async () =>
+      (await typedJson<{ tickets: Record<string, unknown>[] }>(here, ["status", "s", "--json"])).tickets;
+    const open = await tickets();
+    expect(open).toMatchObject([
+      { status: "done", reviews: 0, outputs: ["list.txt"], artifacts: [{ label: "list.txt", size_bytes: 5 }] },
+      { status: "awaiting_review", outputs: [], artifacts: [] },
+    ]);
+    expect((await typed(here, ["status", "s"])).stdout).toMatch(/first .*done .*Do first -> list\.txt/);
+    expect((await typed(here, ["review", "second", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume", "s"])).code).toBe(0);
+    expect((await tickets())[0]).toEqual(open[0]);
+  });
+
   it.runIf(existsSync("/dev/full"))("is not whole where it cannot be written, and says so: 3", async () => {
     const here = rig();
     const plan = here.write("plan.json", TWO);

@@ -12,15 +12,18 @@ export function finalReport(reader: StoreReader, session_id: string, last_sequen
   return record?.payload_type === "final_report" ? record.payload : undefined;
 }
 
+/** What the final report says of each ticket; nothing while there is none. */
+export function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
+  return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
+}
+
 /** The tickets of a view as tables show them; outputs and what blocks them are known once there is a report. */
 export function ticketLines(
   view: SessionView,
   textOf: (title: Json) => Json,
   report: JsonObject | undefined,
 ): TicketLine[] {
-  const reported = new Map(
-    ((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]),
-  );
+  const reported = reportedTickets(report);
   return view.subjects.map((subject) => {
     const told = reported.get(subject.id);
     const [blocked_by] = [told?.blocked_by].flat();

@@ -5,7 +5,7 @@ import {
   LEDGER_COLLECTIONS,
   RUNTIME_COLLECTIONS,
 } from "../../kernel/ledger.ts";
-import type { SessionView } from "../../kernel/mode.ts";
+import type { Results, SessionView } from "../../kernel/mode.ts";
 import { resolve } from "../../kernel/references.ts";
 import type { Showing } from "../../kernel/showing.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
@@ -19,7 +19,7 @@ import type { TicketLine } from "../../ui/reporter.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
-import { finalReport, ticketLines } from "./tickets.ts";
+import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
 
 /** A session as anybody can see it from its stored state, whoever runs it. */
 export interface StoredView {
@@ -27,9 +27,9 @@ export interface StoredView {
   readonly view: SessionView;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
-  /** The final report, once it is closed. */
-  readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
+  /** What came of a ticket: what the final report says of it, as far as it is known by now. Read when asked for: there may be very many. */
+  readonly resultsOf: (ticket_id: string) => JsonObject;
 }
 
 /** Reads it. Failure `environment` for a mode that this version does not know. */
@@ -56,12 +56,22 @@ export async function readSession(
   const view = mode.view(state);
   const textOf = (title: Json) => resolve(title, records) ?? "";
   const report = finalReport(reader, session_id, row.last_sequence);
+  const reported = reportedTickets(report);
+  const results = new Map(view.subjects.map((subject) => [subject.id, subject.results]));
   return ok({
     showing: mode.showing,
     view,
     ledger,
     tickets: ticketLines(view, textOf, report),
-    report,
     waiting: openAsks(reader, session_id, ledger),
+    resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, results.get(ticket_id)),
   });
+}
+
+/** What the final report would have of it, from the records that have it by now. */
+function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
+  if (results === undefined) return {};
+  const { reviews, report, artifacts } = results;
+  const { outputs, issues, next_actions } = report === undefined ? {} : records.record(report).payload;
+  return { reviews, outputs, issues, next_actions, artifacts: artifacts.map((kept) => records.record(kept).payload) };
 }

@@ -1,6 +1,6 @@
-import type { ReadonlyState, SessionView, SubjectView } from "../../kernel/mode.ts";
+import type { ReadonlyState, Results, SessionView, SubjectView } from "../../kernel/mode.ts";
 import { from } from "../../kernel/references.ts";
-import { countsOf, planOrder, type ScheduleState, type Ticket } from "./state.ts";
+import { artifactsOf, countsOf, planOrder, type ScheduleState, type Ticket } from "./state.ts";
 
 /** What reporters and `status` may know: one subject a ticket, in plan order. */
 export function view(state: ReadonlyState<ScheduleState>): SessionView {
@@ -18,9 +18,16 @@ export function view(state: ReadonlyState<ScheduleState>): SessionView {
         since: ticket.since,
         ...reasonOf(ticket, waiting.has(ticket.id)),
         ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
+        results: resultsOf(ticket),
       }),
     ),
   };
+}
+
+/** What the final report has of it, too. */
+function resultsOf(ticket: Ticket): Results {
+  const { reviews = 0, report } = ticket;
+  return { reviews, ...(report === undefined ? {} : { report }), artifacts: artifactsOf(ticket) };
 }
 
 /** Why a ticket stands where it does; one that has not begun has no reason of its own, but may wait for one in trouble. */
