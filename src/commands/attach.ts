@@ -79,8 +79,9 @@ async function show(
     const opening = { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0 };
     await viewer.findUnderWay();
     viewer.begin(opening, live ? "detaches" : undefined);
-    await viewer.watch(isGone, enough.signal);
-    if (enough.signal.aborted) {
+    const detached = AbortSignal.any([enough.signal, terminal.out.ended]);
+    await viewer.watch(isGone, detached);
+    if (detached.aborted && !isGone()) {
       tellDetached(context, session_id, left);
       return ok(left ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
     }

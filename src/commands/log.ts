@@ -106,8 +106,9 @@ function show({ out, store, target: { row, ticket_id }, output, teller, turns, t
   return last;
 }
 
+/** Until nobody runs it, or nobody reads what is told: `log --follow | grep -m 1 done` waits for that line. */
 async function followOn(story: Story, from: number): Promise<number> {
-  const { store, target } = story;
+  const { out, store, target } = story;
   let shown = from;
   let version: number | undefined;
   for (;;) {
@@ -116,7 +117,7 @@ async function followOn(story: Story, from: number): Promise<number> {
     const now = store.version();
     if (now !== version) shown = show(story, shown);
     version = now;
-    if (!held) return shown;
+    if (!held || out.ended.aborted) return shown;
     await delay(LOOK_EVERY_MS);
   }
 }

@@ -20,6 +20,8 @@ export interface Output {
   line(text?: string): void;
   /** Why something of it has not been written; undefined where all of it was, or nobody reads it any more. */
   readonly lost: string | undefined;
+  /** Aborted as soon as nothing more of it can be written: who only shows something need not go on. */
+  readonly ended: AbortSignal;
   /** Rings, where there is a terminal that can. */
   bell(): void;
   /** Keeps lines back while a person types at the same terminal; the returned function lets them out. */
@@ -50,11 +52,11 @@ export function processTerminal(environment: { readonly [name: string]: string |
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
 export function outputOn(stream: NodeJS.WriteStream): Output {
-  let broken = false;
+  const ended = new AbortController();
   let lost: string | undefined;
   let held: string[] | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
-    broken = true;
+    ended.abort();
     // Of a file it means that its disk is broken.
     const isHungUp = code === "EIO" && stream.isTTY;
     if (!NO_READER.has(code) && !isHungUp) lost ??= message;
@@ -64,9 +66,10 @@ export function outputOn(stream: NodeJS.WriteStream): Output {
     get lost() {
       return lost;
     },
+    ended: ended.signal,
     line(text = "") {
       if (held) held.push(text);
-      else if (!broken) stream.write(`${text}\n`);
+      else if (!ended.signal.aborted) stream.write(`${text}\n`);
     },
     bell() {
       if (stream.isTTY) stream.write("\u0007");

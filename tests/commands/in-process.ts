@@ -24,6 +24,7 @@ function paperTerminal(
         lineWritten(text);
       },
       lost: undefined,
+      ended: new AbortController().signal,
       bell: () => {},
       hold: () => () => {},
       style: (_style, text) => text,

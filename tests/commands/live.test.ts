@@ -155,6 +155,22 @@ describe("a session that another process runs", () => {
     expect(followed.stdout).toContain("CLOSED done");
     await owner.done;
   });
+
+  it.each([
+    ["log --follow", ["log", "--follow"], 0],
+    ["attach", ["attach"], 130],
+    ["attach --json", ["attach", "--json"], 130],
+  ])("is left by `%s` when nobody reads on, and goes on", async (_what, args, code) => {
+    const here = rig();
+    const { owner, session_id } = await begun(here, tinyPlan([WAITING_TASK]));
+    const viewer = here.start(args);
+    await until("the viewer to be there", () => viewer.stdout().includes("in_progress"));
+    viewer.child.stdout?.destroy();
+    await here.run(["tell", session_id, "So that there is something to show."]);
+    expect((await viewer.done).code).toBe(code);
+    letGo(here);
+    expect((await owner.done).code).toBe(0);
+  });
 });
 
 describe("a bug of our own that nobody waits for", () => {

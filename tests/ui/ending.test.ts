@@ -9,6 +9,7 @@ const OUTPUT: Output = {
   stream: new PassThrough() as unknown as NodeJS.WriteStream,
   line: () => {},
   lost: undefined,
+  ended: new AbortController().signal,
   bell: () => {},
   hold: () => () => {},
   style: (_style, text) => text,

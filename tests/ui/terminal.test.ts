@@ -12,6 +12,6 @@ describe("an output that cannot be written", () => {
     const stream = Object.assign(new PassThrough(), { isTTY }) as unknown as NodeJS.WriteStream;
     const output = outputOn(stream);
     stream.emit("error", Object.assign(new Error(`${code}: write`), { code }));
-    expect(output.lost).toBe(lost);
+    expect([output.lost, output.ended.aborted]).toEqual([lost, true]);
   });
 });
