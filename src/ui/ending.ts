@@ -12,7 +12,7 @@ import { counted } from "./words.ts";
 const MOST_TICKETS = 40;
 
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
-export function endingLines(output: Output, bosun: string, ending: Ending): string[] {
+export function endingLines(output: Output, bosun: string, ending: Ending, resumed = false): string[] {
   const { showing } = ending;
   const lines = [""];
   if (ending.tickets.length > 0) lines.push(...ticketTable(showing, worthTelling(ending.tickets), output));
@@ -22,7 +22,7 @@ export function endingLines(output: Output, bosun: string, ending: Ending): stri
       output.style("dim", `and ${counted(untold, `more ${showing.subject}`)}: ${bosun} status ${ending.session_id}`),
     );
   if (ending.tickets.length > 0) lines.push("");
-  lines.push(output.style(headlineStyle(ending), headline(ending)));
+  lines.push(output.style(headlineStyle(ending), headline(ending, resumed)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
   if (ending.result) lines.push(...resultLines(showing.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
@@ -106,8 +106,8 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
   return reason === undefined ? "" : ` (${reason})`;
 }
 
-/** How it was left, in one line. */
-export function headline(ending: Ending): string {
+/** How it was left, in one line. Where it was resumed its figures are the whole session's, and the time is not. */
+export function headline(ending: Ending, resumed = false): string {
   const { session_id, showing, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
@@ -116,7 +116,7 @@ export function headline(ending: Ending): string {
       : []),
     counted(numberOf(usage, "turns"), "turn"),
     ...costOf(ending),
-    ...(elapsed_ms === undefined ? [] : [formatDuration(elapsed_ms)]),
+    ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since it was resumed" : ""}`]),
   ];
   return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}: ${figures.join(", ")}`;
 }

@@ -59,7 +59,10 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         out.line(out.style("dim", `${counted(skipped, "earlier record")}: ${bosun} log ${session_id}`));
         line(new Date(), undefined, standing());
       }
-      heartbeat = startHeartbeat(() => line(new Date(), undefined, `HEARTBEAT ${standing()}`));
+      heartbeat = startHeartbeat(() => {
+        // Kept back until an answer is typed they would come all at once, and say what was.
+        if (!out.isHeld) line(new Date(), undefined, `HEARTBEAT ${standing()}`);
+      });
     },
     event(event) {
       if (event.kind === "record") {
@@ -86,7 +89,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     end(ending) {
       clearInterval(heartbeat);
       if (ending.failure) err.line(safeText(ending.failure.message));
-      for (const text of endingLines(out, bosun, ending)) out.line(text);
+      for (const text of endingLines(out, bosun, ending, opening?.resumed)) out.line(text);
     },
   };
 }

@@ -26,6 +26,8 @@ export interface Output {
   bell(): void;
   /** Keeps lines back while a person types at the same terminal; the returned function lets them out. */
   hold(): () => void;
+  /** Whether lines are kept back now. */
+  readonly isHeld: boolean;
   /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
   style(style: Style, text: string): string;
   /**
@@ -81,6 +83,9 @@ export function outputOn(stream: NodeJS.WriteStream): Output {
         held = undefined;
         for (const line of lines) this.line(line);
       };
+    },
+    get isHeld() {
+      return held !== undefined;
     },
     style: (style, text) => styleText(style, text, { stream }),
     get width() {

@@ -27,6 +27,7 @@ function paperTerminal(
       ended: new AbortController().signal,
       bell: () => {},
       hold: () => () => {},
+      isHeld: false,
       style: (_style, text) => text,
       width: 100,
     };

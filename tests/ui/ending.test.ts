@@ -1,7 +1,7 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
 import type { Showing } from "../../src/kernel/showing.ts";
-import { endingLines, ticketTable } from "../../src/ui/ending.ts";
+import { endingLines, headline, ticketTable } from "../../src/ui/ending.ts";
 import type { Ending } from "../../src/ui/reporter.ts";
 import type { Output } from "../../src/ui/terminal.ts";
 
@@ -12,6 +12,7 @@ const OUTPUT: Output = {
   ended: new AbortController().signal,
   bell: () => {},
   hold: () => () => {},
+  isHeld: false,
   style: (_style, text) => text,
   width: 100,
 };
@@ -77,6 +78,13 @@ describe("the end of a session", () => {
 
   it("counts one turn as one, and says nothing about cost where nobody costs anything", () => {
     expect(ending(1)).toContain("s-1 is closed: 1 of 1 ticket done, 1 turn");
+  });
+
+  it("says of a session that was resumed what the time counts from, since turns and tickets are those of all of it", () => {
+    const one = { session_id: "s-1", state: "closed", outcome: "done", tickets: [], usage: { turns: 7 }, free: true };
+    const of = { ...one, showing: { subject: "ticket", parts: () => [] }, elapsed_ms: 76_000 } as unknown as Ending;
+    expect(headline(of)).toBe("s-1 is done: 7 turns, 1m16s");
+    expect(headline(of, true)).toBe("s-1 is done: 7 turns, 1m16s since it was resumed");
   });
 
   it("of more tells those first that are not done, in the plan's order, and where the others are", () => {
