@@ -18,9 +18,15 @@ const LONGEST_PATH = "/".repeat(4_096);
 
 /**
  * A draft that resolves to at most so many bytes: itself, mostly, and else with its context cut, then its message, of which what can
- * be run stays whole. `note` is told with what is cut. Should the last level not suffice, it is given all the same.
+ * be run stays whole; last that, too, unless the reader is one who `runs` it. `note` is told with what is cut. Should the last level not
+ * suffice, it is given all the same.
  */
-export function fittingDraft<D extends Quoting>(draft: D, lookup: Lookup, bytes: number, note: string): D {
+export function fittingDraft<D extends Quoting>(
+  draft: D,
+  lookup: Lookup,
+  bytes: number,
+  { note, runs }: { readonly note: string; readonly runs: boolean },
+): D {
   if (atMost(draft as unknown as Json, lookup, bytes) <= bytes) return draft;
   const measured: Lookup = {
     record: (sequence) => lookup.record(sequence),
@@ -28,7 +34,7 @@ export function fittingDraft<D extends Quoting>(draft: D, lookup: Lookup, bytes:
     file: () => LONGEST_PATH,
   };
   let last = draft;
-  for (last of candidates(draft, note)) {
+  for (last of candidates(draft, note, runs)) {
     if (resolveWithin(last as unknown as Json, measured, bytes) !== undefined) break;
   }
   return last;
@@ -40,13 +46,14 @@ export function withNote(context: JsonObject, note: string): JsonObject {
   return { ...context, notes: [...notes, note] };
 }
 
-function* candidates<D extends Quoting>(draft: D, note: string): IterableIterator<D> {
+function* candidates<D extends Quoting>(draft: D, note: string, runs: boolean): IterableIterator<D> {
   yield draft;
   const context = withNote(draft.context, note);
   let next = draft;
   for (const level of CONTEXT_FIRST) yield (next = { ...next, context: cutTo(context, level) });
   for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level, true) });
   for (const level of CONTEXT_LAST) yield (next = { ...next, context: cutTo(context, level) });
+  if (!runs) for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level) });
 }
 
 /** Of a longer record, in bytes, only what is quoted is measured. */

@@ -54,6 +54,11 @@ export function isCut(value: Json | undefined): boolean {
   return typeof value === "object" && value !== null && "$cut" in value;
 }
 
+/** Whether also what can be run is cut in it. */
+export function hasCutCommands(value: Json | undefined): boolean {
+  return isJsonObject(value) && Array.isArray(value.$cut) && value.$cut[3] === false;
+}
+
 /** The value whole if it has at most so many bytes, else with whatever it quotes cut so far that it has. */
 export function fitting(value: JsonObject | readonly Json[], bytes: number): JsonObject {
   return { $fit: [value, bytes] };

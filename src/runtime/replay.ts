@@ -2,7 +2,7 @@ import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger } from "../kernel/ledger.ts";
 import type { Command, Fact, FactOf, Mode, TurnStamp } from "../kernel/mode.ts";
-import { isCut, resolve } from "../kernel/references.ts";
+import { hasCutCommands, isCut, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
@@ -145,8 +145,11 @@ class Replay {
     const { discuss: __, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
-    // Where nothing was cut nothing had to be, or it was written before there were cuts: it was sent as it stands.
-    const expected = isCut(given["context"]) ? fittingRequest(asked, this.#records) : asked;
+    // Where nothing was cut nothing had to be, or it was written before there were cuts: it was sent as it stands. So it is with
+    // commands, which were once kept whole for those, too, who run nothing.
+    const expected = isCut(given["context"])
+      ? fittingRequest(asked, this.#records, !hasCutCommands(given["message"]))
+      : asked;
     return same(expected, record.payload) ? undefined : "the rules ask something else in this turn than the log has";
   }
 

@@ -53,7 +53,18 @@ describe("a quoted value", () => {
       summary: "lon [cut: 3 more characters in record 7]",
       steps,
     });
-    expect(cutQuoted(value, cut(3, 1), 7)).not.toMatchObject({ steps });
+    expect(cutQuoted({ steps: [{ text: "a" }, { text: "b" }] }, cut(3, 1, true), 7)).toEqual({
+      steps: [{ text: "a" }],
+    });
+    expect(cutQuoted(value, cut(3, 1), 7)).toEqual({
+      summary: "lon [cut: 3 more characters in record 7]",
+      steps: [
+        {
+          text: "lon [cut: 3 more characters in record 7]",
+          shell: "ech [cut: 8 more characters in record 7]",
+        },
+      ],
+    });
   });
 });
 
@@ -110,8 +121,8 @@ describe("what has to fit", () => {
       message: { payload_type: "instruction", payload: { ...from(2) } },
       context: { history: historyOf([1, 2]), notes: ["told"], plan_file: { $file: [2, ""] } } as JsonObject,
     };
-    const fit = (bytes: number) => fittingDraft(draft, lookup, bytes, "It is cut.");
-    const sent = (bytes: number) => resolve(fit(bytes), lookup) as unknown as typeof draft;
+    const fit = (bytes: number, runs = true) => fittingDraft(draft, lookup, bytes, { note: "It is cut.", runs });
+    const sent = (bytes: number, runs = true) => resolve(fit(bytes, runs), lookup) as unknown as typeof draft;
     expect(fit(2_000_000)).toBe(draft);
     expect(fit(560_000)).toEqual(draft);
     expect(fit(200_000).message).toBe(draft.message);
@@ -124,5 +135,8 @@ describe("what has to fit", () => {
       cutTo({ ...draft.context, notes: ["told", "It is cut."] }, LEVELS.at(-1) ?? cut(0, 0)),
     );
     expect(sent(1_000).message).toMatchObject({ payload: { steps: [steps[0], {}] } });
+    // Whoever runs nothing is given them cut, where nothing else is left to cut.
+    expect(sent(60_000, false).message).toEqual(sent(60_000).message);
+    expect(bytesOf(sent(10_000, false))).toBeLessThanOrEqual(10_000);
   });
 });

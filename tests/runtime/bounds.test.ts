@@ -160,6 +160,24 @@ describe("what is too long to be quoted whole", () => {
     expect(asked).toHaveLength(1);
   });
 
+  it("is cut in what is to be reviewed, also of what was run: its reader runs nothing of it", async () => {
+    const rig = newRig();
+    const steps = Array.from({ length: 50 }, () => ({ shell: `: ${"a".repeat(95_000)}` }));
+    const evidence = Array.from({ length: 5 }, () => ({ text: "Run.", command: ["make"], output: "b".repeat(MIB) }));
+    let given: TurnRequest | undefined;
+    const session = await begin(rig, {
+      agentFor: crew([task("a", [], { instruction: { summary: "Do it.", steps } })], {
+        instruction: () => report({ evidence }),
+        review_request: (request) => {
+          given = request;
+          return { payload_type: "review", payload: { decision: "approved" } };
+        },
+      }),
+    });
+    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(sentBySpec(rig, session.session_id, given)).toBe(expectValid(given));
+  });
+
   it(
     "is cut alike by whoever takes the session up",
     async () => {

@@ -32,7 +32,7 @@ const CUT =
 /** Of a line, what the payload may have; the rest is for the envelope around it. */
 const REQUEST_BYTES = MAX_LINE_BYTES - 4096;
 
-/** What is wrong with a request that cannot be cut to a line: its message tells of commands, which nobody must be given in part. */
+/** What is wrong with a request that cannot be cut to a line: its message tells of commands, which whoever runs them must not be given in part. */
 export function longerThanALine(payload: PayloadByType["turn_request"]): Failure | undefined {
   const bytes = sizeOf(payload);
   if (bytes <= REQUEST_BYTES) return undefined;
@@ -86,10 +86,10 @@ export function requestPayload(
     workspace,
     artifacts_dir: paths.work(turn.subject),
   };
-  return fittingRequest(payload, records);
+  return fittingRequest(payload, records, role.type === "worker");
 }
 
-/** The request with what it quotes cut, if it would be longer than a line may be. */
-export function fittingRequest<D extends Quoting>(payload: D, records: Lookup): D {
-  return fittingDraft(payload, records, REQUEST_BYTES, CUT);
+/** The request with what it quotes cut, if it would be longer than a line may be; commands stay whole for whoever `runs` them. */
+export function fittingRequest<D extends Quoting>(payload: D, records: Lookup, runs: boolean): D {
+  return fittingDraft(payload, records, REQUEST_BYTES, { note: CUT, runs });
 }
