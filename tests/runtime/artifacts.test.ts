@@ -171,6 +171,25 @@ describe("a large artifact", () => {
     expect((await keep("a.txt")).ok).toBe(true);
     expect(readFileSync(join(home, "secret"), "utf8")).toBe(SECRET);
   });
+
+  it.each([
+    ["while it is copied", "t-1.1.partial"],
+    ["for good", `${createHash("sha256").update("new").digest("hex").slice(0, 16)}-a.txt`],
+  ])("is kept where an agent has put a folder in the place that it has %s", async (_when, name) => {
+    const { artifacts } = sessionPaths(home, "s");
+    mkdirSync(join(artifacts, name, "inside"), { recursive: true });
+    writeFileSync(join(artifacts_dir, "a.txt"), "new");
+    const { row } = value(await keep("a.txt"));
+    expect(readFileSync(join(home, row.path), "utf8")).toBe("new");
+    expect(keptFiles()).toEqual([basename(row.path)]);
+  });
+
+  it("that a scheduler died over is no trouble of the next where an agent has put a folder in its place", () => {
+    const { artifacts } = sessionPaths(home, "s");
+    mkdirSync(join(artifacts, "t-1.1.partial", "inside"), { recursive: true });
+    expect(removePartialCopies(artifacts)).toEqual({ ok: true, value: undefined });
+    expect(keptFiles()).toEqual([]);
+  });
 });
 
 describe("an artifact is refused", () => {

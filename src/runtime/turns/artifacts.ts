@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream, existsSync, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { createReadStream, createWriteStream, lstatSync, readdirSync, renameSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { pathToFileURL } from "node:url";
@@ -68,7 +68,10 @@ export async function keepArtifact(
   const placed = attempt(
     paths.artifacts,
     () => {
-      if (existsSync(path)) limits.session.left += size_bytes;
+      const there = lstatSync(path, { throwIfNoEntry: false });
+      // No file takes the place of a folder, and only an agent can have put one there.
+      if (there?.isDirectory()) rmSync(path, { recursive: true });
+      else if (there?.isFile()) limits.session.left += size_bytes;
       return ok(renameSync(partial, path));
     },
     "The artifact",
@@ -120,7 +123,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
       if (unfit !== undefined) return ok(undefined);
       const made = makeWorkDirectory(directory);
       if (!made.ok) return made;
-      rmSync(path, { force: true });
+      rmSync(path, { force: true, recursive: true });
       await pipeline(
         source,
         async function* (pieces: AsyncIterable<Buffer>) {
@@ -167,14 +170,18 @@ function calledOff(uri: string): Result<never, Failure> {
   return err(failure("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`));
 }
 
-/** Removes what a scheduler that died while it copied has left. What an agent has put in the directory's place is not looked into. */
+/**
+ * Removes what a scheduler that died while it copied has left, or an agent has put there in its place. What an agent has put in the directory's
+ * own place is not looked into.
+ */
 export function removePartialCopies(directory: string): Result<void, Failure> {
   return attempt(
     directory,
     () => {
       const isThere = lstatSync(directory, { throwIfNoEntry: false })?.isDirectory() === true;
       const names = isThere ? readdirSync(directory) : [];
-      for (const name of names) if (name.endsWith(PARTIAL)) rmSync(join(directory, name), { force: true });
+      for (const name of names)
+        if (name.endsWith(PARTIAL)) rmSync(join(directory, name), { force: true, recursive: true });
       return ok(undefined);
     },
     "The artifacts",
