@@ -2,12 +2,20 @@ import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { StopReason } from "./bus.ts";
-import { Deadline, type DeadlineParts } from "./admission/deadline.ts";
+import { type LimitReached, limitsOf, outOfTime } from "./admission/limits.ts";
 import type { FactInput } from "./facts.ts";
+import type { Clock } from "./time/clock.ts";
 import type { Timers } from "./time/timers.ts";
 import type { UnderWay } from "./under-way.ts";
+
+interface RestingParts {
+  readonly engine: { readonly ledger: Ledger };
+  readonly config: ResolvedConfiguration;
+  readonly clock: Clock;
+}
 
 interface RestingDoor {
   submit(input: FactInput): unknown;
@@ -18,17 +26,17 @@ interface RestingDoor {
 
 /** What a session does when nothing is left to write: what goes on is waited for, and where nothing does the session ends. */
 export class Resting {
-  readonly #parts: DeadlineParts;
+  readonly #parts: RestingParts;
   readonly #work: UnderWay;
   readonly #door: RestingDoor;
-  readonly #deadline: Deadline;
   #stuck = false;
+  /** Takes back the alarm for the end of the session's time. */
+  #cancel: (() => void) | undefined;
 
-  constructor(parts: DeadlineParts, work: UnderWay, door: RestingDoor) {
+  constructor(parts: RestingParts, work: UnderWay, door: RestingDoor) {
     this.#parts = parts;
     this.#work = work;
     this.#door = door;
-    this.#deadline = new Deadline(parts, () => door.wake());
   }
 
   /** `begun` is the monotonic clock's reading when the scheduler began, `forPeople` whether somebody is there who is waited for. */
@@ -40,7 +48,7 @@ export class Resting {
     const wants = (role_id: string) => this.#work.wants(role_id);
     const rest = restOf(engine.ledger, timers, clock.now(), forPeople, wants, children.isWaiting);
     // When the session's time is up there is nothing left to wait for. A pause is a person's to end, also that of a child.
-    const late = rest.kind === "waits" && !engine.ledger.figures.paused ? this.#deadline.look(begun) : undefined;
+    const late = rest.kind === "waits" && !engine.ledger.figures.paused ? this.#late(begun) : undefined;
     if (late) this.#door.stop("limit", late.message, late.details);
     else if (rest.kind === "stops") {
       const { reason, message, limit } = rest.with;
@@ -53,8 +61,20 @@ export class Resting {
     }
   }
 
+  /** The limit, if the session's time is up; if it is not, makes sure to wake when it is. Where a turn is given it is looked at anyway. */
+  #late(begun: number): LimitReached | undefined {
+    const { engine, config, clock } = this.#parts;
+    this.stop();
+    const { wall_s } = limitsOf(engine.ledger.figures, config);
+    if (wall_s === undefined) return undefined;
+    const awake_ms = clock.monotonic() - begun;
+    const late = outOfTime(awake_ms, wall_s);
+    if (!late) this.#cancel = clock.after(wall_s * 1000 - awake_ms, () => this.#door.wake());
+    return late;
+  }
+
   stop(): void {
-    this.#deadline.stop();
+    this.#cancel?.();
   }
 }
 

@@ -4,7 +4,6 @@ import { Children, type ChildrenDoor, type ChildrenParts } from "./children/chil
 import { Checks, type ChecksDoor, type ChecksParts } from "./checks.ts";
 import type { Clock } from "./time/clock.ts";
 import type { Admission, Dispatcher } from "./admission/dispatcher.ts";
-import { type LimitReached, limitReached } from "./admission/limits.ts";
 import { Timers } from "./time/timers.ts";
 import { Turns, type TurnsDoor, type TurnsParts } from "./turns/turns.ts";
 
@@ -142,18 +141,15 @@ export class UnderWay {
     for (const turn_id of waiting) this.offer(turn_id);
   }
 
-  /** Every turn that may start now, or the limit that forbids the next one. Each one given counts as started. */
-  *admissions(awake_ms: number): Generator<Admission, LimitReached | undefined> {
-    for (let admission = this.#dispatcher.admit(); admission; admission = this.#dispatcher.admit()) {
-      const limit = limitReached(this.#ledger, this.#parts.config, awake_ms);
-      if (limit) {
-        this.#dispatcher.end(admission.turn.turn_id);
-        this.#dispatcher.offer(admission.turn);
-        return limit;
-      }
-      yield admission;
-    }
-    return undefined;
+  /** The next turn that may start now, which counts as started from here on. */
+  admit(): Admission | undefined {
+    return this.#dispatcher.admit();
+  }
+
+  /** The turn does not start after all, and waits as before. */
+  putBack(turn: LedgerTurn): void {
+    this.#dispatcher.end(turn.turn_id);
+    this.#dispatcher.offer(turn);
   }
 
   abortAll(): void {

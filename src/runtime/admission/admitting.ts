@@ -35,11 +35,15 @@ export function admitAll<S>(
     if (limit) return limit;
     openChild(parts, work, child, awake_ms, door);
   }
-  const admissions = work.admissions(awake_ms);
-  for (let next = admissions.next(); ; next = admissions.next()) {
-    if (next.done) return next.value;
-    open(parts, work, next.value, door);
+  for (let next = work.admit(); next; next = work.admit()) {
+    const limit = limitReached(parts.engine.ledger, parts.config, awake_ms);
+    if (limit) {
+      work.putBack(next.turn);
+      return limit;
+    }
+    open(parts, work, next, door);
   }
+  return undefined;
 }
 
 function openChild<S>(

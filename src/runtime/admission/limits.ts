@@ -9,17 +9,8 @@ export interface LimitReached {
   readonly details: JsonObject;
 }
 
-/** What a session may use, of each kind that is limited. */
-export interface Limits {
-  readonly turns?: number;
-  /** Of input and output together. */
-  readonly tokens?: number;
-  readonly usd?: number;
-  readonly wall_s?: number;
-}
-
-/** What a session may use: its configuration's budget, and what a person changed of it since. */
-export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Limits {
+/** What a session may use of each kind that is limited, tokens of input and output together: its configuration's budget, and what a person changed of it since. */
+export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Budget {
   return { ...config.budget, ...(figures.limits as object | undefined) };
 }
 
@@ -56,29 +47,24 @@ export function outOfTime(awake_ms: number, wall_s: number): LimitReached | unde
   return awake_ms < wall_s * 1000 ? undefined : reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
 }
 
-/** Tokens and money that are left, of each kind that is limited and known. */
-export function remainingOf(
-  ledger: Ledger,
-  config: ResolvedConfiguration,
-): { readonly remaining_tokens?: number; readonly remaining_usd?: number } {
-  const { tokens, usd } = limitsOf(ledger.figures, config);
+/** Turns, tokens and money that are left, of each kind that is limited and known. */
+export function leftOf(ledger: Ledger, config: ResolvedConfiguration): Omit<Budget, "wall_s"> {
+  const { turns, tokens, usd } = limitsOf(ledger.figures, config);
   const { untold = {} } = ledger.figures;
   const used = usedOf(ledger);
   return {
-    ...(tokens === undefined || untold.tokens ? {} : { remaining_tokens: Math.max(0, tokens - used.tokens) }),
-    ...(usd === undefined || untold.usd ? {} : { remaining_usd: Math.max(0, usd - used.usd) }),
+    ...(turns === undefined ? {} : { turns: Math.max(0, turns - used.turns) }),
+    ...(tokens === undefined || untold.tokens ? {} : { tokens: Math.max(0, tokens - used.tokens) }),
+    ...(usd === undefined || untold.usd ? {} : { usd: Math.max(0, usd - used.usd) }),
   };
 }
 
 /** What a child session may use: what it is asked for with, and no more than its parent has left. */
 export function grantOf(ledger: Ledger, config: ResolvedConfiguration, awake_ms: number, asked: Budget): Budget {
-  const { turns, tokens, usd, wall_s } = limitsOf(ledger.figures, config);
-  const used = usedOf(ledger);
-  const left = {
-    turns: turns === undefined ? undefined : turns - used.turns,
-    tokens: tokens === undefined ? undefined : tokens - used.tokens,
-    usd: usd === undefined ? undefined : usd - used.usd,
-    wall_s: wall_s === undefined ? undefined : Math.max(1, Math.floor(wall_s - awake_ms / 1000)),
+  const { wall_s } = limitsOf(ledger.figures, config);
+  const left: Budget = {
+    ...leftOf(ledger, config),
+    ...(wall_s === undefined ? {} : { wall_s: Math.max(1, Math.floor(wall_s - awake_ms / 1000)) }),
   };
   const grant: { -readonly [K in keyof Budget]: Budget[K] } = {};
   for (const kind of ["turns", "tokens", "usd", "wall_s"] as const) {
@@ -99,7 +85,7 @@ function usedOf(ledger: Ledger): { readonly turns: number; readonly tokens: numb
   };
 }
 
-function reached(limit: keyof Limits, used: number, max: number, unit: string): LimitReached {
+function reached(limit: keyof Budget, used: number, max: number, unit: string): LimitReached {
   const raise =
     limit === "tokens" || limit === "usd" ? ` (${used} used): bosun resume --budget-${limit} raises it` : "";
   return { message: `the limit of ${max} ${unit} is reached${raise}`, details: { limit, used, max } };

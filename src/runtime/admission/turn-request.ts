@@ -1,4 +1,3 @@
-import { reservedOf } from "../../kernel/children.ts";
 import { sizeOf } from "../../kernel/cut.ts";
 import { fittingDraft, type Quoting, withNote } from "../../kernel/fitting.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
@@ -10,7 +9,7 @@ import { MAX_LINE_BYTES } from "../../protocol/limits.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Admission } from "./dispatcher.ts";
-import { limitsOf, remainingOf } from "./limits.ts";
+import { leftOf } from "./limits.ts";
 import type { SessionPaths } from "../paths.ts";
 
 export interface RequestParts {
@@ -46,21 +45,15 @@ export function longerThanALine(payload: PayloadByType["turn_request"]): Failure
   );
 }
 
-/** How many turns may follow this one: the least that session, role and subject have left; undefined if nothing limits them. */
-function remainingTurns(
-  ledger: Ledger,
-  config: ResolvedConfiguration,
-  role_id: string,
+/** How many turns may follow this one: the least of what is left, where anything limits them. That of a subject is without this turn already. */
+function turnsAfter(
+  ofSession: number | undefined,
+  ofRole: number | undefined,
   ofSubject: number | undefined,
 ): number | undefined {
-  const { turns } = limitsOf(ledger.figures, config);
-  const own = turnsLeft(ledger, role_id);
-  const left = [
-    ...(turns === undefined ? [] : [turns - ledger.figures.turns - reservedOf(ledger).turns - 1]),
-    ...(own === undefined ? [] : [own - 1]),
-    ...(ofSubject === undefined ? [] : [ofSubject]),
-  ];
-  return left.length === 0 ? undefined : Math.max(0, Math.min(...left));
+  const withThis = Math.min(ofSession ?? Number.POSITIVE_INFINITY, ofRole ?? Number.POSITIVE_INFINITY);
+  const least = Math.min(withThis - 1, ofSubject ?? Number.POSITIVE_INFINITY);
+  return Number.isFinite(least) ? Math.max(0, least) : undefined;
 }
 
 /** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
@@ -69,7 +62,8 @@ export function requestPayload(
   draft: TurnDraft,
   { turn, role }: Admission,
 ): JsonObject {
-  const remaining_turns = remainingTurns(engine.ledger, config, role.role_id, draft.remaining_turns);
+  const { turns, tokens, usd } = leftOf(engine.ledger, config);
+  const remaining_turns = turnsAfter(turns, turnsLeft(engine.ledger, role.role_id), draft.remaining_turns);
   const payload = {
     turn_id: turn.turn_id,
     role_id: role.role_id,
@@ -80,7 +74,8 @@ export function requestPayload(
       timeout_s: role.timeout_s ?? config.timeout_s,
       idle_timeout_s: role.idle_timeout_s ?? config.idle_timeout_s,
       ...(remaining_turns === undefined ? {} : { remaining_turns }),
-      ...remainingOf(engine.ledger, config),
+      ...(tokens === undefined ? {} : { remaining_tokens: tokens }),
+      ...(usd === undefined ? {} : { remaining_usd: usd }),
     },
     ...(draft.discuss === undefined ? {} : { discuss: draft.discuss }),
     workspace,
