@@ -2,13 +2,13 @@ import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import { fitting, from } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { Head } from "../log/verify.ts";
 import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_FAILED } from "./exit.ts";
-import type { Head } from "./journal.ts";
 
 export interface Closing {
   readonly session_id: string;

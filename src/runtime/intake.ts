@@ -67,8 +67,8 @@ export class Intake<S> {
 
   #take(input: FactInput): Advance {
     const before = input.turn && this.#parts.engine.ledger.turns.get(input.turn.turn_id);
-    const { fact, at, done } = this.#decide(input);
-    for (const command of done.step.commands) this.#carryOut(command, at);
+    const { fact, done } = this.#decide(input);
+    for (const command of done.step.commands) this.#carryOut(command, fact.received_at);
     const stopped = done.disposition === "applied" ? stopAsked(fact, input.actor) : undefined;
     if (stopped !== undefined) this.#journal.afterwards(() => this.#door.stop("signal", stopped));
     if (done.disposition === "applied" && isPause(fact)) {
@@ -82,7 +82,7 @@ export class Intake<S> {
   }
 
   /** Decides a fact in memory, and puts it, what it changed and what the mode wrote on it into the next commit. */
-  #decide(input: FactInput): { readonly fact: Fact; readonly at: Instant; readonly done: Advance } {
+  #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
     const { session_id, engine, clock } = this.#parts;
     const sequence = this.#journal.head.sequence + 1;
     const at = input.at ?? clock.now();
@@ -95,7 +95,7 @@ export class Intake<S> {
     for (const envelope of done.envelopes) {
       this.#journal.record(decidedRecord(session_id, envelope, at, this.#resolve(envelope.payload)));
     }
-    return { fact, at, done };
+    return { fact, done };
   }
 
   /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */

@@ -2,6 +2,7 @@ import type { Change } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { Result } from "../lib/result.ts";
 import { seal } from "../log/chain.ts";
+import type { Head } from "../log/verify.ts";
 import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
@@ -24,14 +25,8 @@ export interface JournalParts {
   readonly records: SessionRecords;
   /** Absent where nobody wants files: measurements. */
   readonly log?: LogFolder | undefined;
-  readonly bus: Bus;
+  /** The last record that is stored: where the chain goes on. */
   readonly head: Head;
-}
-
-/** The last record of a session: where the chain goes on. */
-export interface Head {
-  readonly sequence: number;
-  readonly hash: string;
 }
 
 /**
@@ -40,13 +35,15 @@ export interface Head {
  */
 export class Journal {
   readonly #parts: JournalParts;
+  readonly #bus: Bus;
   readonly #unkept = new Set<(durable: boolean) => void>();
   #head: Head;
   #group: Group;
   #abandoned = false;
 
-  constructor(parts: JournalParts) {
+  constructor(parts: JournalParts, bus: Bus) {
     this.#parts = parts;
+    this.#bus = bus;
     this.#head = parts.head;
     this.#group = newGroup(parts.head.sequence);
   }
@@ -59,14 +56,13 @@ export class Journal {
     return this.#group.records.length === 0 && this.#group.changes.length === 0;
   }
 
-  /** Gives a record its place and bytes. Returns its sequence. */
-  record(record: UnsealedRecord): number {
+  /** Gives a record its place and bytes. */
+  record(record: UnsealedRecord): void {
     const sequence = this.#head.sequence + 1;
     const sealed = seal(record, { sequence, previous: this.#head.hash });
     this.#head = { sequence, hash: sealed.hash };
     this.#parts.records.add(sequence, record, sealed.line);
     this.#group.records.push({ ...sealed, record });
-    return sequence;
   }
 
   changes(changes: readonly Change[]): void {
@@ -111,7 +107,7 @@ export class Journal {
    * group touched the world.
    */
   async flush(session: SessionChanges): Promise<Result<void, Failure>> {
-    const { store, lease, records, log, bus } = this.#parts;
+    const { store, lease, records, log } = this.#parts;
     const group = this.#group;
     this.#group = newGroup(this.#head.sequence);
     const { expected, changes, artifacts, taken } = group;
@@ -138,7 +134,7 @@ export class Journal {
     if (!beforeEffects.ok) return beforeEffects;
     for (const effect of group.afterwards) effect();
     crashPoint("after_effects");
-    for (const { sequence, record } of group.records) bus.emit({ kind: "record", sequence, record });
+    for (const { sequence, record } of group.records) this.#bus.emit({ kind: "record", sequence, record });
     return committed;
   }
 }

@@ -6,6 +6,7 @@ import { canonicalJson } from "../lib/canonical.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import type { Json } from "../lib/json.ts";
+import { recordName } from "../log/reader.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
 /** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
@@ -80,7 +81,7 @@ export class SessionRecords implements Lookup {
     const known = this.#files.get(sequence);
     if (known !== undefined) return known;
     const payload_type = this.record(sequence).payload_type;
-    const path = join(this.#folder, `${String(sequence).padStart(6, "0")}-${payload_type}.json`);
+    const path = join(this.#folder, recordName(sequence, payload_type));
     if (!existsSync(path)) this.#write(path, resolve({ $from: [sequence, pointer] }, this) ?? null);
     this.#files.set(sequence, path);
     return path;

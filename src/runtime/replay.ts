@@ -1,14 +1,15 @@
 import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger } from "../kernel/ledger.ts";
-import type { Command, Fact, FactOf, Mode, TurnStamp } from "../kernel/mode.ts";
+import type { Command, Fact, FactOf, Mode } from "../kernel/mode.ts";
 import { hasCutCommands, isCut, resolve } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
 import type { JsonObject } from "../lib/json.ts";
+import type { PayloadType } from "../protocol/payload.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import { recordedEffect } from "../protocol/recording.ts";
 import { closingRecords } from "./closing.ts";
-import { decidedRecord } from "./recordings.ts";
+import { decidedRecord, factFrom } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
 import { fittingRequest, INTERRUPTED } from "./admission/turn-request.ts";
 
@@ -178,19 +179,11 @@ class Replay {
 /** A record as the fact it was. */
 function factOf(sequence: number, record: LogRecord): Fact {
   const { received_at, turn_id, ticket_id, attempt, run, usage } = record.record;
+  const { source, payload } = record;
+  const payload_type = record.payload_type as PayloadType;
   const subject = ticket_id === undefined ? {} : { subject: ticket_id };
-  const turn: TurnStamp | undefined =
-    turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...subject };
-  return {
-    sequence,
-    received_at,
-    source: record.source,
-    payload_type: record.payload_type,
-    payload: record.payload,
-    ...subject,
-    ...(turn ? { turn } : {}),
-    ...(usage ? { usage } : {}),
-  } as unknown as Fact;
+  const turn = turn_id === undefined ? undefined : { turn_id, attempt: attempt ?? 0, run: run ?? 1, ...subject };
+  return factFrom({ source, payload_type, payload, ...subject, turn, usage }, sequence, received_at);
 }
 
 /** What moved nothing: an agent's or a person's refused, repeated or late message. */

@@ -6,16 +6,14 @@ import type { Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
-import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { Store } from "../store/store.ts";
 import { admitAll } from "./admission/admitting.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
 import { type Held, InboxWatch } from "./inbox.ts";
 import type { FactInput } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
-import { type Head, Journal } from "./journal.ts";
+import { Journal, type JournalParts } from "./journal.ts";
 import { Leaving } from "./leaving.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
 import { Intake } from "./intake.ts";
@@ -26,13 +24,9 @@ import type { TroubleDoor } from "./trouble.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
 /** Everything a session works with; put together by `assemble.ts`. */
-export interface SessionParts<S> extends UnderWayParts, NotificationsParts {
+export interface SessionParts<S> extends JournalParts, UnderWayParts, NotificationsParts {
   readonly engine: Engine<S>;
-  readonly head: Head;
-  readonly store: Store;
   readonly lease: Held;
-  /** Absent where nobody wants files: measurements. */
-  readonly log?: LogFolder | undefined;
   readonly clock: SteadyClock;
   readonly opened_at: Instant;
 }
@@ -60,7 +54,7 @@ export class Session<S> {
 
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
-    this.#journal = new Journal({ ...parts, bus: this.bus });
+    this.#journal = new Journal(parts, this.bus);
     const trouble: TroubleDoor = {
       fail: (failure) => this.#leaving.fail(failure),
       broken: (error) => this.#leaving.broken(error),

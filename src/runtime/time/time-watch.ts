@@ -1,5 +1,3 @@
-import type { Result } from "../../lib/result.ts";
-import type { Failure } from "../../protocol/failure.ts";
 import type { Lease, Store } from "../../store/store.ts";
 import type { FactInput } from "../facts.ts";
 import type { SteadyClock } from "./steady-clock.ts";
@@ -34,7 +32,7 @@ export class TimeWatch {
   start(): void {
     const { clock, store, lease } = this.#parts;
     this.#cancel = clock.after(LOOK_EVERY_MS, () => {
-      const mine: Result<unknown, Failure> = store.confirm(lease);
+      const mine = store.confirm(lease);
       if (!mine.ok) return this.#door.fail(mine.error);
       this.look();
       this.start();

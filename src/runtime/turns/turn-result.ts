@@ -15,24 +15,17 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
   const base = { subject: stamp.subject, turn: stamp, ...(exit ? { exit } : {}), ...(usage ? { usage } : {}) };
   const called = answer && result.failure?.code === "cancelled" ? undefined : result.failure;
   const wrong = called ?? answerTrouble(result, payload.expects);
-  if (!answer || wrong) {
-    return {
-      ...base,
-      source: "scheduler",
-      payload_type: "turn_failed",
-      payload: failedPayload(result, stamp, wrong),
-    };
-  }
+  const failed = (why: Failure | undefined, refused = result.refused): FactInput => ({
+    ...base,
+    source: "scheduler",
+    payload_type: "turn_failed",
+    payload: failedPayload({ ...result, refused }, stamp, why),
+  });
+  if (!answer || wrong) return failed(wrong);
   const inlined = inlineField(answer, mode.attached?.[answer.payload_type], payload);
   if (!inlined.ok) {
     // The agent is told like one whose line was refused: asked again with nothing said, it would name the same file.
-    const refused = [...result.refused, refusalFrom(answer.payload_type, inlined.error)];
-    return {
-      ...base,
-      source: "scheduler",
-      payload_type: "turn_failed",
-      payload: failedPayload({ ...result, refused }, stamp, inlined.error),
-    };
+    return failed(inlined.error, [...result.refused, refusalFrom(answer.payload_type, inlined.error)]);
   }
   return {
     ...base,

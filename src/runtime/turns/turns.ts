@@ -10,7 +10,6 @@ import { isOfStorage } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
-import type { Clock } from "../time/clock.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionPaths } from "../paths.ts";
 import type { SessionRecords } from "../records.ts";
@@ -19,15 +18,12 @@ import { Hearing, type HearingDoor } from "./hearing.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf } from "./turn-result.ts";
 
-/** What carrying out turns needs of the session: its parts, and the door for what comes back. */
 export interface TurnsParts {
   readonly session_id: string;
   readonly engine: { readonly mode: Pick<Mode<never>, "attached">; readonly ledger: Ledger };
   readonly records: SessionRecords;
-  readonly clock: Clock;
   readonly paths: SessionPaths;
   readonly config: ResolvedConfiguration;
-  readonly workspace: string;
   readonly agentFor: (role: Role) => Agent;
 }
 
@@ -99,7 +95,7 @@ export class Turns {
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
     if (!resolved.ok) return this.#door.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
-    const said = new Sequence((error) => this.#door.broken(error));
+    let said: Promise<void> = Promise.resolve();
     let hasProcess = false;
     const request: TurnRequest = {
       session_id,
@@ -134,9 +130,12 @@ export class Turns {
         }
         crashPoint("turn_pid_committed");
       },
-      emit: (event) => said.then(() => this.#hearing.hear(event, heard)),
+      emit: (event) => {
+        // One after the other. What one throws is told at once, and not only when the turn has ended.
+        said = said.then(() => this.#hearing.hear(event, heard)).catch((error: unknown) => this.#door.broken(error));
+      },
     });
-    await said.end();
+    await said;
     if (result.failure && isOfStorage(result.failure)) return this.#door.fail(result.failure);
     crashPoint("answer_held");
     // A turn that was called off brings nothing, unless its answer was there already: what is done is done. An answer counts only
@@ -144,24 +143,5 @@ export class Turns {
     const isLess = heard.missed && this.#parts.engine.ledger.turns.has(stamp.turn_id);
     if (result.answer ? !isLess : !signal.aborted) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
     if (hasProcess) void this.#door.keep({ drop: "process", id: stamp.turn_id });
-  }
-}
-
-/** Runs what it is given one after the other. What one throws is told at once, and not only to who waits for the end. */
-class Sequence {
-  readonly #broken: (error: unknown) => void;
-  #last: Promise<void> = Promise.resolve();
-
-  constructor(broken: (error: unknown) => void) {
-    this.#broken = broken;
-  }
-
-  then(work: () => Promise<void>): void {
-    this.#last = this.#last.then(work).catch(this.#broken);
-  }
-
-  /** Settles when all of it has been run. */
-  end(): Promise<void> {
-    return this.#last;
   }
 }
