@@ -150,9 +150,7 @@ export function guarded<T>(path: string, work: () => Result<T, Failure>): Result
   try {
     return work();
   } catch (error) {
-    const known = storageFailure(error, path);
-    if (known === undefined) throw error;
-    return err(known);
+    return err(storageFailure(error, path));
   }
 }
 
@@ -161,9 +159,7 @@ export function reading<T>(path: string, read: () => T): T {
   try {
     return read();
   } catch (error) {
-    const known = storageFailure(error, path);
-    if (known === undefined) throw error;
-    throw new StorageError(known, error);
+    throw new StorageError(storageFailure(error, path), error);
   }
 }
 
@@ -176,14 +172,15 @@ export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterat
   }
 }
 
-function storageFailure(error: unknown, path: string): Failure | undefined {
+/** What storage refused. What it did not is a bug, and thrown on. */
+function storageFailure(error: unknown, path: string): Failure {
   // Everything that is stored as JSON was written as JSON.
   if (error instanceof SyntaxError)
     return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: DAMAGED });
   const code = (error as { code?: unknown }).code;
-  if (typeof code !== "string") return undefined;
-  const isSqlite = error instanceof SqliteDatabase.SqliteError;
-  if (!isSqlite && (error as NodeJS.ErrnoException).syscall === undefined) return undefined;
+  const isRefused =
+    error instanceof SqliteDatabase.SqliteError || (error as NodeJS.ErrnoException).syscall !== undefined;
+  if (typeof code !== "string" || !isRefused) throw error;
   // Extended codes (SQLITE_IOERR_WRITE) begin with the plain one.
   const kind = code.startsWith("SQLITE_") ? code.split("_").slice(0, 2).join("_") : code;
   const message = (what: string) => `${what}: ${path} (${code}).`;
@@ -215,7 +212,7 @@ function storageFailure(error: unknown, path: string): Failure | undefined {
     case "SQLITE_MISUSE":
     case "SQLITE_RANGE":
     case "SQLITE_MISMATCH":
-      return undefined;
+      throw error;
     default:
       return unusable(message);
   }

@@ -10,8 +10,6 @@ const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 const COLUMNS = `session_id, mode, state, outcome, requirement, workspace, parent, created_at, updated_at,
   last_sequence, head, published, epoch`;
 
-const CHANGEABLE = ["state", "outcome", "published"] as const;
-
 const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ')";
 
 /** How many candidates an ambiguous prefix names. */
@@ -55,8 +53,11 @@ export function sessionQueries(database: Database) {
   const leave = database.prepare<[number, number]>(
     `UPDATE sessions SET owner_pid = NULL, owner_host = NULL, owner_started_at = NULL WHERE session = ? AND epoch = ?`,
   );
-  const advance = database.prepare<[Advance]>(
-    `UPDATE sessions SET last_sequence = :last_sequence, head = coalesce(:head, head), updated_at = ${NOW}
+  // Null leaves a field as it is; but an outcome can be taken back, so it is said beside whether it counts.
+  const advance = database.prepare<[Advance & Record<keyof SessionChanges | "says_outcome", string | number | null>]>(
+    `UPDATE sessions SET last_sequence = :last_sequence, head = coalesce(:head, head), updated_at = ${NOW},
+       state = coalesce(:state, state), published = coalesce(:published, published),
+       outcome = iif(:says_outcome, :outcome, outcome)
      WHERE session = :session AND epoch = :epoch AND last_sequence = :expected`,
   );
 
@@ -76,8 +77,10 @@ export function sessionQueries(database: Database) {
     epoch: (session: number): number => epoch.get(session) as number,
     leave: (session: number, epoch: number): void => void leave.run(session, epoch),
     /** False if the epoch or the last sequence is not the expected one: then nothing changed. */
-    advance: (step: Advance): boolean => advance.run(step).changes === 1,
-    change: changeQuery(database),
+    advance(step: Advance, { state, outcome, published }: SessionChanges): boolean {
+      const row = { state: state ?? null, outcome: outcome ?? null, published: published ?? null };
+      return advance.run({ ...step, ...row, says_outcome: outcome === undefined ? 0 : 1 }).changes === 1;
+    },
     list: (filter: SessionFilter): SessionRow[] => list(database, filter),
     find(id_or_prefix: string): Result<SessionRow, Failure> {
       const exact = byId.get(id_or_prefix);
@@ -119,20 +122,6 @@ function ambiguous(prefix: string, found: readonly SessionRow[]): Failure {
       details: { candidates },
     },
   );
-}
-
-/** A statement for each set of fields that is ever changed together: most commits change the same two. */
-function changeQuery(database: Database): (session: number, changes: SessionChanges) => void {
-  const statements = new Map<string, ReturnType<Database["prepare"]>>();
-  return (session, changes) => {
-    const fields = CHANGEABLE.filter((field) => changes[field] !== undefined);
-    if (fields.length === 0) return;
-    const assignments = fields.map((field) => `${field} = ?`).join(", ");
-    const statement =
-      statements.get(assignments) ?? database.prepare(`UPDATE sessions SET ${assignments} WHERE session = ?`);
-    statements.set(assignments, statement);
-    statement.run(...fields.map((field) => changes[field]), session);
-  };
 }
 
 function list(database: Database, { parent }: SessionFilter): SessionRow[] {

@@ -187,14 +187,14 @@ export function storeOn(home: string, database: Database): Store {
 }
 
 function apply(queries: Queries, { lease, key }: Held, commit: Commit): Result<void, Failure> {
-  const { expected, records, changes, session, artifacts = [], taken = [] } = commit;
+  const { expected, records, changes, session = {}, artifacts = [], taken = [] } = commit;
   const last_sequence = lastSequence(commit);
   const head = records.at(-1)?.hash ?? null;
-  const mine = queries.sessions.advance({ session: key, epoch: lease.epoch, expected, last_sequence, head });
+  const step = { session: key, epoch: lease.epoch, expected, last_sequence, head };
+  const mine = queries.sessions.advance(step, session);
   if (!mine) return err(stale(lease.session_id));
   for (const record of records) queries.records.insert(key, record);
   queries.state.apply(key, changes);
-  if (session !== undefined) queries.sessions.change(key, session);
   for (const artifact of artifacts) queries.artifacts.insert(key, artifact);
   queries.inbox.take(key, taken);
   return ok(undefined);
