@@ -39,14 +39,17 @@ export function processTable(since: number): ProcessTable {
 
 /** What the system knows of one process now; undefined if it is gone or a zombie. */
 export function entryOf(pid: number): ProcessEntry | undefined {
-  const entry = process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
+  const entry = anyEntryOf(pid);
   return entry?.living === true ? entry : undefined;
 }
 
 /** When a process was started, in the words of this platform, also if it is a zombie by now; empty if nobody can tell. */
 export function startOf(pid: number): string {
-  const entry = process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
-  return entry?.started ?? "";
+  return anyEntryOf(pid)?.started ?? "";
+}
+
+function anyEntryOf(pid: number): ProcessEntry | undefined {
+  return process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
 }
 
 /** Everything below these processes, by parent; without them. */

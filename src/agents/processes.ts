@@ -12,7 +12,8 @@ import {
 } from "./process-table.ts";
 
 const LONGEST_POLL_MS = 50;
-const AFTER_KILL_MS = 1_000;
+/** How long what was killed may take to vanish; a process in an uninterruptible call can outlast it. */
+export const AFTER_KILL_MS = 1_000;
 /** In so short a time no machine gives so many pids that it comes to the same ones again. */
 const NO_CIRCLE_MS = 1_000;
 
@@ -84,19 +85,19 @@ export async function endLeftovers(
     // A stopped process does not see SIGTERM until it goes on.
     signalProcess(identity, "SIGCONT");
   }
-  await gone(known, grace_ms);
+  await comesToBe(() => !known.some(isAlive), grace_ms);
   // Looked for again as long as any is found, since it may have started others meanwhile.
   const deadline = performance.now() + AFTER_KILL_MS;
-  for (let left = known; ; ) {
-    const stubborn = left.filter(isAlive);
+  for (let stubborn = known.filter(isAlive); ; ) {
     const groups = groupsOf(leaders, stubborn);
     // Before any is killed, since what has left a group is found by those who lead to it.
-    left = familyOf(stubborn, groups, session);
+    const family = familyOf(stubborn, groups, session);
     // All at once, so that none of a group starts another between being looked for and being killed.
     for (const group of groups) signalGroup(group, "SIGKILL");
-    for (const identity of left) signalProcess(identity, "SIGKILL");
-    await gone(left, deadline - performance.now());
-    if (left.length === 0 || performance.now() >= deadline) return left.filter(isAlive);
+    for (const identity of family) signalProcess(identity, "SIGKILL");
+    await comesToBe(() => !family.some(isAlive), deadline - performance.now());
+    stubborn = family.filter(isAlive);
+    if (family.length === 0 || performance.now() >= deadline) return stubborn;
   }
 }
 
@@ -133,11 +134,12 @@ function isAlive(identity: ProcessIdentity): boolean {
   return findProcess(identity) === "alive";
 }
 
-async function gone(identities: readonly ProcessIdentity[], within_ms: number): Promise<boolean> {
+/** Whether it comes to be so in time: the system tells nobody when a stranger's process ends, so it is looked at, ever less often. */
+export async function comesToBe(isSo: () => boolean, within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
-  for (let pause = 1; ; pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
-    if (!identities.some(isAlive)) return true;
+  for (let pause = 1; !isSo(); pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
     if (performance.now() >= deadline) return false;
     await delay(pause);
   }
+  return true;
 }

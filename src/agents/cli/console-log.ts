@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
+import { within } from "./ending.ts";
 
 const BUFFERED_BYTES = 262_144;
 const CLOSE_MS = 1_000;
@@ -50,13 +50,9 @@ export class ConsoleLog {
     this.#closed = true;
     const file = this.#file;
     if (file === undefined || file.closed) return;
-    const timer = new AbortController();
-    const written = once(file, "close").then(
-      () => timer.abort(),
-      () => timer.abort(),
-    );
+    const written = once(file, "close").catch(() => {});
     file.end();
-    await Promise.race([written, delay(CLOSE_MS, undefined, { signal: timer.signal }).catch(() => {})]);
+    await within(written, CLOSE_MS);
     file.destroy();
   }
 

@@ -1,9 +1,5 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Launched } from "../launcher.ts";
-
-/** How long a group may take to vanish after SIGKILL; a process in an uninterruptible call can outlast it. */
-const AFTER_KILL_MS = 1_000;
-const LONGEST_POLL_MS = 50;
+import { AFTER_KILL_MS, comesToBe } from "../processes.ts";
 
 /** SIGTERM to the group, `grace_ms`, SIGKILL. SIGCONT, because a stopped process does not see SIGTERM until it goes on. */
 export async function endGroup(launched: Launched, grace_ms: number): Promise<void> {
@@ -19,11 +15,7 @@ export async function endGroup(launched: Launched, grace_ms: number): Promise<vo
 async function groupGone(launched: Launched, within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
   if (!(await within(launched.exited, within_ms))) return false;
-  for (let pause = 1; launched.groupLives(); pause = Math.min(pause * 2, LONGEST_POLL_MS)) {
-    if (performance.now() >= deadline) return false;
-    await delay(pause);
-  }
-  return true;
+  return comesToBe(() => !launched.groupLives(), deadline - performance.now());
 }
 
 /**

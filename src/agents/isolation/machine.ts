@@ -44,17 +44,9 @@ function candidates(level: Level, path: string | undefined): Result<Way, string>
     : err("bubblewrap (bwrap) is not on the PATH");
   if (level !== "processes") return [bubblewrap];
   const needed = ["unshare", "nsenter", "setpriv", "sh", "sleep"];
-  const [unshare, nsenter, setpriv, sh, sleep] = needed.map(found);
-  if (
-    unshare === undefined ||
-    nsenter === undefined ||
-    setpriv === undefined ||
-    sh === undefined ||
-    sleep === undefined
-  ) {
-    const without = needed.filter((name) => found(name) === undefined).join(", ");
-    return [err(`what is needed of util-linux is not on the PATH (${without})`), bubblewrap];
-  }
+  const without = needed.filter((name) => found(name) === undefined).join(", ");
+  if (without !== "") return [err(`what is needed of util-linux is not on the PATH (${without})`), bubblewrap];
+  const [unshare = "", nsenter = "", setpriv = "", sh = "", sleep = ""] = needed.map(found);
   const users = process.getuid?.() === 0 ? [false, true] : [true];
   return [...users.map((user) => ok<Way>({ by: "unshare", unshare, nsenter, setpriv, sh, sleep, user })), bubblewrap];
 }
