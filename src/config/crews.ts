@@ -1,5 +1,5 @@
 import { basename, extname, join } from "node:path";
-import { nearest } from "../lib/nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
@@ -38,10 +38,8 @@ export async function loadCrew(name: string, folders: readonly string[]): Promis
   const crew = crews.value.find((candidate) => candidate.name === name);
   if (crew) return loadRoles([], [crew.file]);
   const names = crews.value.map((candidate) => candidate.name);
-  const meant = nearest(name, names);
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
-    failure("usage", `There is no crew called ${JSON.stringify(name)}.${question}`, {
+    failure("usage", `There is no crew called ${JSON.stringify(name)}.${didYouMean(name, names)}`, {
       hint: `The crews are ${names.join(", ")}.`,
     }),
   );

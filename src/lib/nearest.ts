@@ -2,7 +2,7 @@
 const MAX_COMPARED_LENGTH = 64;
 
 /**
- * The candidate a person most likely meant by a misspelt word, for "did you mean" messages; undefined when none is near.
+ * The candidate a person most likely meant by a misspelt word; undefined when none is near.
  * Upper and lower case, `-`, `_` and blanks do not count as differences. Of equally near candidates the first wins.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
@@ -18,6 +18,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
     }
   }
   return best;
+}
+
+/** ` Did you mean that?`, for the end of a sentence about a word that is unknown; nothing when no candidate is near. */
+export function didYouMean(word: string, candidates: Iterable<string>): string {
+  const meant = nearest(word, candidates);
+  return meant === undefined ? "" : ` Did you mean ${meant}?`;
 }
 
 function plain(word: string): string {

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { CommandContext } from "../call/command.ts";
@@ -109,10 +109,8 @@ export function beside(context: CommandContext, { reporter }: Pick<Manner, "repo
 export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
   const found = words.find((candidate) => candidate === word);
   if (found !== undefined) return ok(found);
-  const meant = nearest(word, words);
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   return err(
-    failure("usage", `${flag} ${JSON.stringify(word)} is not one of its words.${question}`, {
+    failure("usage", `${flag} ${JSON.stringify(word)} is not one of its words.${didYouMean(word, words)}`, {
       hint: `${flag} takes ${words.join(", ")}.`,
     }),
   );

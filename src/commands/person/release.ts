@@ -1,4 +1,4 @@
-import { nearest } from "../../lib/nearest.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -18,12 +18,10 @@ export async function checkRelease(
   if (held.has(role_id)) return ok(undefined);
   const opened = openedWith(reader, session_id);
   const roles = (opened?.roles ?? []).map((role) => role.role_id);
-  const meant = nearest(role_id, held.size > 0 ? held : roles);
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
   const quoted = JSON.stringify(role_id);
   const what = roles.includes(role_id)
     ? `The role ${quoted} of ${session_id} is not held.`
-    : `The session ${session_id} has no role ${quoted}.${question}`;
+    : `The session ${session_id} has no role ${quoted}.${didYouMean(role_id, held.size > 0 ? held : roles)}`;
   const hint = held.size === 0 ? "No role is held." : `Held: ${[...held].join(", ")}.`;
   return err(failure("usage", what, { hint: `${hint} To go on: bosun resume ${session_id}.` }));
 }

@@ -1,5 +1,5 @@
 import { answerTo, bareId } from "../../config/picked-option.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { safeLine } from "../../ui/display.ts";
@@ -73,8 +73,7 @@ export function answerIn(questions: readonly Question[], words: readonly string[
   }
   const [single] = questions;
   if (questions.length === 1 && single !== undefined && text.length === 0) return answerOf(single, id);
-  const meant = nearest(id, [...open, ...questions.map(bareId)]);
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  const question = didYouMean(id, [...open, ...questions.map(bareId)]);
   return err(
     failure("usage", `${JSON.stringify(id)} is not an open question.${question}`, {
       hint: `Open are ${open.join(", ")}.`,

@@ -1,6 +1,6 @@
 import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
 import { type Answerable, bareId } from "../../config/picked-option.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
@@ -65,9 +65,8 @@ export function showUnused(
       continue;
     }
     const id = answer.question_id;
-    const meant = nearest(id, [...nameable.map(bareId), ...nameable.map(({ question_id }) => question_id)]);
-    const question = meant === undefined ? "" : ` Did you mean ${safeLine(meant)}?`;
-    out.line(out.style("yellow", `No question ${which} is called ${safeLine(JSON.stringify(id))}.${question}`));
+    const question = didYouMean(id, [...nameable.map(bareId), ...nameable.map(({ question_id }) => question_id)]);
+    out.line(out.style("yellow", safeLine(`No question ${which} is called ${JSON.stringify(id)}.${question}`)));
   }
   for (const { message, hint = "" } of optionless) out.line(out.style("yellow", `${safeLine(message)} ${hint}`));
   if (ids.length > 0) out.line(`Open: ${safeLine(ids.join(", "))}.`);

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
-import { nearest } from "../../lib/nearest.ts";
+import { didYouMean } from "../../lib/nearest.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
@@ -155,8 +155,7 @@ function ticketsInError(report: JsonObject = {}): string[] {
 
 function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lead = ""): Result<Target, Failure> {
   if (hasSubject(reader, row, ticket_id)) return ok({ row, ticket_id });
-  const meant = nearest(ticket_id, ticketIds(reader, row.session_id));
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
+  const question = didYouMean(ticket_id, ticketIds(reader, row.session_id));
   const word = subjectWord(row);
   return err(
     failure(
