@@ -1,8 +1,6 @@
 import type { Command } from "commander";
 import type { AskedOf } from "../config/requirement.ts";
-import { completeRole } from "../config/role-defaults.ts";
-import type { SettingFlag } from "../config/setting-text.ts";
-import { nearest } from "../lib/nearest.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type DebateInput, DEFAULT_ROUNDS, MAX_ROUNDS, readInput } from "../modes/debate/input.ts";
 import { debateMode } from "../modes/debate/mode.ts";
@@ -15,11 +13,9 @@ import type { SessionRow } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
 import { openHome, withHome } from "./call/home.ts";
 import { actorHere } from "./call/program.ts";
-import { nothingToUse } from "./input/limits.ts";
 import { type MannerOptions, mannerOf } from "./input/manner.ts";
-import { missingProgram, unreachable, unusableWorkspace } from "./input/reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./input/registry.ts";
-import { withSandboxes } from "./input/sandboxes.ts";
+import { readyToBegin, type SettingOptions } from "./input/ready.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions } from "./input/registry.ts";
 import { typedRequirement } from "./input/typed-requirement.ts";
 import { driveSession } from "./running/drive.ts";
 import { placeOf } from "./running/place.ts";
@@ -27,16 +23,15 @@ import { newSessionId } from "./session/id.ts";
 
 const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what is to be debated" };
 
-interface DebateOptions extends RegistryOptions, Pick<MannerOptions, "reporter" | "json" | "input"> {
+interface DebateOptions
+  extends RegistryOptions,
+    Pick<MannerOptions, "reporter" | "json" | "input">,
+    Pick<SettingOptions, "cwd" | "maxWorkers" | "budgetTurns" | "deadline"> {
   readonly file?: string;
   readonly agents?: string;
   readonly judge?: string;
   readonly rounds?: string;
   readonly until?: string;
-  readonly cwd?: string;
-  readonly maxWorkers?: string;
-  readonly budgetTurns?: string;
-  readonly deadline?: string;
   readonly session?: string;
 }
 
@@ -131,20 +126,10 @@ async function prepare(
     seated.value.roles,
   );
   if (!input.ok) return err(failure("usage", input.error.message, input.error));
-  const settings = await settingsFrom(context, options, found.value, settingFlags(options), seated.value.roles);
-  if (!settings.ok) return settings;
-  const config = settings.value.values;
-  const spent = nothingToUse(config);
-  if (spent) return err(spent);
-  const unusable = unusableWorkspace(config.workspace);
-  if (unusable) return err(unusable);
-  const roles = seated.value.roles.map((role) => completeRole(role, config));
-  for (const role of roles) {
-    const wrong = unreachable(role) ?? missingProgram(role, config.workspace, context.environment.PATH);
-    if (wrong) return err(wrong);
-  }
-  const sandboxed = await withSandboxes(roles, context.environment.PATH);
-  return sandboxed.ok ? ok({ input: input.value, roles: sandboxed.value, config }) : sandboxed;
+  const ready = await readyToBegin(context, options, found.value, seated.value.roles);
+  if (!ready.ok) return ready;
+  const { roles, settings } = ready.value;
+  return ok({ input: input.value, roles, config: settings.values });
 }
 
 interface Seated {
@@ -167,9 +152,7 @@ function seat(registry: readonly Role[], debaters: readonly string[], judge: str
 
 function noSuchRole(id: string, registry: readonly Role[]): Failure {
   const ids = registry.map((role) => role.role_id);
-  const meant = nearest(id, ids);
-  const question = meant === undefined ? "" : ` Did you mean ${meant}?`;
-  return failure("usage", `There is no role ${JSON.stringify(id)}.${question}`, {
+  return failure("usage", `There is no role ${JSON.stringify(id)}.${didYouMean(id, ids)}`, {
     hint: `The roles are ${ids.join(", ")}. Add others with --roles FILE.`,
   });
 }
@@ -188,14 +171,4 @@ function idsOf(text: string | undefined): string[] {
 /** What is no number stays text, which the debate refuses by showing it. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
-}
-
-function settingFlags(options: DebateOptions): SettingFlag[] {
-  const given: [flag: string, key: SettingFlag["key"], text: string | undefined][] = [
-    ["--cwd", "workspace", options.cwd],
-    ["--max-workers", "max_workers", options.maxWorkers],
-    ["--budget-turns", "budget.turns", options.budgetTurns],
-    ["--deadline", "budget.wall_s", options.deadline],
-  ];
-  return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
 }

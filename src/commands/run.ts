@@ -15,6 +15,7 @@ import { goOn } from "./running/same-inputs.ts";
 import { newSessionId } from "./session/id.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
+  readonly base?: string;
   readonly session?: string;
 }
 

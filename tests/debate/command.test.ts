@@ -207,4 +207,12 @@ describe("bosun debate", () => {
     ]);
     expect(existsSync(home)).toBe(false);
   });
+
+  it("is refused in an isolation that is not there yet, as run is, and does not begin in the workspace itself", async () => {
+    const settings = join(await scratchDirectory(cleanup), "settings.json");
+    writeFileSync(settings, JSON.stringify({ isolation: "worktree" }));
+    const refused = await debate(...SEATS, "--config", settings);
+    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining('give it as "none"') });
+    expect(existsSync(home)).toBe(false);
+  });
 });

@@ -2,9 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type LoadedPlan, loadPlanFile } from "../../config/plan-file.ts";
 import { type AskedOf, readRequirement } from "../../config/requirement.ts";
-import { completeRole } from "../../config/role-defaults.ts";
 import { checkSeats } from "../../config/roles.ts";
-import type { SettingFlag } from "../../config/setting-text.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { scheduleMode } from "../../modes/schedule/mode.ts";
@@ -17,29 +15,17 @@ import { isPlaybook, nothingToRun, unplayable } from "../plans/playbook.ts";
 import { placed } from "../plans/refused.ts";
 import { rehearse } from "../plans/rehearse.ts";
 import { discussionProblem } from "./discussion.ts";
-import { nothingToUse } from "./limits.ts";
-import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions, settingsFrom } from "./registry.ts";
-import { withSandboxes } from "./sandboxes.ts";
+import { readyToBegin, type SettingOptions } from "./ready.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { typedRequirement } from "./typed-requirement.ts";
 
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
 
 /** The options that say what is to be done, by whom, where and within which limits. */
-export interface RunInputOptions extends RegistryOptions {
+export interface RunInputOptions extends RegistryOptions, SettingOptions {
   readonly file?: string;
   readonly plan?: string;
-  readonly cwd?: string;
-  readonly yes?: boolean;
-  readonly planOnly?: boolean;
   readonly confirm?: boolean;
-  readonly maxWorkers?: string;
-  readonly isolation?: string;
-  readonly base?: string;
-  readonly budgetTurns?: string;
-  readonly budgetTokens?: string;
-  readonly budgetUsd?: string;
-  readonly deadline?: string;
 }
 
 /** Everything of a new session but its id, checked; nothing has been made for it yet. */
@@ -65,20 +51,14 @@ export async function readRunInput(
   if (!roles.ok) return roles;
   const seats = checkSeats(roles.value, ["manager", "worker"]);
   if (!seats.ok) return seats;
-  const settings = await settingsFrom(context, options, found.value, settingFlags(options), roles.value);
-  if (!settings.ok) return settings;
-  const config = settings.value.values;
-  const complete = roles.value.map((role) => completeRole(role, config));
-  const wrong = notYet(config) ?? nothingToUse(config) ?? cannotStart(complete, config.workspace, context);
-  if (wrong) return err(wrong);
-  const unfit = await discussionProblem(settings.value, complete);
+  const ready = await readyToBegin(context, options, found.value, roles.value);
+  if (!ready.ok) return ready;
+  const { roles: crew, settings } = ready.value;
+  const unfit = await discussionProblem(settings, crew);
   if (unfit) return err(unfit);
-  const sandboxed = await withSandboxes(complete, context.environment.PATH);
-  if (!sandboxed.ok) return sandboxed;
-  const crew = sandboxed.value;
   const manager = crew.find(isPlaybook);
   if (manager && plan.value === undefined) return err(noPlan(manager));
-  return inputOf(requirement.value, config, crew, plan.value, options);
+  return inputOf(requirement.value, settings.values, crew, plan.value, options);
 }
 
 function inputOf(
@@ -110,12 +90,9 @@ function inputOf(
     ...(plan ? { plan_digest: digestOf(plan.source.file) } : {}),
   };
   const planFact = plan && { payload_type: "plan" as const, payload: planPayload(plan) };
-  const facts = [
-    { payload_type: "requirement" as const, payload: { text: requirement } },
-    ...(given && planFact ? [planFact] : []),
-  ];
+  const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
-  const refused = planFact && rehearse(scheduleMode, opened, [...facts.slice(0, 1), planFact]);
+  const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
   if (refused) return err(placed(refused, plan));
   const wrong = played ? (unplayable(plan) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
@@ -125,7 +102,7 @@ function inputOf(
       config,
       roles,
       workspace: config.workspace,
-      facts,
+      facts: given && planFact ? [wanted, planFact] : [wanted],
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
     playbook: played ? plan.source.file : undefined,
@@ -147,41 +124,6 @@ async function requirementOf(
   if (plan === undefined || words !== undefined || file !== undefined)
     return typedRequirement(terminal, { words, file }, REQUIREMENT);
   return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
-}
-
-function settingFlags(options: RunInputOptions): SettingFlag[] {
-  const given: [flag: string, key: SettingFlag["key"], text: string | undefined][] = [
-    ["--cwd", "workspace", options.cwd],
-    ["--max-workers", "max_workers", options.maxWorkers],
-    ["--isolation", "isolation", options.isolation],
-    ["--budget-turns", "budget.turns", options.budgetTurns],
-    ["--budget-tokens", "budget.tokens", options.budgetTokens],
-    ["--budget-usd", "budget.usd", options.budgetUsd],
-    ["--deadline", "budget.wall_s", options.deadline],
-    ["--yes", "plan_approval", options.yes === true ? "never" : undefined],
-    ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
-  ];
-  return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
-}
-
-/** What can be asked for and is not there yet: refused rather than not done. */
-function notYet(config: ResolvedConfiguration): Failure | undefined {
-  if (config.isolation !== "none") {
-    return failure("usage", `Isolation "${config.isolation}" is not there yet: agents work in the workspace itself.`, {
-      hint: "Use --isolation none, with a clone of the repository as --cwd if nothing of yours may be touched.",
-    });
-  }
-  return undefined;
-}
-
-function cannotStart(roles: readonly Role[], workspace: string, { environment }: CommandContext): Failure | undefined {
-  const unusable = unusableWorkspace(workspace);
-  if (unusable) return unusable;
-  for (const role of roles) {
-    const wrong = unreachable(role) ?? missingProgram(role, workspace, environment.PATH);
-    if (wrong) return wrong;
-  }
-  return undefined;
 }
 
 function noPlan({ role_id }: Role): Failure {
