@@ -5,6 +5,7 @@ import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import type { Manner } from "./input/manner.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
+import { commandWord } from "./person/word.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
 import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
@@ -22,7 +23,6 @@ const AT_ONCE: Manner = {
   approve_plans: false,
   plan_only: false,
   scheduler: "here",
-  kill_grace_s: 0,
 };
 
 /** `bosun cancel`: ends a session, or gives up one ticket. A session that nobody runs is closed by this command itself. */
@@ -46,12 +46,11 @@ async function cancel(
     const target = chooseOpenTarget(store, words);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
-    const payload = {
+    const word = commandWord({
       command: "cancel",
       ...(ticket_id === undefined ? {} : { ticket_id }),
       ...(reason === undefined ? {} : { reason }),
-    };
-    const word = { payload_type: "user_command", payload } as const;
+    });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
       return takeUp(context, placeOf(home, context), row, AT_ONCE, { ends: true, facts: [word] });
     }

@@ -97,7 +97,10 @@ async function debate(
       facts: [],
     });
     if (!session.ok) return session;
-    return driveSession(context, place, session.value, { ...manner.value, kill_grace_s: config.kill_grace_s }, false);
+    return driveSession(context, place, session.value, manner.value, {
+      resumed: false,
+      kill_grace_s: config.kill_grace_s,
+    });
   });
 }
 

@@ -5,6 +5,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putToOwner } from "./person/put.ts";
+import { commandWord } from "./person/word.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 import { figuresOf } from "./session/state.ts";
 
@@ -24,8 +25,7 @@ async function pause(context: CommandContext, named: string | undefined): Promis
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);
     }
-    const word = { payload_type: "user_command", payload: { command: "pause" } } as const;
-    return putToOwner(context, store, row.value, word, `No new turns begin. ${on}`);
+    return putToOwner(context, store, row.value, commandWord({ command: "pause" }), `No new turns begin. ${on}`);
   });
 }
 

@@ -15,11 +15,12 @@ import { unheededAtWork, unheededWhenClosed } from "./input/unheeded.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
 import { checkRelease } from "./person/release.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
-import type { Word } from "./person/word.ts";
-import { type Place, placeOf } from "./running/place.ts";
+import { commandWord, GO_ON, type Word } from "./person/word.ts";
+import { placeOf } from "./running/place.ts";
 import { endHolder } from "./running/take-over.ts";
-import { configOf, takeUp } from "./running/take-up.ts";
+import { takeUp } from "./running/take-up.ts";
 import { chooseLastSession, OPEN_SESSION } from "./session/choose.ts";
+import { killGraceOf } from "./session/state.ts";
 
 interface ResumeOptions extends MannerOptions, LimitOptions {
   readonly release?: readonly string[];
@@ -57,15 +58,16 @@ async function resume(
     if (!chosen.ok) return chosen;
     const unheeded = unheededWhenClosed(chosen.value, options);
     if (unheeded !== undefined) context.terminal.err.line(unheeded);
-    const released = options.release ?? [];
-    for (const role_id of chosen.value.state === "closed" ? [] : released) {
+    const { release = [] } = options;
+    for (const role_id of chosen.value.state === "closed" ? [] : release) {
       const held = await checkRelease(store, chosen.value, role_id);
       if (!held.ok) return held;
     }
     const lost = isTakenUp(store, chosen.value, options) ? lostWorkspace(chosen.value) : undefined;
     if (lost) return err(lost);
     if (options.takeOver === true) {
-      const ended = await endHolder(home, chosen.value.session_id, configOf(home, chosen.value).kill_grace_s);
+      const { session_id } = chosen.value;
+      const ended = await endHolder(home, session_id, killGraceOf(store, session_id));
       if (!ended.ok) return ended;
     }
     const limits = wanted.value;
@@ -73,22 +75,45 @@ async function resume(
     if (!stood.ok) return stood;
     const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
     const told = beside(context, manner.value);
-    if (isTold && isWaitingChild(store, stood.value)) return tellChild(told, store, stood.value, options);
-    const owner = await ofParent(store, stood.value, options, limits);
+    const releases = release.map(released);
+    if (isTold && isWaitingChild(store, stood.value)) {
+      const words: Said[] = releases.length > 0 ? releases : [[GO_ON, "It goes on."]];
+      return putAll(told, store, stood.value, words, options);
+    }
+    const owner = await ofParent(store, stood.value, releases, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
     if (store.holder(row.session_id) !== undefined && row.state !== "closed")
-      return tellOwner(told, store, row, options, limits);
-    const words = row.session_id === chosen.value.session_id ? released.map(releaseOf) : [];
-    const full = { ...manner.value, kill_grace_s: 0 };
-    const change = { ...(limits ? { limits } : {}), facts: words };
-    const left = takeUp(context, placeOf(home, context), row, full, change);
-    return tellingUnused(context, store, row.session_id, full, left);
+      return tellOwner(told, store, row, releases, options, limits);
+    const facts = row.session_id === chosen.value.session_id ? releases.map(([word]) => word) : [];
+    const change = { ...(limits ? { limits } : {}), facts };
+    const left = takeUp(context, placeOf(home, context), row, manner.value, change);
+    return tellingUnused(context, store, row.session_id, manner.value, left);
   });
 }
 
-function releaseOf(role_id: string): Word {
-  return { payload_type: "user_command", payload: { command: "release", role_id } };
+/** What is put to a session, and what holds from then on. */
+type Said = readonly [word: Word, holds: string];
+
+function released(role_id: string): Said {
+  return [commandWord({ command: "release", role_id }), `The role ${safeLine(role_id)} takes turns again.`];
+}
+
+/** Puts all of it to whoever runs the session, unless something was typed beside it that only who takes it up could heed. */
+async function putAll(
+  context: CommandContext,
+  store: Store,
+  row: SessionRow,
+  words: readonly Said[],
+  options: ResumeOptions,
+): Promise<Result<number, Failure>> {
+  const unheeded = unheededAtWork(store, row, options);
+  if (unheeded) return err(unheeded);
+  for (const [word, holds] of words) {
+    const put = await putToOwner(context, store, row, word, holds);
+    if (!put.ok) return put;
+  }
+  return ok(EXIT_DONE);
 }
 
 /** Whether this process is to run it, or have it run: nothing may be ended or said for that before it is known to be possible. */
@@ -103,7 +128,7 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
 async function ofParent(
   store: Store,
   stood: SessionRow,
-  { release = [] }: ResumeOptions,
+  releases: readonly Said[],
   limits: JsonObject | undefined,
 ): Promise<Result<SessionRow, Failure>> {
   const { session_id, parent, state } = stood;
@@ -116,8 +141,8 @@ async function ofParent(
     );
   }
   if (store.holder(session_id)) return ok(stood);
-  for (const role_id of release) {
-    const put = await store.inbox.put(session_id, { ...releaseOf(role_id) }, actorHere());
+  for (const [word] of releases) {
+    const put = await store.inbox.put(session_id, { ...word }, actorHere());
     if (!put.ok) return put;
   }
   return store.session(parent);
@@ -128,56 +153,23 @@ function isWaitingChild(store: Store, row: SessionRow): boolean {
   return row.state !== "closed" && store.holder(row.session_id) === undefined && ownerOf(store, row) !== undefined;
 }
 
-async function tellChild(
-  context: CommandContext,
-  store: Store,
-  child: SessionRow,
-  options: ResumeOptions,
-): Promise<Result<number, Failure>> {
-  const { release: released = [] } = options;
-  const unheeded = unheededAtWork(store, child, options);
-  if (unheeded) return err(unheeded);
-  for (const role_id of released) {
-    const put = await putToOwner(context, store, child, releaseOf(role_id), releasedWords(role_id));
-    if (!put.ok) return put;
-  }
-  if (released.length > 0) return ok(EXIT_DONE);
-  return putToOwner(
-    context,
-    store,
-    child,
-    { payload_type: "user_command", payload: { command: "resume" } },
-    "It goes on.",
-  );
-}
-
-function releasedWords(role_id: string): string {
-  return `The role ${safeLine(role_id)} takes turns again.`;
-}
-
 /** Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. */
 async function tellOwner(
   context: CommandContext,
-  store: Place["store"],
+  store: Store,
   row: SessionRow,
+  releases: readonly Said[],
   options: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  const words: (readonly [payload: JsonObject, holds: string])[] = [];
-  if (limits) words.push([{ command: "limits", limits }, "What it may use in all is limited anew."]);
-  for (const role_id of options.release ?? []) words.push([releaseOf(role_id).payload, releasedWords(role_id)]);
-  if (row.state === "paused") words.push([{ command: "resume" }, "It was paused, and new turns begin again."]);
-  const unheeded = words.length > 0 ? unheededAtWork(store, row, options) : undefined;
-  if (unheeded) return err(unheeded);
-  for (const [payload, holds] of words) {
-    const put = await putToOwner(context, store, row, { payload_type: "user_command", payload }, holds);
-    if (!put.ok) return put;
-  }
-  if (words.length > 0) return ok(EXIT_DONE);
-  const owner = store.holder(session_id);
+  const words: Said[] = [...releases];
+  if (limits) words.unshift([commandWord({ command: "limits", limits }), "What it may use in all is limited anew."]);
+  if (row.state === "paused") words.push([GO_ON, "It was paused, and new turns begin again."]);
+  if (words.length > 0) return putAll(context, store, row, words, options);
+  const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
   return err(
-    failure("busy", `The session ${session_id} is held by process ${owner?.pid ?? "?"} on ${owner?.host ?? "?"}.`, {
+    failure("busy", `The session ${session_id} is held by process ${pid} on ${host}.`, {
       hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
     }),
   );

@@ -9,6 +9,7 @@ import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/
 import { unheededAtWork, unheededWhileKept } from "./input/unheeded.ts";
 import { ownerOf, putToOwner } from "./person/put.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
+import { commandWord } from "./person/word.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
 import { chooseLastSession, chooseTarget, type Target, whyClosed } from "./session/choose.ts";
@@ -42,16 +43,14 @@ async function retry(
     const target = retriable(store, words);
     if (!target.ok) return target;
     const { row, ticket_id = "" } = target.value;
-    const payload = { command: "retry", ticket_id };
-    const word = { payload_type: "user_command", payload } as const;
+    const word = commandWord({ command: "retry", ticket_id });
     if (row.state !== "closed") {
       const unheeded = unheededRetry(store, target.value, options);
       return unheeded ? err(unheeded) : putToOwner(beside(context, manner.value), store, row, word);
     }
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
-    const full = { ...manner.value, kill_grace_s: 0 };
-    const left = takeUp(context, placeOf(home, context), row, full, change);
-    return tellingUnused(context, store, row.session_id, full, left);
+    const left = takeUp(context, placeOf(home, context), row, manner.value, change);
+    return tellingUnused(context, store, row.session_id, manner.value, left);
   });
 }
 

@@ -4,11 +4,10 @@ import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openHome, withHome } from "./call/home.ts";
-import { addMannerOptions, type Manner, type MannerOptions, mannerOf } from "./input/manner.ts";
+import { addMannerOptions, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { addRegistryOptions } from "./input/registry.ts";
 import { readRunInput, type RunInputOptions } from "./input/run-input.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
-import { worksByShell } from "./plans/playbook.ts";
 import { begin } from "./running/begin.ts";
 import { placeOf } from "./running/place.ts";
 import { goOn } from "./running/same-inputs.ts";
@@ -72,18 +71,17 @@ async function runSession(
   return withHome(openHome(context), async (home) => {
     const { store } = home;
     const place = placeOf(home, context);
-    const { session } = input.value;
-    const bundled_worker = options.crew === undefined && worksByShell(session.roles);
-    const full: Manner = { ...manner.value, kill_grace_s: session.config.kill_grace_s, bundled_worker };
     const there = options.session === undefined ? undefined : store.session(options.session);
     if (there?.ok === false && isOfStorage(there.error)) return there;
     // Of one whose beginning failed there is a name and nothing under it.
     const isBegun = there?.ok === true && there.value.last_sequence > 0;
     if (isBegun && there.value.session_id === options.session) {
-      return tellingUnused(context, store, options.session, full, goOn(context, place, there.value, input.value, full));
+      const left = goOn(context, place, there.value, input.value, manner.value);
+      return tellingUnused(context, store, options.session, manner.value, left);
     }
     const session_id = options.session ?? newSessionId("schedule");
-    return tellingUnused(context, store, session_id, full, begin(context, place, session_id, input.value, full));
+    const left = begin(context, place, session_id, input.value, manner.value);
+    return tellingUnused(context, store, session_id, manner.value, left);
   });
 }
 

@@ -7,6 +7,7 @@ import type { SessionRow, Store } from "../store/store.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putWord } from "./person/put.ts";
+import { commandWord } from "./person/word.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
@@ -51,8 +52,8 @@ async function stopHolder(
     out.line(`  ${bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
   }
-  const payload = { command: "stop", ...(reason === undefined ? {} : { reason }) };
-  const put = await putWord(store, row, { payload_type: "user_command", payload });
+  const word = commandWord({ command: "stop", ...(reason === undefined ? {} : { reason }) });
+  const put = await putWord(store, row, word);
   if (!put.ok) return isOfStorage(put.error) ? err(notTold(store, session_id, put.error)) : put;
   const stopped = await released(store, session_id);
   const left = store.session(session_id);

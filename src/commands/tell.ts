@@ -5,6 +5,7 @@ import type { StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putToOwner } from "./person/put.ts";
+import { commandWord } from "./person/word.ts";
 import { chooseOpenTarget, chooseTarget } from "./session/choose.ts";
 import { ticketValue } from "./session/schedule-state.ts";
 
@@ -43,10 +44,9 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
         }),
       );
     }
-    const payload = { command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) };
+    const word = commandWord({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
     const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
     const when = "with every turn that begins from now on; turns that run already do not see it";
-    const word = { payload_type: "user_command", payload } as const;
     return putToOwner(context, store, row, word, `${who} will read it ${when}.`);
   });
 }

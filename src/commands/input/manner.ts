@@ -16,10 +16,6 @@ export interface Manner extends GivenWord {
   readonly plan_only: boolean;
   /** Where its scheduler lives, as far as the command leaves that open. */
   readonly scheduler: SchedulerPlace;
-  /** What the session's agents get to end, in seconds; for the message only. */
-  readonly kill_grace_s: number;
-  /** All work goes to Bosun's own worker, though nobody named its crew; for the message only. */
-  readonly bundled_worker?: boolean;
 }
 
 export type ReporterName = "plain" | "json" | "silent";
@@ -62,10 +58,7 @@ export function addMannerOptions(command: Command): void {
 }
 
 /** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
-export async function mannerOf(
-  { terminal }: CommandContext,
-  options: MannerOptions,
-): Promise<Result<Omit<Manner, "kill_grace_s">, Failure>> {
+export async function mannerOf({ terminal }: CommandContext, options: MannerOptions): Promise<Result<Manner, Failure>> {
   const unanswered = oneOf("--unanswered", options.unanswered ?? "stop", POLICIES);
   if (!unanswered.ok) return unanswered;
   const reporter = oneOf("--reporter", options.reporter ?? (options.json === true ? "json" : "plain"), REPORTERS);

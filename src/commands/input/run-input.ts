@@ -11,7 +11,7 @@ import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../call/command.ts";
-import { isPlaybook, nothingToRun, unplayable } from "../plans/playbook.ts";
+import { isPlaybook, nothingToRun, unplayable, worksByShell } from "../plans/playbook.ts";
 import { placed } from "../plans/refused.ts";
 import { rehearse } from "../plans/rehearse.ts";
 import { discussionProblem } from "./discussion.ts";
@@ -33,6 +33,8 @@ export interface RunInput {
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** The plan file that the playbook manager plays: it goes into the session's folder. */
   readonly playbook: string | undefined;
+  /** All work goes to Bosun's own worker, though nobody named its crew. */
+  readonly bundled_worker: boolean;
 }
 
 /** Reads and checks all that a run is given. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
@@ -106,6 +108,7 @@ function inputOf(
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
     playbook: played ? plan.source.file : undefined,
+    bundled_worker: options.crew === undefined && worksByShell(roles),
   });
 }
 

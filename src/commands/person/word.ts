@@ -9,6 +9,14 @@ export interface Word {
   readonly payload: JsonObject;
 }
 
+/** A person's command to a session or a ticket of it. */
+export function commandWord(payload: JsonObject): Word {
+  return { payload_type: "user_command", payload };
+}
+
+/** What has a session go on that is paused, or a child that has stopped. */
+export const GO_ON = commandWord({ command: "resume" });
+
 /** Why a person's word does not stand, and what they can do. */
 export type Refusal = Pick<Failure, "message" | "hint">;
 

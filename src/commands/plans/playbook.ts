@@ -65,14 +65,15 @@ function hasCommand({ instruction, metadata }: Task): boolean {
 }
 
 /** Where a session keeps its own copy of a plan file that is played. */
-export function playbookIn(folder: string, file: string | undefined): string | undefined {
-  return file === undefined ? undefined : join(folder, extname(file) === ".json" ? "plan.json" : "plan.yaml");
+function playbookIn(folder: string, file: string): string {
+  return join(folder, extname(file) === ".json" ? "plan.json" : "plan.yaml");
 }
 
-/** The role with what it must know: the playbook manager finds its plan by this variable. Other roles stay as they are. */
-export function withPlaybook(role: Role, file: string | undefined): Role {
-  if (file === undefined || !isPlaybook(role)) return role;
-  return { ...role, env: { ...role.env, BOSUN_PLAYBOOK: file } };
+/** The roles with what they must know: by this variable the playbook manager finds the session's copy of the plan that it plays. */
+export function withPlaybook(roles: readonly Role[], folder: string, file: string | undefined): readonly Role[] {
+  if (file === undefined) return roles;
+  const BOSUN_PLAYBOOK = playbookIn(folder, file);
+  return roles.map((role) => (isPlaybook(role) ? { ...role, env: { ...role.env, BOSUN_PLAYBOOK } } : role));
 }
 
 /** The copy, if the session has one. */
@@ -84,7 +85,7 @@ export function playedFile(folder: string): string | undefined {
 export function keepPlaybook(folder: string, file: string): Result<void, Failure> {
   const copy = () => {
     makeDirectory(folder);
-    copyFileSync(file, playbookIn(folder, file) ?? "");
+    copyFileSync(file, playbookIn(folder, file));
     return ok(undefined);
   };
   return attempt(folder, copy, "The session's copy of the plan file");

@@ -7,7 +7,7 @@ import type { CommandContext } from "../call/command.ts";
 import { actorHere } from "../call/program.ts";
 import type { Manner } from "../input/manner.ts";
 import type { RunInput } from "../input/run-input.ts";
-import { keepPlaybook, playbookIn, withPlaybook } from "../plans/playbook.ts";
+import { keepPlaybook, withPlaybook } from "../plans/playbook.ts";
 import { driveSession } from "./drive.ts";
 import type { Place } from "./place.ts";
 import type { Watchers } from "./watchers.ts";
@@ -26,14 +26,15 @@ export async function begin(
     return handOver(context, place, { do: "begin", session_id, input, manner });
   }
   const { folder } = sessionPaths(place.home, session_id);
-  const roles = input.session.roles.map((role) => withPlaybook(role, playbookIn(folder, input.playbook)));
   const opened = await createSession(place, scheduleMode, {
     ...input.session,
-    roles,
+    roles: withPlaybook(input.session.roles, folder, input.playbook),
     session_id,
     started_by: actorHere(),
     prepare: () => (input.playbook === undefined ? ok(undefined) : keepPlaybook(folder, input.playbook)),
   });
   if (!opened.ok) return opened;
-  return driveSession(context, place, opened.value, manner, false, watchers);
+  const { kill_grace_s } = input.session.config;
+  const told = { resumed: false, kill_grace_s, bundled_worker: input.bundled_worker };
+  return driveSession(context, place, opened.value, manner, told, watchers);
 }

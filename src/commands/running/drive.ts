@@ -5,7 +5,7 @@ import type { Session } from "../../runtime/session.ts";
 import { formatDuration } from "../../lib/durations.ts";
 import { jsonReporter } from "../../ui/json.ts";
 import { plainReporter } from "../../ui/plain.ts";
-import type { Reporter } from "../../ui/reporter.ts";
+import type { Opening, Reporter } from "../../ui/reporter.ts";
 import { silentReporter } from "../../ui/silent.ts";
 import { SAY_OF_LATER } from "../../ui/teller.ts";
 import { keptRecord } from "../../store/kept-record.ts";
@@ -34,7 +34,7 @@ export async function driveSession<S>(
   place: Place,
   session: Session<S>,
   manner: Manner,
-  resumed: boolean,
+  told: Pick<Opening, "resumed" | "kill_grace_s" | "bundled_worker">,
   watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
   const { store } = place;
@@ -52,7 +52,7 @@ export async function driveSession<S>(
     attended: () => manner.ask || watchers?.attended() === true,
     tell: (waiting) => reporter.asked(waiting),
   });
-  if (resumed && reporter.earlier) {
+  if (told.resumed && reporter.earlier) {
     // The opening says who shares an account, the latest records who is held.
     reporter.earlier(keptRecord(store, session_id, 1));
     for (const record of latestOf(store, row.value, SAY_OF_LATER)) reporter.earlier(record);
@@ -63,9 +63,7 @@ export async function driveSession<S>(
     requirement: row.value.requirement ?? undefined,
     workspace: row.value.workspace,
     output: sessionPaths(place.home, session_id).output,
-    resumed,
-    kill_grace_s: manner.kill_grace_s,
-    bundled_worker: manner.bundled_worker ?? false,
+    ...told,
     now: () => ({
       state: stateOf(store, session_id),
       counts: session.view().counts,

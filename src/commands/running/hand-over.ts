@@ -5,10 +5,11 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
-import type { SessionRow } from "../../store/store.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeJson } from "../../ui/display.ts";
 import type { CommandContext } from "../call/command.ts";
 import { tellKilled, watchSignals } from "../call/signals.ts";
+import { killGraceOf } from "../session/state.ts";
 import { attend } from "./attendance.ts";
 import { reporterFor } from "./drive.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
@@ -68,7 +69,7 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
   );
   try {
     // What is known already is shown while the scheduler gets up.
-    if (attached) viewer.begin(openingOf(order, before), "stops");
+    if (attached) viewer.begin(openingOf(order, store, before), "stops");
     const answer = await scheduler.answer;
     begun = answer?.kind === "begun";
     const stopped = signals.exitCode();
@@ -79,7 +80,7 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
       tellDetached(context, home, order, scheduler.pid);
       return ok(EXIT_DONE);
     }
-    if (!attached) viewer.begin(openingOf(order, before), "stops");
+    if (!attached) viewer.begin(openingOf(order, store, before), "stops");
     await viewer.watch(scheduler.isGone);
     const exit_code = await scheduler.exited;
     return await viewer.end(exit_code ?? signals.exitCode() ?? EXIT_INTERNAL, true);
@@ -89,13 +90,18 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
   }
 }
 
-function openingOf(order: Order, before: Result<SessionRow, Failure>): Parameters<Viewer["begin"]>[0] {
-  const { kill_grace_s, bundled_worker = false } = order.manner;
+function openingOf(
+  order: Order,
+  store: StoreReader,
+  before: Result<SessionRow, Failure>,
+): Parameters<Viewer["begin"]>[0] {
   if (order.do === "begin") {
-    const { requirement, workspace } = order.input.session;
-    return { requirement, workspace, resumed: false, kill_grace_s, bundled_worker };
+    const { session, bundled_worker } = order.input;
+    const { requirement, workspace, config } = session;
+    return { requirement, workspace, resumed: false, kill_grace_s: config.kill_grace_s, bundled_worker };
   }
   const { requirement, workspace } = before.ok ? before.value : { requirement: null, workspace: "" };
+  const kill_grace_s = killGraceOf(store, order.session_id);
   return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };
 }
 

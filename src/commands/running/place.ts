@@ -21,7 +21,6 @@ import { notificationFor } from "../shown/notification.ts";
 
 /** All that sessions of this process work with, and the way to end every program they started at once. */
 export interface Place extends Surroundings {
-  readonly store: Store;
   /** SIGKILL to every group that is still there; only for leaving without waiting. */
   readonly killAll: () => void;
 }

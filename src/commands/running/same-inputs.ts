@@ -9,7 +9,7 @@ import type { SessionRow } from "../../store/store.ts";
 import type { CommandContext } from "../call/command.ts";
 import type { Manner } from "../input/manner.ts";
 import type { RunInput } from "../input/run-input.ts";
-import { playbookIn, withPlaybook } from "../plans/playbook.ts";
+import { withPlaybook } from "../plans/playbook.ts";
 import { openedWith } from "../session/state.ts";
 import type { Place } from "./place.ts";
 import { takeUp } from "./take-up.ts";
@@ -39,8 +39,7 @@ export async function goOn(
 
 function differences(opened: PayloadByType["session_opened"], input: RunInput, folder: string): string[] {
   const { session } = input;
-  const playbook = playbookIn(folder, input.playbook);
-  const roles = session.roles.map((role) => withPlaybook(role, playbook));
+  const roles = withPlaybook(session.roles, folder, input.playbook);
   const pairs: [what: string, was: unknown, is: unknown][] = [
     ["requirement", opened.requirement, session.requirement],
     ["plan", planOf(opened.input), planOf(session.input)],

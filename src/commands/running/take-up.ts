@@ -1,6 +1,5 @@
 import { err, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
-import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../protocol/payload.ts";
 import { resumeSession } from "../../runtime/resume.ts";
 import type { SessionRow } from "../../store/store.ts";
 import type { CommandContext } from "../call/command.ts";
@@ -8,9 +7,9 @@ import { actorHere } from "../call/program.ts";
 import type { Manner } from "../input/manner.ts";
 import { lostWorkspace } from "../input/reach.ts";
 import { missingSandbox } from "../input/sandboxes.ts";
-import type { Word } from "../person/word.ts";
+import { GO_ON } from "../person/word.ts";
 import { loadMode, unknownMode } from "../session/modes.ts";
-import { openedWith } from "../session/state.ts";
+import { killGraceOf, openedWith } from "../session/state.ts";
 import { driveSession } from "./drive.ts";
 import type { TakeUp } from "./order.ts";
 import type { Place } from "./place.ts";
@@ -28,27 +27,25 @@ export async function takeUp(
 ): Promise<Result<number, Failure>> {
   const mode = await loadMode(row.mode);
   if (mode === undefined) return err(unknownMode(row));
-  if ((row.state !== "closed" || change.reopen !== undefined) && change.ends !== true) {
+  const isRun = row.state !== "closed" || change.reopen !== undefined;
+  if (isRun && change.ends !== true) {
     const missing = lostWorkspace(row) ?? (await missingSandboxes(context, place, row));
     if (missing) return err(missing);
   }
-  const { kill_grace_s } = configOf(place, row);
-  if (manner.scheduler !== "here" && (row.state !== "closed" || change.reopen !== undefined)) {
+  if (isRun && manner.scheduler !== "here") {
     const { handOver } = await import("./hand-over.ts");
-    const { session_id } = row;
-    return handOver(context, place, { do: "take_up", session_id, change, manner: { ...manner, kill_grace_s } });
+    return handOver(context, place, { do: "take_up", session_id: row.session_id, change, manner });
   }
   const { facts = [], ...rest } = change;
-  const session = await resumeSession(place, mode, row, rest);
-  if (!session.ok) return session;
-  if (session.value.ledger.figures.closed) return showClosed(context, place, session.value, manner);
-  if (session.value.ledger.figures.paused) say({ payload_type: "user_command", payload: { command: "resume" } });
-  for (const fact of facts) say(fact);
-  return driveSession(context, place, session.value, { ...manner, kill_grace_s }, true, watchers);
-
-  function say(fact: Word): void {
-    if (session.ok) session.value.submitFromPerson({ ...fact, source: "user", actor: actorHere() });
-  }
+  const resumed = await resumeSession(place, mode, row, rest);
+  if (!resumed.ok) return resumed;
+  const session = resumed.value;
+  const { closed, paused } = session.ledger.figures;
+  if (closed) return showClosed(context, place, session, manner);
+  for (const word of paused === true ? [GO_ON, ...facts] : facts)
+    session.submitFromPerson({ ...word, source: "user", actor: actorHere() });
+  const told = { resumed: true, kill_grace_s: killGraceOf(place.store, row.session_id) };
+  return driveSession(context, place, session, manner, told, watchers);
 }
 
 /** The machine may not be the one where it was begun. */
@@ -62,12 +59,4 @@ async function missingSandboxes(
     if (missing) return missing;
   }
   return undefined;
-}
-
-/** The settings that a session was opened with; the defaults for one that was never begun. */
-export function configOf(
-  { store }: Pick<Place, "store">,
-  row: SessionRow,
-): Pick<ResolvedConfiguration, "kill_grace_s"> {
-  return openedWith(store, row.session_id)?.config ?? CONFIGURATION_DEFAULTS;
 }

@@ -1,5 +1,5 @@
 import type { LedgerFigures, LedgerValues } from "../../kernel/ledger.ts";
-import type { PayloadByType } from "../../protocol/payload.ts";
+import { CONFIGURATION_DEFAULTS, type PayloadByType } from "../../protocol/payload.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import type { TOLD, Told } from "../../runtime/notifications.ts";
@@ -65,6 +65,11 @@ export function* latestOf(
 /** What a session was opened with, by its first record; undefined if it was never begun. */
 export function openedWith(reader: StoreReader, session_id: string): PayloadByType["session_opened"] | undefined {
   return recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
+}
+
+/** How long a session's agents get to end when it is stopped, in seconds; the default for one that was never begun. */
+export function killGraceOf(reader: StoreReader, session_id: string): number {
+  return (openedWith(reader, session_id)?.config ?? CONFIGURATION_DEFAULTS).kill_grace_s;
 }
 
 /** How far a session is for whoever looks: what its mode says, or that it is paused. */

@@ -27,6 +27,8 @@ export interface StoredView {
   readonly view: SessionView;
   readonly ledger: Ledger;
   readonly tickets: readonly TicketLine[];
+  /** The final report, once it is closed. */
+  readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
   /** What came of a ticket: what the final report says of it, as far as it is known by now. Read when asked for: there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
@@ -63,6 +65,7 @@ export async function readSession(
     view,
     ledger,
     tickets: ticketLines(view, textOf, report),
+    report,
     waiting: openAsks(reader, session_id, ledger),
     resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, results.get(ticket_id)),
   });

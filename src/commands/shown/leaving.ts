@@ -73,10 +73,8 @@ export async function storedStand(
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
-  const { showing, view, ledger, tickets, waiting } = stored.value;
-  const report = finalReport(store, session_id, row.value.last_sequence);
-  const free = isFree(store, session_id);
-  const stand = { session_id, showing, free, state: view.state, tickets, ledger, waiting, children: [], report };
+  const { view, ...read } = stored.value;
+  const stand = { ...read, session_id, free: isFree(store, session_id), state: view.state, children: [] };
   return ok(await withChildren(store, stand));
 }
 

@@ -10,7 +10,6 @@ import { allWords, counted } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
 import { keptFor } from "../person/kept.ts";
 import { isBegun } from "../session/choose.ts";
-import { finalReport } from "../session/tickets.ts";
 import type { StoredView } from "../session/view.ts";
 import { nextFor } from "./next.ts";
 import { runningTurns, withSince } from "./under-way.ts";
@@ -20,7 +19,7 @@ export function showSession(
   { terminal: { out }, bosun }: CommandContext,
   store: StoreReader,
   row: SessionRow,
-  { showing, ledger, tickets: known, waiting, resultsOf }: StoredView,
+  { showing, ledger, tickets: known, report, waiting, resultsOf }: StoredView,
   now: number,
 ): void {
   const { session_id } = row;
@@ -63,7 +62,6 @@ export function showSession(
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
   out.line(figures.join(", "));
-  const report = finalReport(store, session_id, row.last_sequence);
   const next = nextFor(bosun, session_id, owner !== undefined, {
     showing,
     figures: usage,

@@ -39,7 +39,6 @@ const SILENTLY: Manner = {
   reporter: "silent",
   ask: true,
   scheduler: "here",
-  kill_grace_s: 1,
 };
 
 const QUESTION = { question_id: "who", text: "Who reads it?" };
@@ -62,7 +61,7 @@ function drivenHere(
     leave: () => {},
   };
   const place = { ...surroundings(rig, {}), store: rig.store, killAll: () => {} };
-  const driven = driveSession(context, place, session, { ...SILENTLY, ...more }, resumed);
+  const driven = driveSession(context, place, session, { ...SILENTLY, ...more }, { resumed, kill_grace_s: 1 });
   return {
     driven,
     input,
@@ -94,7 +93,9 @@ it("lets go of a session whose row cannot be read any more", async () => {
   const terminal = { out: {}, err: {} } as Terminal;
   const context = { terminal, home: rig.home, directory: "/", environment: {}, bosun: "bosun", leave: () => {} };
   const home = ok({ home: rig.home, store });
-  expect(await withHome(home, () => driveSession(context, place, session, manner, false))).toEqual(lost);
+  expect(
+    await withHome(home, () => driveSession(context, place, session, manner, { resumed: false, kill_grace_s: 1 })),
+  ).toEqual(lost);
   expect(isLocked(lock)).toBe(false);
 });
 

@@ -77,7 +77,6 @@ describe("a scheduler that only a person can move", () => {
         approve_plans: false,
         plan_only: false,
         scheduler: "detached",
-        kill_grace_s: 1,
         ...manner,
       },
     };
