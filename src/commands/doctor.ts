@@ -175,7 +175,7 @@ async function notifyFinding(
     name,
     state: "missing",
     what: `notify.command runs ${JSON.stringify(program)}, which ${noProgram(program, place).why}`,
-    hint: `Install it, or correct the setting, which ${settings.value.origins.get("notify.command")?.where ?? "somebody"} gives.`,
+    hint: `Install it, or correct the setting, which ${settings.value.origins.get("notify.command") ?? "somebody"} gives.`,
   };
 }
 

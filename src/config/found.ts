@@ -11,8 +11,8 @@ export type Environment = { readonly [name: string]: string | undefined };
 export interface FoundConfiguration {
   /** The folder itself, absolute. */
   readonly folder: string;
-  readonly settings?: string;
-  readonly roles?: string;
+  readonly settings: string | undefined;
+  readonly roles: string | undefined;
   /** Where it keeps its crews; the folder need not be there. */
   readonly crews: string;
 }
@@ -80,12 +80,7 @@ function configurationIn(folder: string): Result<FoundConfiguration, Failure> {
   if (!settings.ok) return settings;
   const roles = onlyFile(folder, "roles");
   if (!roles.ok) return roles;
-  return ok({
-    folder,
-    crews: join(folder, "crews"),
-    ...(settings.value !== undefined && { settings: settings.value }),
-    ...(roles.value !== undefined && { roles: roles.value }),
-  });
+  return ok({ folder, settings: settings.value, roles: roles.value, crews: join(folder, "crews") });
 }
 
 function onlyFile(folder: string, name: string): Result<string | undefined, Failure> {

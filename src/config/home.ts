@@ -7,16 +7,9 @@ import { shellWord } from "../lib/shell-word.ts";
 import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./found.ts";
 import { DATABASE, isKnownHome } from "./known-homes.ts";
 
-/** The directory with the database, the logs and the sessions, and which rule found it. */
-export interface Home {
-  /** Absolute; need not be there yet. */
-  readonly directory: string;
-  readonly from: "flag" | "environment" | "ancestor" | "state";
-}
-
 /**
- * The home: `--home`, else `BOSUN_HOME`, else the nearest directory from here up that holds a `bosun.db`, else
- * `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong to the person who runs this, who has named it
+ * The directory with the database, the logs and the sessions, absolute, which need not be there yet: `--home`, else `BOSUN_HOME`, else
+ * the nearest directory from here up that holds a `bosun.db`, else `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong to the person who runs this, who has named it
  * before (`rememberHome`), since resuming its sessions runs their commands. Failures: `configuration` for a path that cannot be a home,
  * `trust` for another's.
  */
@@ -24,16 +17,16 @@ export function resolveHome(
   flag: string | undefined,
   environment: Environment,
   directory: string,
-): Result<Home, Failure> {
-  if (flag !== undefined) return namedHome("flag", "--home", flag, directory);
+): Result<string, Failure> {
+  if (flag !== undefined) return namedHome("--home", flag, directory);
   const variable = environment.BOSUN_HOME;
-  if (variable !== undefined && variable !== "") return namedHome("environment", "BOSUN_HOME", variable, directory);
+  if (variable !== undefined && variable !== "") return namedHome("BOSUN_HOME", variable, directory);
   for (let here = resolve(directory); ; here = dirname(here)) {
     if (existsSync(join(here, DATABASE))) return foundHome(here, environment);
     if (here === dirname(here)) break;
   }
   const state = baseDirectory(environment, "XDG_STATE_HOME", join(".local", "state"));
-  return ok({ directory: join(state, "bosun", repositoryId(directory)), from: "state" });
+  return ok(join(state, "bosun", repositoryId(directory)));
 }
 
 /**
@@ -64,7 +57,7 @@ function commonDirectory(root: string): string {
   return realPath(common === undefined || common === "" ? ownDirectory : resolve(ownDirectory, common));
 }
 
-function namedHome(from: Home["from"], name: string, path: string, directory: string): Result<Home, Failure> {
+function namedHome(name: string, path: string, directory: string): Result<string, Failure> {
   const home = resolve(directory, path);
   if (path.trim() === "") {
     return err(failure("usage", `${name} is empty.`, { hint: `Give a directory: ${name} DIRECTORY` }));
@@ -76,14 +69,14 @@ function namedHome(from: Home["from"], name: string, path: string, directory: st
       }),
     );
   }
-  return ok({ directory: home, from });
+  return ok(home);
 }
 
-function foundHome(directory: string, environment: Environment): Result<Home, Failure> {
+function foundHome(directory: string, environment: Environment): Result<string, Failure> {
   const owner = statSync(join(directory, DATABASE), { throwIfNoEntry: false })?.uid;
   const me = process.getuid?.();
   const another = owner !== undefined && me !== undefined && owner !== me;
-  if (!another && isKnownHome(environment, directory)) return ok({ directory, from: "ancestor" });
+  if (!another && isKnownHome(environment, directory)) return ok(directory);
   const why = another
     ? `belongs to another user (${owner})`
     : "was never named by you: it may have come with what you fetched";

@@ -18,14 +18,14 @@ const RESERVED = ["user", "scheduler"];
  * `configuration` with every problem of the first file that has any.
  */
 export async function loadRoles(crew: readonly Role[], files: readonly string[]): Promise<Result<Role[], Failure>> {
-  let roles = new Map(crew.map((role) => [role.role_id, role]));
+  const roles = new Map(crew.map((role) => [role.role_id, role]));
   for (const file of files) {
     const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
     if (!document.ok) return err(problemsFailure([document.error]));
-    const merged = mergeRegistry(roles, document.value.value);
-    const problems = await checkRegistry(merged.registry, document.value);
+    const registry = mergeRegistry(roles, document.value.value);
+    const problems = await checkRegistry(registry, document.value);
     if (problems.length > 0) return err(problemsFailure(problems));
-    for (const role of (merged.registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePlaces(role));
+    for (const role of (registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePlaces(role));
   }
   return ok([...roles.values()]);
 }
@@ -54,13 +54,13 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
  * What the file says with the inherited fields put in, so that one schema serves whole registries and overrides, and every
  * problem still has its place in the file.
  */
-function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): { registry: Json } {
-  if (!isJsonObject(value) || !Array.isArray(value.roles)) return { registry: value };
+function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): Json {
+  if (!isJsonObject(value) || !Array.isArray(value.roles)) return value;
   const roles = (value.roles as Json[]).map((entry) => {
     const base = isJsonObject(entry) && typeof entry.role_id === "string" ? known.get(entry.role_id) : undefined;
     return base && isJsonObject(entry) ? { ...inherited(base, entry), ...entry } : entry;
   });
-  return { registry: { ...value, roles } };
+  return { ...value, roles };
 }
 
 function inherited(base: Role, entry: JsonObject): JsonObject {

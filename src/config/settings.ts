@@ -16,39 +16,26 @@ import { environmentValues, flagValues, type GivenValue, type SettingFlag } from
 export interface SettingPlaces {
   readonly flags: readonly SettingFlag[];
   /** The file of `--config`. */
-  readonly config?: string;
+  readonly config?: string | undefined;
   /** The process's environment; only `BOSUN_<SETTING>` is read. */
   readonly environment: Environment;
   /** The project's found `scheduler_config` file, and the person's own. */
-  readonly project?: string;
-  readonly user?: string;
+  readonly project?: string | undefined;
+  readonly user?: string | undefined;
   /** The current directory, absolute: the workspace if nobody gives one. */
   readonly directory: string;
   /** Who takes part; decides whether a plan is approved by a person if nobody says. */
   readonly roles: readonly Role[];
 }
 
-/** The kind of place that gave a setting, and its name: a flag, a variable, `file:line`, or nothing more than "default". */
-export interface Origin {
-  readonly from: "flag" | "config" | "environment" | "project" | "user" | "default";
-  readonly where: string;
-}
-
-/** A session's settings, with where each value came from by its dotted key, `budget.turns`. */
+/** A session's settings. */
 export interface Settings {
   readonly values: ResolvedConfiguration;
-  readonly origins: ReadonlyMap<string, Origin>;
-}
-
-/** One line of `bosun config`. */
-export interface SettingLine {
-  readonly key: string;
-  readonly value: Json;
-  readonly origin: Origin;
+  /** What gave each value that is no default, by its dotted key, `budget.turns`: a flag, a variable, or `file:line`. */
+  readonly origins: ReadonlyMap<string, string>;
 }
 
 interface Layer {
-  readonly from: Origin["from"];
   readonly value: JsonObject;
   /** By JSON pointer, the name of the place. */
   readonly where: (pointer: string) => string;
@@ -62,17 +49,16 @@ interface Layer {
  * problem found in all places.
  */
 export async function resolveSettings(places: SettingPlaces): Promise<Result<Settings, Failure>> {
-  const files = [
-    fileLayer("user", places.user, (file) => dirname(file)),
-    fileLayer("project", places.project, (file) => dirname(dirname(file))),
-    fileLayer("config", places.config, (file) => dirname(file)),
-  ];
-  const environment = givenLayer("environment", environmentValues(places.environment), places.directory);
-  const flags = givenLayer("flag", flagValues(places.flags), places.directory);
-  const [user, project, config] = files;
+  const { directory } = places;
   const layers: Layer[] = [];
   const problems: Problem[] = [];
-  for (const layer of [user, project, environment, config, flags]) {
+  for (const layer of [
+    fileLayer(places.user, "."),
+    fileLayer(places.project, ".."),
+    givenLayer("environment", environmentValues(places.environment), directory),
+    fileLayer(places.config, "."),
+    givenLayer("flag", flagValues(places.flags), directory),
+  ]) {
     if (layer === undefined) continue;
     if (!layer.ok) {
       problems.push(...layer.error);
@@ -86,16 +72,6 @@ export async function resolveSettings(places: SettingPlaces): Promise<Result<Set
   }
   if (problems.length > 0) return err(asFailure(problems));
   return ok(merge(layers, places));
-}
-
-/** Every setting with its value and origin, by key in alphabetical order; lists and free-form values as a whole. */
-export function explainSettings(settings: Settings): SettingLine[] {
-  const lines = leaves(settings.values as unknown as JsonObject, "").map(([key, value]) => ({
-    key,
-    value,
-    origin: settings.origins.get(key) ?? { from: "default", where: "default" },
-  }));
-  return lines.sort((one, other) => (one.key < other.key ? -1 : 1));
 }
 
 function ticketBudgetProblems({ value, problem }: Layer): Problem[] {
@@ -115,36 +91,33 @@ function checkProblems({ value, problem }: Layer): Problem[] {
   );
 }
 
-function fileLayer(
-  from: Origin["from"],
-  file: string | undefined,
-  base: (file: string) => string,
-): Result<Layer, Problem[]> | undefined {
+/** The settings of a file; a relative workspace in it is relative to `base`, seen from the file's folder. */
+function fileLayer(file: string | undefined, base: "." | ".."): Result<Layer, Problem[]> | undefined {
   if (file === undefined) return undefined;
   const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
   if (!document.ok) return err([document.error]);
   const { value, problem } = document.value;
   // A value that is no mapping has no settings to merge; checking it against the schema says so.
   const where = (pointer: string) => `${file}:${problem(pointer, "").place?.line ?? 1}`;
-  return ok({ from, value: value as JsonObject, where, problem, base: base(resolve(file)) });
+  return ok({ value: value as JsonObject, where, problem, base: resolve(dirname(file), base) });
 }
 
 function givenLayer(
-  from: Origin["from"],
+  place: "flag" | "environment",
   given: Result<GivenValue[], Problem[]>,
   base: string,
 ): Result<Layer, Problem[]> {
   if (!given.ok) return given;
   const value: Record<string, Json> = {};
   for (const { key, value: one } of given.value) putAt(value, key.split("."), one);
-  const where = (pointer: string) => nameAt(given.value, pointer) ?? from;
+  const where = (pointer: string) => nameAt(given.value, pointer) ?? place;
   const problem: PlaceProblem = (pointer, what, { at: _at, ...more } = {}) => ({
     file: where(pointer),
     pointer,
     what,
     ...more,
   });
-  return ok({ from, value, where, problem, base });
+  return ok({ value, where, problem, base });
 }
 
 function nameAt(given: readonly GivenValue[], pointer: string): string | undefined {
@@ -163,7 +136,7 @@ function putAt(target: Record<string, Json>, path: readonly string[], value: Jso
 }
 
 function merge(layers: readonly Layer[], places: SettingPlaces): Settings {
-  const origins = new Map<string, Origin>();
+  const origins = new Map<string, string>();
   const values: Record<string, Json> = {};
   const started: readonly [string, Json][] = [
     ["workspace", places.directory],
@@ -176,7 +149,7 @@ function merge(layers: readonly Layer[], places: SettingPlaces): Settings {
       if (JSON.stringify(value) === "{}") continue; // gives nothing, and must not wipe what is below it
       const settled = key === "workspace" ? resolve(layer.base, value as string) : value;
       putAt(values, key.split("."), settled);
-      origins.set(key, { from: layer.from, where: layer.where(`/${key.replaceAll(".", "/")}`) });
+      origins.set(key, layer.where(`/${key.replaceAll(".", "/")}`));
     }
   }
   return { values: values as unknown as ResolvedConfiguration, origins };

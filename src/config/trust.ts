@@ -1,5 +1,5 @@
 import { lstatSync } from "node:fs";
-import { join, relative, resolve } from "node:path";
+import { dirname, join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
@@ -39,9 +39,8 @@ export function trustNeeded(
   const usual = settingsOf(person);
   if (!usual.ok) return usual;
   const powers: Power[] = [];
-  for (const name of files.value) {
-    const file = join(found.folder, name);
-    const isRegistry = file === found.roles || resolve(file, "..") === found.crews;
+  for (const file of files.value) {
+    const isRegistry = file === found.roles || dirname(file) === found.crews;
     if (!isRegistry && file !== found.settings) continue;
     const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
     if (!document.ok) return err(problemsFailure([document.error]));
@@ -62,9 +61,9 @@ function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, 
   return ok(isJsonObject(document.value.value) ? document.value.value : {});
 }
 
-/** Relative paths of all files, in byte order. A link could be turned elsewhere after it was trusted, so none is accepted. */
+/** The paths of all files, in byte order. A link could be turned elsewhere after it was trusted, so none is accepted. */
 function filesBelow(folder: string): Result<string[], Failure> {
-  const names: string[] = [];
+  const files: string[] = [];
   const open = [folder];
   for (let directory = open.pop(); directory !== undefined; directory = open.pop()) {
     if (lstatSync(directory).isSymbolicLink()) return refused(directory, "is a symbolic link");
@@ -73,12 +72,12 @@ function filesBelow(folder: string): Result<string[], Failure> {
     for (const entry of entries.value ?? []) {
       const path = join(directory, entry.name);
       if (entry.isDirectory()) open.push(path);
-      else if (entry.isFile()) names.push(relative(folder, path));
+      else if (entry.isFile()) files.push(path);
       else return refused(path, entry.isSymbolicLink() ? "is a symbolic link" : "is not an ordinary file");
     }
-    if (names.length + open.length > MAX_FILES) return refused(folder, `holds more than ${MAX_FILES} files`);
+    if (files.length + open.length > MAX_FILES) return refused(folder, `holds more than ${MAX_FILES} files`);
   }
-  return ok(names.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
+  return ok(files.sort((one, other) => Buffer.compare(Buffer.from(one), Buffer.from(other))));
 }
 
 function refused(path: string, why: string): Result<never, Failure> {

@@ -27,8 +27,8 @@ export function called(
   const named = home === undefined ? undefined : resolveHome(home, environment, directory);
   if (home === undefined || !named?.ok) return program;
   const found = resolveHome(undefined, environment, directory);
-  if (found.ok && found.value.directory === named.value.directory) return program;
-  return `${program} --home ${shellWord(reader === "here" ? home : named.value.directory)}`;
+  if (found.ok && found.value === named.value) return program;
+  return `${program} --home ${shellWord(reader === "here" ? home : named.value)}`;
 }
 
 /** Another Node that the shell finds may be too old; and what npm has put on its own `PATH` is not on the person's. */

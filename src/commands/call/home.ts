@@ -17,8 +17,7 @@ export interface OpenHome<S extends StoreReader> {
 
 /** Where this command's home is, whether it is there or not. */
 export function homeOf({ home, environment, directory }: CommandContext): Result<string, Failure> {
-  const resolved = resolveHome(home, environment, directory);
-  return resolved.ok ? ok(resolved.value.directory) : resolved;
+  return resolveHome(home, environment, directory);
 }
 
 /** Does its work with an open home, whose store is closed whatever comes of it. */

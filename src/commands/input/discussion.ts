@@ -15,7 +15,7 @@ export async function discussionProblem(
   // A mapping stands where the first thing in it does. What is left out stands nowhere, and there is no discussion without a mode.
   const at = (key: string) => {
     const found = [...origins].find(([one]) => `${one}.`.startsWith(`discussion.${key}.`));
-    return (found?.[1] ?? origins.get("discussion.mode"))?.where;
+    return found?.[1] ?? origins.get("discussion.mode");
   };
   const rules = DISCUSSIONS.includes(mode) ? await loadMode(mode) : undefined;
   if (rules === undefined) {

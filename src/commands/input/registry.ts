@@ -76,17 +76,17 @@ export function findConfiguration(
 /** The settings of a session of these roles, from the flags, `--config`, the environment and what was found. Failures as `resolveSettings`. */
 export function settingsFrom(
   { environment, directory }: CommandContext,
-  { config }: Pick<RegistryOptions, "config">,
+  { config }: RegistryOptions,
   { project, user }: Found,
   flags: readonly SettingFlag[],
   roles: readonly Role[],
 ): Promise<Result<Settings, Failure>> {
   return resolveSettings({
     flags,
-    ...(config === undefined ? {} : { config }),
+    config,
     environment,
-    ...(project?.settings === undefined ? {} : { project: project.settings }),
-    ...(user?.settings === undefined ? {} : { user: user.settings }),
+    project: project?.settings,
+    user: user?.settings,
     directory,
     roles,
   });
