@@ -2,11 +2,12 @@ import type { LedgerAsk } from "../../kernel/ledger.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine, safeText } from "../../ui/display.ts";
-import { planLines } from "../../ui/plan.ts";
+import { planLines, type ShownPlan } from "../../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
+import { hintHere } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
 import { planOf } from "../plans/recorded.ts";
 import { recordAt } from "../session/state.ts";
@@ -27,7 +28,7 @@ export interface DecidingParts {
 
 /** Whether a plan is to be carried out; false if the person left without a word. */
 export async function askPlan(parts: DecidingParts, ask_id: string, signal: AbortSignal): Promise<boolean> {
-  const { context, session_id, store, home } = parts;
+  const { context, session_id, store } = parts;
   const { terminal } = context;
   const plan = planOf(store, session_id);
   if (plan === undefined) return false;
@@ -37,8 +38,7 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
   for (;;) {
     const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
     if (choice === undefined) return false;
-    const edit = async () => editPlan(context, { home, session_id, ask_id }, plan);
-    const word = await planWord(parts, choice, edit, signal);
+    const word = await planWord(parts, ask_id, plan, choice, signal);
     if (word === undefined) continue;
     const refused = await parts.say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
     settleEdit({ ...parts, ask_id }, choice === "edit", refused);
@@ -47,28 +47,29 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
 }
 
 async function planWord(
-  parts: DecidingParts,
+  { context, home, session_id, complain }: DecidingParts,
+  ask_id: string,
+  plan: ShownPlan,
   choice: (typeof PLAN_CHOICES)[number]["key"],
-  edit: () => ReturnType<typeof editPlan>,
   signal: AbortSignal,
 ): Promise<JsonObject | undefined> {
-  const { terminal } = parts.context;
   switch (choice) {
     case "approve":
       return { decision: "approved" };
     case "reject":
       return { decision: "rejected" };
     case "revise": {
-      const typed = await promptLine(terminal, "What should be different? ", signal);
+      const typed = await promptLine(context.terminal, "What should be different? ", signal);
       return typed.kind === "left" || typed.text === ""
         ? undefined
         : { decision: "changes_requested", notes: typed.text };
     }
     case "edit": {
-      const edited = await edit();
+      const edited = await editPlan(context, { home, session_id, ask_id }, plan);
       if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
-      const { message, hint = "" } = edited.ok ? NOTHING_CHANGED : edited.error;
-      parts.complain({ message: `${message}\n${hint}` });
+      if (edited.ok) complain({ message: "Nothing was changed, so nothing was approved." });
+      // What is wrong inside a file takes lines of its own.
+      else complain({ message: `${edited.error.message}\n${hintHere(context.bosun, edited.error.hint ?? "")}` });
       return undefined;
     }
   }
@@ -126,10 +127,6 @@ async function promptDecision<K extends string>(
     if (typed.text !== "") return { decision, words: typed.text };
   }
 }
-
-const NOTHING_CHANGED: Refusal = {
-  message: "Nothing was changed, so nothing was approved.",
-};
 
 const PLAN_CHOICES = [
   { key: "approve", label: "Approve" },

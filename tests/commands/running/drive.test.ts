@@ -47,7 +47,12 @@ const QUESTION = { question_id: "who", text: "Who reads it?" };
 function drivenHere(
   rig: Rig,
   session: Session<ScheduleState>,
-  { EDITOR = "false", resumed = false, ...more }: Partial<Manner> & { EDITOR?: string; resumed?: boolean },
+  {
+    EDITOR = "false",
+    bosun = "bosun",
+    resumed = false,
+    ...more
+  }: Partial<Manner> & { EDITOR?: string; bosun?: string; resumed?: boolean },
 ) {
   const input = new PassThrough();
   const out = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
@@ -57,7 +62,7 @@ function drivenHere(
     home: rig.home,
     directory: rig.workspace,
     environment: { EDITOR },
-    bosun: "bosun",
+    bosun,
     leave: () => {},
   };
   const place = { ...surroundings(rig, {}), store: rig.store, killAll: () => {} };
@@ -120,6 +125,21 @@ it("knows of a word that was said here only when it is committed, however long t
   input.write("3\n");
   expect(await driven).toEqual(ok(0));
   expect(readdirSync(join(rig.home, "sessions", session.session_id)).join()).not.toContain("to-edit");
+});
+
+it("tells how to go on from an edited plan that is refused by what this program is called here", async () => {
+  const rig = newRig();
+  const session = await begin(rig, { agentFor: crew([task("a")]), config: { plan_approval: "ask" } });
+  const editor = join(rig.workspace, "editor.sh");
+  writeFileSync(editor, "sed -i 's/task_id: a/nobody: a/' \"$1\"\n");
+  const { driven, written, input } = drivenHere(rig, session, { EDITOR: `sh ${editor}`, bosun: "node dist/bin.js" });
+  let shown = "";
+  await expect.poll(() => (shown += written())).toContain("Edit in $EDITOR");
+  input.write("3\n");
+  await expect.poll(() => (shown += written())).toContain("What you wrote is kept.");
+  expect(shown).toContain(`To go on from it: node dist/bin.js plan ${session.session_id} --edit`);
+  input.write("1\n");
+  expect(await driven).toEqual(ok(0));
 });
 
 it("takes no word that no inbox would take, and asks the person who is there", async () => {
