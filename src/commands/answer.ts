@@ -5,12 +5,12 @@ import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { answerCommand, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { answerCommand, type OpenQuestion, showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { keptFor } from "./person/kept.ts";
 import { putToOwner } from "./person/put.ts";
-import { type Answer, answerIn, askedHere, orAnswering, type Question } from "./person/typed-answers.ts";
+import { type Answer, answerIn, askedHere, orAnswering } from "./person/typed-answers.ts";
 import { settled, showUnused } from "./person/unused-answers.ts";
 import { waitingOf } from "./session/asks.ts";
 import { chooseSession, OPEN_SESSION } from "./session/choose.ts";
@@ -53,7 +53,7 @@ async function answer(
     const questions = questionsIn(waiting.value);
     if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(row, waiting.value), words));
     const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
-    const isKept = ({ question_id }: Question) => kept.get(question_id) !== undefined;
+    const isKept = ({ question_id }: OpenQuestion) => kept.get(question_id) !== undefined;
     const late = rest[0] === undefined ? undefined : await settled(store, row.session_id, rest[0], questions);
     if (late) return err(rest.length === 1 ? orAnswering(late, row.session_id, questions, rest[0] ?? "") : late);
     const open = async () => {
@@ -94,7 +94,7 @@ async function answer(
   });
 }
 
-function questionsIn(waiting: readonly Waiting[]): Question[] {
+function questionsIn(waiting: readonly Waiting[]): OpenQuestion[] {
   return waiting.filter((one) => one.kind === "question");
 }
 
@@ -107,7 +107,7 @@ type Kept = ReadonlyMap<string, string | undefined>;
  */
 function answeredAlready(
   { session_id }: SessionRow,
-  questions: readonly Question[],
+  questions: readonly OpenQuestion[],
   kept: Kept,
   answers: readonly Answer[],
 ): Failure | undefined {
@@ -132,7 +132,7 @@ function quoted(text: string): string {
  * closes what none of them is about.
  */
 function byAsk(
-  questions: readonly Question[],
+  questions: readonly OpenQuestion[],
   answers: readonly Answer[],
   noMore: boolean,
 ): readonly (readonly Answer[])[] {
@@ -171,7 +171,7 @@ async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]
 function tellMeant(
   { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
-  [only, another]: readonly Question[],
+  [only, another]: readonly OpenQuestion[],
   word: string | undefined,
 ): void {
   if (word === undefined || word === session_id || only === undefined || another !== undefined) return;
@@ -180,15 +180,16 @@ function tellMeant(
 
 async function answersFrom(
   context: CommandContext,
-  questions: readonly Question[],
-  isKept: (question: Question) => boolean,
+  questions: readonly OpenQuestion[],
+  isKept: (question: OpenQuestion) => boolean,
   words: readonly string[],
   options: AnswerOptions,
-  open: () => Promise<readonly Question[]>,
+  open: () => Promise<readonly OpenQuestion[]>,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
   if (words.length > 0) {
-    if (options.file !== undefined) return err(givenTwice("--file"));
-    if (options.defaults === true) return err(givenTwice("--defaults"));
+    const flag = options.file !== undefined ? "--file" : options.defaults === true ? "--defaults" : undefined;
+    if (flag !== undefined)
+      return err(failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." }));
     const one = answerIn(questions, words);
     return one.ok ? ok([one.value]) : one;
   }
@@ -203,19 +204,9 @@ async function answersFrom(
   });
   const alone =
     options.file !== undefined || options.defaults === true || options.more === false || options.input === false;
-  return alone || !context.terminal.hasPerson
-    ? ok(answers)
-    : ok(
-        await askedHere(
-          context,
-          questions.filter((question) => !isKept(question)),
-          open,
-        ),
-      );
-}
-
-function givenTwice(flag: string): Failure {
-  return failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." });
+  if (alone || !context.terminal.hasPerson) return ok(answers);
+  const unanswered = questions.filter((question) => !isKept(question));
+  return ok(await askedHere(context, unanswered, open));
 }
 
 function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {
@@ -237,7 +228,7 @@ function listOpen(
   { terminal: { out }, bosun }: CommandContext,
   { session_id }: SessionRow,
   asks: "asks" | "still asks",
-  questions: readonly Question[],
+  questions: readonly OpenQuestion[],
   kept: Kept,
 ): void {
   out.line(`${session_id} ${asks}:`);

@@ -6,7 +6,7 @@ import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home.ts";
 import { watchSignals } from "./call/signals.ts";
-import { type Manner, type MannerOptions, mannerOf } from "./input/manner.ts";
+import { addReporterOptions, type Manner, mannerOf, type ReporterOptions } from "./input/manner.ts";
 import { attend } from "./running/attendance.ts";
 import { reporterFor } from "./running/drive.ts";
 import { Viewer } from "./running/viewer.ts";
@@ -17,12 +17,9 @@ const PAST_SHOWN = 30;
 
 /** `bosun attach`: shows a session that another process runs, as `run` shows it, and asks what it asks. */
 export function register(command: Command, run: Run): void {
-  command
-    .argument(...ANY_SESSION)
-    .option("--reporter <name>", "plain, json or silent")
-    .option("--json", "one JSON object a line on stdout, and nothing else")
-    .option("--no-input", "never ask at this terminal");
-  command.action((named: string | undefined, options: Pick<MannerOptions, "reporter" | "json" | "input">) =>
+  command.argument(...ANY_SESSION);
+  addReporterOptions(command, "never ask at this terminal");
+  command.action((named: string | undefined, options: ReporterOptions) =>
     run((context) => attach(context, named, options)),
   );
 }
@@ -30,7 +27,7 @@ export function register(command: Command, run: Run): void {
 async function attach(
   context: CommandContext,
   named: string | undefined,
-  options: MannerOptions,
+  options: ReporterOptions,
 ): Promise<Result<number, Failure>> {
   const manner = await mannerOf(context, options);
   if (!manner.ok) return manner;

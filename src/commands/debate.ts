@@ -13,7 +13,7 @@ import type { SessionRow } from "../store/store.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
 import { openHome, withHome } from "./call/home.ts";
 import { actorHere } from "./call/program.ts";
-import { type MannerOptions, mannerOf } from "./input/manner.ts";
+import { addReporterOptions, mannerOf, type ReporterOptions } from "./input/manner.ts";
 import { readyToBegin, type SettingOptions } from "./input/ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./input/registry.ts";
 import { typedRequirement } from "./input/typed-requirement.ts";
@@ -25,7 +25,7 @@ const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what 
 
 interface DebateOptions
   extends RegistryOptions,
-    Pick<MannerOptions, "reporter" | "json" | "input">,
+    ReporterOptions,
     Pick<SettingOptions, "cwd" | "maxWorkers" | "budgetTurns" | "deadline"> {
   readonly file?: string;
   readonly agents?: string;
@@ -51,10 +51,9 @@ export function register(command: Command, run: Run): void {
     .option("--max-workers <n>", "how many debaters may answer at once")
     .option("--budget-turns <n>", "stop after so many turns")
     .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
-    .option("--session <id>", "the session's id")
-    .option("--reporter <name>", "plain, json or silent")
-    .option("--json", "one JSON object a line on stdout, and nothing else")
-    .option("--no-input", "never wait at this terminal")
+    .option("--session <id>", "the session's id");
+  addReporterOptions(command, "never wait at this terminal");
+  command
     .addHelpText(
       "after",
       `

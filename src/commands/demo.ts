@@ -13,31 +13,26 @@ import { programVersion } from "./call/program.ts";
 import { watchSignals } from "./call/signals.ts";
 import { conduct } from "./demo/conduct.ts";
 import { CrewSession } from "./demo/crew-session.ts";
-import type { DemoEvent, DemoResult } from "./demo/events.ts";
+import type { DemoResult } from "./demo/events.ts";
 import { carefulGit } from "./demo/git.ts";
-import { fillScratch, makeScratch, removeScratch, type Scratch } from "./demo/scratch.ts";
+import { fillScratch, makeScratch, removeScratch } from "./demo/scratch.ts";
 import { showFor } from "./demo/show.ts";
 import { findSource, type Source } from "./demo/source.ts";
-import { mannerOf } from "./input/manner.ts";
+import { addReporterOptions, mannerOf, type ReporterOptions } from "./input/manner.ts";
 
-interface DemoOptions {
+interface DemoOptions extends ReporterOptions {
   readonly keep?: boolean;
-  readonly reporter?: string;
-  readonly json?: boolean;
-  readonly input?: boolean;
 }
 
 /** `bosun demo`: everything that matters in half a minute, on a scratch copy of a repository. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[dir]", "your repository; it is only read (default: the one you are in, else Bosun's own)")
-    .option("--keep", "keep the scratch copy")
-    .option("--reporter <name>", "plain, json or silent")
-    .option("--json", "one JSON object a line on stdout, and nothing else")
-    .option("--no-input", "take the default of each question")
-    .action((directory: string | undefined, options: DemoOptions) =>
-      run((context) => demo(context, directory, options)),
-    );
+    .option("--keep", "keep the scratch copy");
+  addReporterOptions(command, "take the default of each question");
+  command.action((directory: string | undefined, options: DemoOptions) =>
+    run((context) => demo(context, directory, options)),
+  );
 }
 
 async function demo(
@@ -83,7 +78,10 @@ async function demo(
   try {
     show({ type: "hello", bosun: programVersion(), source: source.value.directory, home: home.value });
     const filled = await fillScratch(git, source.value, scratch, home.value, interruption.signal);
-    if (filled.ok) show(scratchEvent(source.value, scratch, filled.value));
+    if (filled.ok) {
+      const { directory, uncommitted } = source.value;
+      show({ type: "scratch", source: directory, work: scratch.work, head: filled.value, uncommitted });
+    }
     conducted = filled.ok ? await conduct(stage, session) : filled;
   } finally {
     await session.leave();
@@ -107,10 +105,6 @@ async function demo(
     next: nextSteps(context, source.value, conducted.value.session_id),
   });
   return ok(EXIT_DONE);
-}
-
-function scratchEvent({ directory, uncommitted }: Source, { work }: Scratch, head: string | undefined): DemoEvent {
-  return { type: "scratch", source: directory, work, head: head ?? null, uncommitted: uncommitted ?? null };
 }
 
 /** What to type now, as it works from the current directory. */

@@ -11,6 +11,7 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
+import { nextLines } from "../ui/words.ts";
 import { toldHere } from "./call/called.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { homeOf } from "./call/home.ts";
@@ -43,11 +44,8 @@ interface Finding {
   readonly name: string;
   readonly state: "ok" | "poor" | "missing" | "off";
   readonly what: string;
-  readonly hint?: string;
+  readonly hint?: string | undefined;
 }
-
-/** The oldest Node that its libraries run on. */
-const OLDEST_NODE = [22, 14] as const;
 
 /** `bosun doctor`: whether everything that a run with these flags needs is there. */
 export function register(command: Command, run: Run): void {
@@ -78,12 +76,8 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
 }
 
 function program(): Finding {
-  const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
-  const enough = major > OLDEST_NODE[0] || (major === OLDEST_NODE[0] && minor >= OLDEST_NODE[1]);
-  const what = `Bosun ${programVersion()} on Node ${process.versions.node}`;
-  return enough
-    ? { name: "program", state: "ok", what }
-    : { name: "program", state: "missing", what, hint: `Use Node ${OLDEST_NODE.join(".")} or later.` };
+  // On a Node that is too old this program says that and nothing else.
+  return { name: "program", state: "ok", what: `Bosun ${programVersion()} on Node ${process.versions.node}` };
 }
 
 function platform(): Finding {
@@ -102,13 +96,7 @@ function platform(): Finding {
 
 function homeFinding(context: CommandContext): Finding {
   const home = homeOf(context);
-  if (!home.ok)
-    return {
-      name: "home",
-      state: "missing",
-      what: home.error.message,
-      hint: home.error.hint ?? "Name another with --home.",
-    };
+  if (!home.ok) return because({ hint: "Name another with --home.", ...home.error }, "home", "missing");
   const { name: file_system, standing } = fileSystemOf(home.value);
   const what = `${home.value}${existsSync(home.value) ? "" : " (made by the first run)"}, on ${file_system}`;
   if (unwritable(home.value)) {
@@ -217,7 +205,7 @@ function timers(): Finding {
 }
 
 function because({ message, hint }: Failure, name: string, state: Finding["state"]): Finding {
-  return { name, state, what: message, ...(hint === undefined ? {} : { hint }) };
+  return { name, state, what: message, hint };
 }
 
 const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Style]>> = {
@@ -239,5 +227,5 @@ function show({ terminal: { out }, bosun }: CommandContext, findings: readonly F
   out.line();
   out.line(missing === 0 ? "Everything is there." : out.style("red", `${missing} of these must be put right first.`));
   const next = missing === 0 ? RUNS : ["doctor --crew NAME, to look at another crew"];
-  for (const [index, text] of next.entries()) out.line(`${index === 0 ? "next" : "    "}    ${bosun} ${text}`);
+  for (const line of nextLines(next.map((text) => `${bosun} ${text}`))) out.line(line);
 }

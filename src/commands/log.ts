@@ -44,7 +44,8 @@ async function log(
     if (!target.ok) return target;
     const { out } = context.terminal;
     const { row, ticket_id } = target.value;
-    const paths = sessionPaths(home, row.session_id);
+    const { session_id } = row;
+    const paths = sessionPaths(home, session_id);
     const story: Story = {
       out,
       store,
@@ -57,18 +58,15 @@ async function log(
     let shown = show(story, 0);
     if (follow) shown = await followOn(story, shown);
     showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
-    if (ticket_id === undefined)
-      out.line(out.style("dim", `record  ${safeLine(paths.log)} (${counted(shown, "record")})`));
-    const toLookAt =
-      [...story.tickets].find((id) => ticketValue(store, row.session_id, id)?.status === "error") ??
-      [...story.tickets][0];
-    const { session_id } = row;
-    if (ticket_id !== undefined)
+    if (ticket_id !== undefined) {
       out.line(`next    ${context.bosun} replay ${session_id} --ticket ${safeLine(ticket_id)}`);
-    else
-      out.line(
-        `next    ${context.bosun} ${toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`}`,
-      );
+      return ok(EXIT_DONE);
+    }
+    out.line(out.style("dim", `record  ${safeLine(paths.log)} (${counted(shown, "record")})`));
+    const tickets = [...story.tickets];
+    const toLookAt = tickets.find((id) => ticketValue(store, session_id, id)?.status === "error") ?? tickets[0];
+    const next = toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`;
+    out.line(`next    ${context.bosun} ${next}`);
     return ok(EXIT_DONE);
   });
 }

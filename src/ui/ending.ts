@@ -4,9 +4,10 @@ import type { JsonObject } from "../lib/json.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, tableLines } from "./table.ts";
+import { STATE_STYLE } from "./telling.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, sentenceFor } from "./waiting.ts";
-import { counted } from "./words.ts";
+import { counted, nextLines } from "./words.ts";
 
 /** More tickets than this are more than anybody reads at the end; `bosun status` shows them all. */
 const MOST_TICKETS = 40;
@@ -32,9 +33,7 @@ export function endingLines(output: Output, bosun: string, ending: Ending, resum
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
   lines.push(`log     ${safeLine(ending.log)}`);
-  for (const [index, command] of ending.next.entries())
-    lines.push(`${index === 0 ? "next    " : "        "}${command}`);
-  return lines;
+  return [...lines, ...nextLines(ending.next)];
 }
 
 function childSentences({ session_id, waiting, holds }: ChildWaiting): string[] {
@@ -59,7 +58,7 @@ export function ticketTable(showing: Showing, tickets: readonly TicketLine[], ou
   return [
     output.style("dim", heading),
     ...lines.map((line, index) => {
-      const style = STATUS_STYLE[tickets[index]?.status ?? ""];
+      const style = STATE_STYLE[tickets[index]?.status ?? ""];
       return style ? output.style(style, line) : line;
     }),
   ];
@@ -98,8 +97,6 @@ function resultLines(parts: readonly ResultPart[], output: Output): string[] {
     ...points.map((point) => `  - ${safeLine(point)}`),
   ]);
 }
-
-const STATUS_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
 
 function reasonOf({ reason, blocked_by }: TicketLine): string {
   if (blocked_by !== undefined) return ` (waits for ${blocked_by})`;

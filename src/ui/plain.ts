@@ -41,7 +41,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   const standing = () => {
     const now = opening?.now();
     if (now === undefined) return "";
-    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? teller.turn(turn.turn_id)?.since }));
+    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? teller.since(turn.turn_id) }));
     return standingWords({ ...now, running }, new Date().getTime());
   };
 

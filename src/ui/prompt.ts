@@ -2,7 +2,7 @@ import { createInterface } from "node:readline";
 import { answerTo } from "../config/picked-option.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Terminal } from "./terminal.ts";
-import type { Waiting } from "./waiting.ts";
+import type { OpenQuestion } from "./waiting.ts";
 
 /** What a person typed; `left` when they closed the input (Ctrl-D) or the question was taken away. */
 export type Typed = { readonly kind: "text"; readonly text: string } | { readonly kind: "left" };
@@ -83,7 +83,7 @@ export function promptLine({ input, err, isDumb }: Terminal, label: string, sign
  */
 export async function promptQuestion(
   terminal: Terminal,
-  question: Extract<Waiting, { kind: "question" }>,
+  question: OpenQuestion,
   place: { readonly number: number; readonly of: number },
   signal: AbortSignal,
 ): Promise<Typed> {

@@ -2,8 +2,7 @@ import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { checkLines, failedChecks, printedLines } from "./failure-lines.ts";
-import { BRIEF, type RecordLine, type Telling } from "./telling.ts";
-import type { Style } from "./terminal.ts";
+import { BRIEF, type RecordLine, STATE_STYLE, type Telling } from "./telling.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
 /**
@@ -41,8 +40,6 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
     };
   });
 }
-
-const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
 
 /** The scheduler writes the refusal; whose message it was is known from the turn. */
 function setAside(

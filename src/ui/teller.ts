@@ -4,14 +4,6 @@ import { HoldLines } from "./hold-lines.ts";
 import { recordLines } from "./record-lines.ts";
 import type { RecordLine, Telling } from "./telling.ts";
 
-/** A turn that somebody took. */
-export interface TakenTurn {
-  readonly role_id: string;
-  readonly ticket: string | undefined;
-  /** When it was given, in milliseconds since 1970. */
-  readonly since: number;
-}
-
 /** The records that, besides the opening, say something of later ones, and are to be told to a teller even where nobody is shown them. */
 export const SAY_OF_LATER: ReadonlySet<string> = new Set<PayloadType>([
   "turn_request",
@@ -25,7 +17,8 @@ const REMEMBERED = 10_000;
 
 /** Tells a session's records in their order, with what earlier ones say about later ones: whose turn it was, and who is held. */
 export class Teller {
-  readonly #turns = new Map<string, TakenTurn>();
+  /** Who took a turn, and when it was given, in milliseconds since 1970. */
+  readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
   readonly #holds: HoldLines;
 
   /** `bosun` is how this program is called where it is told. */
@@ -33,9 +26,9 @@ export class Teller {
     this.#holds = new HoldLines(bosun);
   }
 
-  /** Who took a turn, and when, if it was lately. */
-  turn(turn_id: string): TakenTurn | undefined {
-    return this.#turns.get(turn_id);
+  /** When a turn was given, in milliseconds since 1970, if it was lately. */
+  since(turn_id: string): number | undefined {
+    return this.#turns.get(turn_id)?.since;
   }
 
   /** The lines of a record; also called, for what it remembers, with those that nobody is shown. */
@@ -50,7 +43,7 @@ export class Teller {
   #taken(turn_id: string, { target, record }: UnsealedRecord): void {
     // A turn that is given again counts from then on, and is the latest.
     this.#turns.delete(turn_id);
-    this.#turns.set(turn_id, { role_id: target, ticket: record.ticket_id, since: Date.parse(record.received_at) });
+    this.#turns.set(turn_id, { role_id: target, since: Date.parse(record.received_at) });
     if (this.#turns.size <= REMEMBERED) return;
     const [oldest] = this.#turns.keys();
     if (oldest !== undefined) this.#turns.delete(oldest);

@@ -7,6 +7,9 @@ export interface RecordLine {
   readonly style?: Style;
 }
 
+/** How the states of tickets catch the eye; others do not. */
+export const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
+
 /** How much is told, and what is known besides the record itself. */
 export interface Telling {
   /** How many columns the words of an error, a refusal or a failure get; what agents say otherwise gets fewer. */

@@ -8,19 +8,22 @@ import { quoted } from "./words.ts";
 /** The columns that failed checks get where a review is asked for. */
 const ROOM = 400;
 
+/** A question that waits for its answer. */
+export interface OpenQuestion {
+  readonly kind: "question";
+  readonly ask_id: string;
+  /** Scoped, as it is to be answered: `c2.q1`. */
+  readonly question_id: string;
+  readonly text: string;
+  readonly why?: string;
+  readonly options: readonly string[];
+  readonly default?: string;
+  readonly ticket_id?: string;
+}
+
 /** Something a person must say before a session, or one ticket of it, can go on. */
 export type Waiting =
-  | {
-      readonly kind: "question";
-      readonly ask_id: string;
-      /** Scoped, as it is to be answered: `c2.q1`. */
-      readonly question_id: string;
-      readonly text: string;
-      readonly why?: string;
-      readonly options: readonly string[];
-      readonly default?: string;
-      readonly ticket_id?: string;
-    }
+  | OpenQuestion
   | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
   | {
       readonly kind: "review";

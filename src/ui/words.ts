@@ -23,6 +23,11 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
+/** The commands to type now, a line for each. */
+export function nextLines(commands: readonly string[]): string[] {
+  return commands.map((command, index) => `${index === 0 ? "next" : "    "}    ${command}`);
+}
+
 /** Words of foreign origin on one line, in quotation marks, cut to `width` columns. */
 export function quoted(text: string, width: number = QUOTE_WIDTH): string {
   return `"${clipped(text, width)}"`;

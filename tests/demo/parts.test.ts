@@ -5,7 +5,7 @@ import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { identify } from "../../src/agents/processes.ts";
 import { shipped } from "../../src/config/installation.ts";
-import { askPerson, type Question } from "../../src/commands/demo/ask.ts";
+import { askPerson } from "../../src/commands/demo/ask.ts";
 import { nothingLostOrDoubled } from "../../src/commands/demo/crash.ts";
 import type { DemoEvent, FoundItem } from "../../src/commands/demo/events.ts";
 import { topFindings } from "../../src/commands/demo/findings.ts";
@@ -20,6 +20,7 @@ import { workLines } from "../../src/commands/demo/work-line.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import type { Instant } from "../../src/protocol/timestamp.ts";
+import type { OpenQuestion } from "../../src/ui/waiting.ts";
 import { cleanUp, digests, git, type Place, place, project, repository } from "./rig.ts";
 
 afterEach(cleanUp);
@@ -128,7 +129,7 @@ describe("the scratch copy", () => {
       writeFileSync(join(directory, name), text);
     }
     const { filled, files } = await fill(at, directory, false, directory);
-    expect(filled).toEqual({ ok: true, value: undefined });
+    expect(filled).toEqual({ ok: true, value: null });
     expect(files).toContain("src/engine.js");
     expect(files.filter((name) => /node_modules|nested|logs|bosun\.db/.test(name))).toEqual([]);
   });
@@ -139,7 +140,7 @@ describe("the scratch copy", () => {
     mkdirSync(directory);
     writeFileSync(join(directory, "sparse"), "");
     truncateSync(join(directory, "sparse"), 600_000_000);
-    const source = { directory, committed: false, uncommitted: undefined };
+    const source = { directory, committed: false, uncommitted: null };
     const scratch = makeScratch(source);
     const filled = await fillScratch(
       carefulGit(at.environment),
@@ -247,7 +248,7 @@ describe("what is held against the session before the kill", () => {
 });
 
 describe("a question at the terminal", () => {
-  const question: Question = {
+  const question: OpenQuestion = {
     kind: "question",
     ask_id: "c1",
     question_id: "c1.window",

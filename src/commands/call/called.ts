@@ -5,7 +5,6 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { Environment } from "../../config/found.ts";
 import { resolveHome } from "../../config/home.ts";
 import { bosunProgram } from "../../config/installation.ts";
-import type { Failure } from "../../protocol/failure.ts";
 
 /** Where a person types. */
 interface Here {
@@ -58,6 +57,6 @@ export function hintHere(bosun: string, hint: string): string {
 }
 
 /** What has a hint, with the commands in it as they are typed here. */
-export function toldHere<T extends Pick<Failure, "hint">>(bosun: string, told: T): T {
+export function toldHere<T extends { readonly hint?: string | undefined }>(bosun: string, told: T): T {
   return told.hint === undefined ? told : { ...told, hint: hintHere(bosun, told.hint) };
 }

@@ -1,18 +1,16 @@
 import { formatDuration } from "../../lib/durations.ts";
 import { promptQuestion } from "../../ui/prompt.ts";
-import type { Waiting } from "../../ui/waiting.ts";
+import type { OpenQuestion } from "../../ui/waiting.ts";
 import type { AnsweredQuestion } from "./events.ts";
 import type { Stage } from "./stage.ts";
 
 /** A person who only looks on is not waited for longer, in ms; a key pressed, and there is no limit. */
 const PATIENCE_MS = 15_000;
 
-export type Question = Extract<Waiting, { kind: "question" }>;
-
 /** Asks the person at the terminal one question; its default stands for no answer. */
 export async function askPerson(
   { context, interrupted }: Stage,
-  question: Question,
+  question: OpenQuestion,
   place: { readonly number: number; readonly of: number },
 ): Promise<AnsweredQuestion> {
   const { terminal } = context;
@@ -27,12 +25,7 @@ export async function askPerson(
   clearTimeout(timer);
   terminal.input.off("data", typing);
   if (typed.kind === "left") terminal.err.line();
-  const usual = question.default ?? "";
-  return answered(question, typed.kind === "text" ? typed.text : usual, "terminal");
-}
-
-/** A question with its answer, as the demo tells of it. */
-export function answered(question: Question, answer: string, by: AnsweredQuestion["by"]): AnsweredQuestion {
-  const { question_id, text, why, options, default: usual } = question;
-  return { question_id, text, why: why ?? null, options, default: usual ?? null, answer, by };
+  const { question_id, text, why = null, options, default: usual = null } = question;
+  const answer = typed.kind === "text" ? typed.text : (usual ?? "");
+  return { question_id, text, why, options, default: usual, answer, by: "terminal" };
 }

@@ -11,7 +11,7 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import { verifySession } from "../../runtime/proof.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { loadModes } from "../session/modes.ts";
-import { answered, askPerson } from "./ask.ts";
+import { askPerson } from "./ask.ts";
 import { endedSince, lookAtWreck, nothingLostOrDoubled, REPORT_IT, type Wreck } from "./crash.ts";
 import type { CrewSession, Ran } from "./crew-session.ts";
 import type { AnsweredQuestion } from "./events.ts";
@@ -142,16 +142,9 @@ function tell({ show, ask }: Stage, sequence: number, record: UnsealedRecord): v
 }
 
 function withDefault(question: AskedQuestion): AnsweredQuestion {
-  const { question_id, text, why, options = [], default: usual = "" } = question;
-  const waiting = {
-    kind: "question",
-    ask_id: "",
-    question_id,
-    text,
-    options: options.map((option) => wordsOf(option as JsonObject[string])),
-    default: usual,
-  } as const;
-  return answered(why === undefined ? waiting : { ...waiting, why }, usual, "default");
+  const { question_id, text, why = null, options = [], default: usual = "" } = question;
+  const words = options.map((option) => wordsOf(option as JsonObject[string]));
+  return { question_id, text, why, options: words, default: usual, answer: usual, by: "default" };
 }
 
 async function askAll(stage: Stage, { waiting }: Ran): Promise<AnsweredQuestion[]> {

@@ -45,9 +45,8 @@ export function removeScratch({ folder }: Scratch): void {
 }
 
 /**
- * Puts the source's last commit into the work tree and says which it is, or, where there is none, its files as they are, without
- * `home`. Failures:
- * `environment` with what git says, `usage` for a folder that is too large to be copied, `interrupted`.
+ * Puts the source's last commit into the work tree and says which it is; null where there is none, and its files are copied as they
+ * are, without `home`. Failures: `environment` with what git says, `usage` for a folder that is too large to be copied, `interrupted`.
  */
 export async function fillScratch(
   git: Git,
@@ -55,7 +54,7 @@ export async function fillScratch(
   scratch: Scratch,
   home: string,
   signal: AbortSignal,
-): Promise<Result<string | undefined, Failure>> {
+): Promise<Result<string | null, Failure>> {
   const filled = !source.committed
     ? await copy(git, source, scratch, home, signal).catch((error: Error) =>
         err(cannot("copy", source.directory, error.message)),
@@ -69,7 +68,7 @@ async function clone(
   { directory }: Source,
   { folder, work }: Scratch,
   signal: AbortSignal,
-): Promise<Result<string | undefined, Failure>> {
+): Promise<Result<string | null, Failure>> {
   // No hard links: nothing that is done to the clone may reach the original's files. No template: it may bring hooks.
   const options = ["--quiet", "--local", "--no-hardlinks", "--single-branch", "--no-tags", "--template="];
   const cloned = await git(
@@ -89,7 +88,7 @@ async function copy(
   { work }: Scratch,
   home: string,
   signal: AbortSignal,
-): Promise<Result<string | undefined, Failure>> {
+): Promise<Result<string | null, Failure>> {
   const files = await filesOf(directory, home, signal);
   if (!files.ok) return files;
   for (const path of files.value) {
@@ -105,7 +104,7 @@ async function copy(
     const done = await git(work, args, signal);
     if (!done.ok) return err(cannot("copy", directory, done.complaint));
   }
-  return ok(undefined);
+  return ok(null);
 }
 
 /** Ordinary files below a folder, relative to it. */

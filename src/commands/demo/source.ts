@@ -12,8 +12,8 @@ export interface Source {
   readonly directory: string;
   /** Whether there is a commit to clone; before the first one and outside of git the files are copied. */
   readonly committed: boolean;
-  /** Files that are changed or new and in no commit; undefined where nobody could say. */
-  readonly uncommitted: number | undefined;
+  /** Files that are changed or new and in no commit; null where nobody could say. */
+  readonly uncommitted: number | null;
 }
 
 /**
@@ -46,7 +46,7 @@ export async function findSource(
   const folder = named === undefined ? shipped() : directory;
   const own = named === undefined ? await topOf(git, folder) : undefined;
   return ok(
-    own === undefined ? { directory: folder, committed: false, uncommitted: undefined } : await repositoryAt(git, own),
+    own === undefined ? { directory: folder, committed: false, uncommitted: null } : await repositoryAt(git, own),
   );
 }
 
@@ -64,6 +64,6 @@ async function repositoryAt(git: Git, directory: string): Promise<Source> {
   return {
     directory,
     committed: head.ok,
-    uncommitted: status.ok ? status.text.split("\0").filter((entry) => entry !== "").length : undefined,
+    uncommitted: status.ok ? status.text.split("\0").filter((entry) => entry !== "").length : null,
   };
 }

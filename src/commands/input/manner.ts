@@ -26,16 +26,20 @@ export type ReporterName = "plain" | "json" | "silent";
  */
 export type SchedulerPlace = "here" | "attached" | "detached";
 
+/** The options of every command that shows what happens while it does. */
+export interface ReporterOptions {
+  readonly reporter?: string;
+  readonly json?: boolean;
+  readonly input?: boolean;
+}
+
 /** The options of every command that runs a session. */
-export interface MannerOptions {
+export interface MannerOptions extends ReporterOptions {
   readonly answers?: string;
   readonly answer?: string[];
   readonly unanswered?: string;
   readonly yes?: boolean;
   readonly planOnly?: boolean;
-  readonly reporter?: string;
-  readonly json?: boolean;
-  readonly input?: boolean;
   readonly detach?: boolean;
   readonly foreground?: boolean;
 }
@@ -43,16 +47,23 @@ export interface MannerOptions {
 const REPORTERS = ["plain", "json", "silent", "tui"] as const;
 const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
 
+/** Adds them; `no_input` says what `--no-input` means to the command. */
+export function addReporterOptions(command: Command, no_input: string): void {
+  command
+    .option("--reporter <name>", "plain, json or silent")
+    .option("--json", "one JSON object a line on stdout, and nothing else")
+    .option("--no-input", no_input);
+}
+
 /** Adds the options that say how a session is run. */
 export function addMannerOptions(command: Command): void {
   command
     .option("--answers <file>", "answers given beforehand, as YAML or JSON")
     .option("--answer <id=text>", "one answer given beforehand (again for more)", collect)
     .option("--unanswered <policy>", "a question nobody answers: stop, default or manager", "stop")
-    .option("-y, --yes", "approve plans without asking")
-    .option("--reporter <name>", "plain, json or silent")
-    .option("--json", "one JSON object a line on stdout, and nothing else")
-    .option("--no-input", "never ask at this terminal")
+    .option("-y, --yes", "approve plans without asking");
+  addReporterOptions(command, "never ask at this terminal");
+  command
     .option("--detach", "leave the session at work and return at once")
     .option("--foreground", "run it in this process, which ends with this terminal");
 }

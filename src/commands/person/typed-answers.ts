@@ -4,11 +4,9 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { safeLine } from "../../ui/display.ts";
 import { promptQuestion } from "../../ui/prompt.ts";
-import { answerCommand, type Waiting } from "../../ui/waiting.ts";
+import { answerCommand, type OpenQuestion } from "../../ui/waiting.ts";
 import type { CommandContext } from "../call/command.ts";
 import { watchSignals } from "../call/signals.ts";
-
-export type Question = Extract<Waiting, { kind: "question" }>;
 
 export interface Answer {
   readonly question_id: string;
@@ -21,10 +19,10 @@ export interface Answer {
  */
 export async function askedHere(
   { terminal, leave }: CommandContext,
-  questions: readonly Question[],
-  open: () => Promise<readonly Question[]>,
+  questions: readonly OpenQuestion[],
+  open: () => Promise<readonly OpenQuestion[]>,
 ): Promise<Answer[] | "interrupted"> {
-  const isOpen = async ({ question_id }: Answer | Question) => {
+  const isOpen = async ({ question_id }: Answer | OpenQuestion) => {
     if ((await open()).some((one) => one.question_id === question_id)) return true;
     terminal.err.line(
       terminal.err.style("yellow", `  ${safeLine(question_id)} was answered by somebody else meanwhile.`),
@@ -52,7 +50,7 @@ export async function askedHere(
  * The answer in the words after a command: a question's id and what is said to it; of the only open question the answer alone. Failure
  * `usage` if it is not clear which question is meant, or what is said.
  */
-export function answerIn(questions: readonly Question[], words: readonly string[]): Result<Answer, Failure> {
+export function answerIn(questions: readonly OpenQuestion[], words: readonly string[]): Result<Answer, Failure> {
   const [id = "", ...text] = words;
   const named = questions.filter((question) => question.question_id === id || bareId(question) === id);
   const exact = named.find(({ question_id }) => question_id === id);
@@ -82,14 +80,19 @@ export function answerIn(questions: readonly Question[], words: readonly string[
 }
 
 /** The same failure with what makes the word an answer, where there is one question that it could be meant for. */
-export function orAnswering(wrong: Failure, session_id: string, questions: readonly Question[], word: string): Failure {
+export function orAnswering(
+  wrong: Failure,
+  session_id: string,
+  questions: readonly OpenQuestion[],
+  word: string,
+): Failure {
   const [only, another] = questions;
   if (only === undefined || another !== undefined) return wrong;
   const command = answerCommand("bosun", session_id, only, word);
   return { ...wrong, hint: `${wrong.hint ?? ""}\nTo answer ${only.question_id} with that word: ${command}`.trim() };
 }
 
-function answerOf(question: Question, words: string): Result<Answer, Failure> {
+function answerOf(question: OpenQuestion, words: string): Result<Answer, Failure> {
   const meant = answerTo(question, words);
   return meant.ok ? ok({ question_id: question.question_id, text: meant.value }) : meant;
 }

@@ -7,6 +7,7 @@ import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeJson } from "../../ui/display.ts";
+import { nextLines } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
 import { tellKilled, watchSignals } from "../call/signals.ts";
 import { killGraceOf } from "../session/state.ts";
@@ -218,5 +219,5 @@ function tellDetached(
   out.line(
     `When only a person can move it, it waits ${formatDuration(PATIENCE_MS)} for one, and then stops, to be resumed.`,
   );
-  for (const [index, command] of next.entries()) out.line(`${index === 0 ? "next    " : "        "}${command}`);
+  for (const line of nextLines(next)) out.line(line);
 }

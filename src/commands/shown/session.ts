@@ -6,7 +6,7 @@ import { ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/time.ts";
 import { runningWords } from "../../ui/under-way.ts";
 import { showWaiting } from "../../ui/waiting.ts";
-import { allWords, counted } from "../../ui/words.ts";
+import { allWords, counted, nextLines } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
 import { keptFor } from "../person/kept.ts";
 import { isBegun } from "../session/choose.ts";
@@ -68,8 +68,7 @@ export function showSession(
     holds: ledger.holds.values(),
     report,
   });
-  for (const [index, command] of next.entries())
-    out.line(`${index === 0 ? "next    " : "        "}${safeLine(command)}`);
+  for (const line of nextLines(next.map(safeLine))) out.line(line);
 }
 
 /** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */
