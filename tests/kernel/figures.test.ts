@@ -50,6 +50,12 @@ describe("what a turn took", () => {
   test.each<[string, Engine<object>, Fact, unknown[]]>([
     ["is what its answer tells", engine(), ends("report", REPORT, USAGE), [10, 0.25, 0, [], []]],
     ["is hidden by an answer that tells nothing", engine(), ends("report", REPORT), [0, 0, 1, ["hand"], ["hand"]]],
+    [
+      "is hidden by an answer that tells of one half of its tokens",
+      engine(),
+      ends("report", REPORT, { input_tokens: 10, cost_usd: 0.25 }),
+      [10, 0.25, 0, ["hand"], []],
+    ],
     ["is hidden by a failure that tells nothing", engine(), fails("timeout"), [0, 0, 1, ["hand"], ["hand"]]],
     ["is not hidden by a role that is held", engine(), fails("rate_limited"), [0, 0, 1, [], []]],
     ["is not hidden by a role that says so itself", engine(), ends("error", { code: "trust" }), [0, 0, 1, [], []]],
@@ -106,6 +112,19 @@ describe("what a turn took", () => {
     expect(told(at.ledger.figures)).toEqual([10, 0.25, 1, [], []]);
   });
 
+  it("is hidden by whoever did not tell it, each named once", () => {
+    const at = engine();
+    for (const [turn_id, role_id] of [
+      ["t1", "hand"],
+      ["t2", "eye"],
+      ["t3", "hand"],
+    ]) {
+      applyToLedger(at.ledger, put("turn", turn_id as string, { ...TURN, turn_id, role_id } as LedgerTurn));
+      advance(at, fact("report", REPORT, { turn: { turn_id, attempt: 1, run: 2 } }));
+    }
+    expect(told(at.ledger.figures)).toEqual([0, 0, 3, ["hand", "eye"], ["hand", "eye"]]);
+  });
+
   it("is never more than can be written down", () => {
     const at = engine();
     const most = { input_tokens: Number.MAX_SAFE_INTEGER, output_tokens: 0, cost_usd: Number.MAX_VALUE };
@@ -123,6 +142,44 @@ describe("what a turn took", () => {
     applyToLedger(at.ledger, put("child", "4", child));
     advance(at, word);
     expect(at.ledger.figures.unpriced_turns).toBe(unpriced);
+  });
+});
+
+describe("a child session", () => {
+  test.each([
+    [0.5, [10, 0.5, 0, [], []]],
+    [null, [10, 0, 1, [], ["s.4"]]],
+  ])("counts with its turns, and with a cost of %s", (cost_usd, expected) => {
+    const at = engine({ status: "offered" });
+    const child = { child: "4", mode: "debate", input: {}, budget: {}, status: "open" } as const;
+    applyToLedger(at.ledger, put("child", "4", child));
+    const usage = { turns: 3, input_tokens: 10, output_tokens: 5, cost_usd };
+    advance(at, fact("session_finished", { session_id: "s.4", outcome: "done", usage }));
+    expect([at.ledger.figures.turns, told(at.ledger.figures)]).toEqual([3, expected]);
+  });
+});
+
+describe("a person who sets a limit", () => {
+  const limits = (at: Engine<object>, set: object) => {
+    advance(at, fact("user_command", { command: "limits", limits: set }));
+    return at.ledger.figures;
+  };
+
+  it("keeps those that were set before", () => {
+    const at = engine();
+    limits(at, { turns: 9, usd: 5 });
+    expect(limits(at, { usd: 7 }).limits).toEqual({ turns: 9, usd: 7 });
+  });
+
+  test.each([
+    ["turns", { tokens: ["hand"], usd: ["hand"] }],
+    ["tokens", { usd: ["hand"] }],
+    ["usd", { tokens: ["hand"] }],
+  ])("of %s knows who has not told of that, and of nothing else", (name, left) => {
+    const at = engine();
+    advance(at, ends("report", REPORT));
+    expect(limits(at, { [name]: 9 })).toMatchObject({ limits: { [name]: 9 }, untold: left });
+    expect(limits(at, { tokens: 9, usd: 9 })).not.toHaveProperty("untold");
   });
 });
 

@@ -157,6 +157,7 @@ describe("a manager who is asked about a spent budget", () => {
       "blocked (budget_exhausted)",
     ]);
     expect(scene.open).toEqual(["manager error a"]);
+    expect(scene.draft("a").message.payload).toMatchObject({ resolution_hint: expect.stringContaining("larger one") });
     expect(refusedWith(scene)).toEqual([
       {
         payload_type: "instruction",

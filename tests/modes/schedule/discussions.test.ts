@@ -10,7 +10,7 @@ const PROPOSAL = {
   summary: "In two steps",
   draft_steps: ["copy", { text: "drop" }],
   risks: ["data loss"],
-  open_questions: [],
+  open_questions: ["when?"],
 };
 const VERDICT = { verdict: { conclusion: "Three steps", dissent: ["two would do"] } };
 
@@ -48,7 +48,7 @@ describe("a proposal that is discussed in a session of its own", () => {
     expect(resolve(input, scene.lookup)).toEqual({
       ...DEBATE.input,
       topic:
-        "How should this task be done?\nDo a\nProposed:\nIn two steps\nSteps:\n- copy\n- drop\nRisks:\n- data loss",
+        "How should this task be done?\nDo a\nProposed:\nIn two steps\nSteps:\n- copy\n- drop\nRisks:\n- data loss\nOpen questions:\n- when?",
     });
   });
 
@@ -120,7 +120,7 @@ describe("a proposal that is discussed in a session of its own", () => {
 describe("a discussion that takes too long", () => {
   it("is broken off when its time is up, counted from when it was begun, and still comes to its end", () => {
     const scene = begun(proposed({}, { config: { discussion: { ...DEBATE, timeout_s: 60 } } }));
-    expect(scene.engine.ledger.timers.get("discussion:a")).toMatchObject({ passive: true });
+    expect(scene.engine.ledger.timers.get("discussion:a")).toEqual({ due_at: "2026-01-01T00:01:06Z", passive: true });
     const { child } = childOf(scene);
     scene.fires("discussion:a");
     expect(scene.last.step.commands).toEqual([{ do: "withdraw_session", child, reason: "timeout" }]);

@@ -207,7 +207,13 @@ describe("a manager's review", () => {
 });
 
 describe("a person's review", () => {
-  it("is asked for instead of the manager's where the policy says so", () => {
+  it("is asked for instead of the manager's where the policy says so, with the report that is to be reviewed", () => {
+    const checked = delivered({ ...CRITERIA, review: "user" });
+    const report = checked.sequence;
+    expect(checked.checked("a", true).engine.ledger.asks.get("review:a")).toMatchObject({
+      record: report,
+      subject: "a",
+    });
     const scene = delivered({ review: "user" });
     expect(scene.open).toEqual(["ask review review:a", "manager ticket b"]);
     scene.person("review", { ...APPROVED, ticket_id: "a" });
@@ -265,7 +271,7 @@ describe("review by checks", () => {
     scene.checked("a", true);
     expect(scene.moved).toEqual(["a: awaiting_review -approved-> done"]);
     expect(scene.last.envelopes).toMatchObject([
-      { payload_type: "review", subject: "a", payload: { decision: "approved" } },
+      { target: "user", payload_type: "review", subject: "a", payload: { decision: "approved" } },
     ]);
   });
 

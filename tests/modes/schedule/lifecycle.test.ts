@@ -75,10 +75,13 @@ describe("a ticket from plan to done", () => {
     expect(scene.ticket("a").attempt).toBe(0);
     scene.admit("a");
     expect(scene.ticket("a").attempt).toBe(1);
-    scene.says("a", "report", COMPLETED).says("a", "review", { decision: "changes_requested" });
-    expect(scene.ticket("a").attempt).toBe(1);
-    scene.admit("a");
-    expect(scene.ticket("a").attempt).toBe(2);
+    const attempt = () => [...scene.engine.ledger.turns.values()][0]?.attempt;
+    scene.says("a", "report", COMPLETED);
+    expect(attempt()).toBe(1);
+    scene.says("a", "review", { decision: "changes_requested" });
+    expect([attempt(), scene.ticket("a").attempt]).toEqual([2, 1]);
+    scene.says("a", "report", COMPLETED);
+    expect([attempt(), scene.ticket("a").attempt]).toEqual([2, 2]);
   });
 
   it("asks in the order error, review, report, instruction, ticket, so that what is nearly done is finished first", () => {
@@ -154,10 +157,21 @@ describe("a discussion", () => {
     expect([scene.status("a"), scene.open]).toEqual(["discussing", ["manager report a"]]);
   });
 
-  test.each(["error", "blocked"] as const)("goes to the manager as trouble when the worker answers %s", (status) => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "report", { status });
+  test.each([
+    ["error", { status: "error" }],
+    ["error, with questions", { status: "error", questions: asking("q").questions }],
+    ["blocked", { status: "blocked" }],
+  ])("goes to the manager as trouble when the worker answers %s", (_, report) => {
+    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "report", report);
     expect(scene.moved).toEqual(["a: discussing -work_stopped-> blocked (agent_failed)"]);
-    expect(scene.open).toEqual(["manager error a"]);
+    expect([scene.status("a"), scene.open]).toEqual(["blocked (agent_failed)", ["manager error a"]]);
+  });
+
+  it("is not ended by a worker's word that it cannot: somebody is asked again", () => {
+    const cannot = { code: "conflict", message: "I cannot" };
+    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "error", cannot);
+    expect([scene.status("a"), scene.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
+    expect(scene.fires("retry:a").open).toEqual(["worker instruction_proposal a"]);
   });
 
   it("tries a worker again that fails in it, and then goes to the manager, who may instruct after all", () => {

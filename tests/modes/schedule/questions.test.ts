@@ -48,6 +48,30 @@ describe("questions about the requirement", () => {
     expect([scene.refused, scene.open]).toEqual(["not_permitted /questions", ["manager clarification_response"]]);
   });
 
+  it("keep the answers they had when they are ended without a word", () => {
+    const scene = new Scene().requirement().says(undefined, "clarification", asking("lang", "style"));
+    const first = scene.answers({ lang: "Rust" }).sequence;
+    scene.answers({}, "complete");
+    expect(scene.draft().message.payload).toEqual({
+      answers: [{ question_id: "c1.lang", text: { $from: [first, "/answers/0/text"] } }],
+      status: "complete",
+    });
+  });
+
+  it("are asked also where the manager says with them that they are its last", () => {
+    const last = { ...asking("lang"), status: "complete" };
+    expect(new Scene().requirement().says(undefined, "clarification", last).open).toEqual(["ask questions c1"]);
+  });
+
+  it("of each round are told with their answers", () => {
+    const scene = new Scene().requirement();
+    for (const round of [1, 2]) scene.says(undefined, "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
+    expect(scene.draft().context["clarifications"]).toHaveLength(2);
+    scene.says(undefined, "plan", { tasks: [task("a")] });
+    for (const round of [3, 4]) scene.says("a", "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
+    expect(scene.draft("a").context["clarifications"]).toHaveLength(4);
+  });
+
   it("may be ended without a word", () => {
     const scene = new Scene().requirement().says(undefined, "clarification", asking("lang")).answers({}, "complete");
     expect([scene.phase, scene.open]).toEqual(["planning", ["manager clarification_response"]]);
@@ -145,7 +169,10 @@ describe("an answer", () => {
   it("by a bare id that several have is refused, naming what may be answered", () => {
     const scene = two().answers({ q: "So" });
     expect(scene.refused).toBe("validation_failed /answers/0/question_id");
-    expect(scene.last.step.refused?.hint).toBe("open questions: c1.q, c1.r, c2.q");
+    expect(scene.last.step.refused).toMatchObject({
+      message: '"q" is asked more than once',
+      hint: "open questions: c1.q, c1.r, c2.q",
+    });
   });
 
   it("by a bare id counts in the set that ask_id names", () => {
@@ -193,6 +220,9 @@ describe("an answer", () => {
   it("given again is refused, since the question is no longer open", () => {
     const scene = two().answers({ "c2.q": "So" }).answers({ "c2.q": "Or so" });
     expect(scene.refused).toBe("validation_failed /answers/0/question_id");
+    expect(scene.last.step.refused?.message).toBe('"c2.q" is not an open question');
+    scene.answers({ "c1.q": "So", "c1.r": "So" }).answers({ "c1.q": "Or so" });
+    expect(scene.last.step.refused?.hint).toBe("no question is open");
   });
 
   it("to what nobody waits for any longer is refused, and its id is free for others", () => {
@@ -205,6 +235,7 @@ describe("an answer", () => {
 describe("questions about a ticket", () => {
   it("hold up that ticket only, and then the same message is put again with the answers", () => {
     const scene = new Scene().planned(task("a"), task("b")).says("a", "clarification", asking("q"));
+    expect(scene.engine.ledger.asks.get("c1")).toMatchObject({ subject: "a" });
     expect([scene.phase, scene.status("a"), scene.open]).toEqual([
       "running",
       "pending",
@@ -250,14 +281,25 @@ describe("questions about a ticket", () => {
     ]);
   });
 
+  it("are no such round where they come with finished work, nor is being stuck without any", () => {
+    const config = { max_clarification_rounds: 0 };
+    const scene = () => new Scene({ config }).planned(task("a")).says("a", "instruction", INSTRUCTION);
+    const finished = scene().says("a", "report", { ...COMPLETED, questions: asking("where").questions });
+    expect(finished.open).toEqual(["manager review_request a"]);
+    expect(scene().says("a", "report", { status: "blocked" }).moved).toEqual([
+      "a: in_progress -report_blocked-> blocked (needs_input)",
+    ]);
+  });
+
   it("of its workers count in a discussion too", () => {
     const stuck = { status: "blocked", questions: asking("where").questions };
     const scene = new Scene({ config: { max_clarification_rounds: 0 } })
       .planned(task("a"))
       .says("a", "instruction_proposal", INSTRUCTION)
       .says("a", "report", stuck);
-    expect([scene.moved, scene.open]).toEqual([
+    expect([scene.moved, scene.status("a"), scene.open]).toEqual([
       ["a: discussing -work_stopped-> blocked (needs_input)"],
+      "blocked (needs_input)",
       ["manager error a"],
     ]);
   });
@@ -272,13 +314,22 @@ describe("questions about a ticket", () => {
     expect([scene.last.disposition, scene.open]).toEqual(["applied", ["ask questions c2"]]);
   });
 
-  it("outlive a failed turn: the limit counts on", () => {
-    const scene = new Scene({ config: { max_clarification_rounds: 1 } })
-      .planned(task("a"))
-      .says("a", "clarification", asking("q"))
-      .answers({ q: "1" });
-    scene.fails("a").fires("retry:a").says("a", "clarification", asking("q"));
-    expect(scene.refused).toBe("not_permitted /questions");
+  it("outlive a failed turn, and a stop over it: the limit counts on", () => {
+    const answered = (max_retries: number) =>
+      new Scene({ config: { max_clarification_rounds: 1, max_retries } })
+        .planned(task("a"))
+        .says("a", "clarification", asking("q"))
+        .answers({ q: "1" })
+        .fails("a");
+    const retried = answered(1).fires("retry:a");
+    const resumed = answered(0).stops("manager_failed").recovers();
+    for (const scene of [retried, resumed])
+      expect(scene.says("a", "clarification", asking("q")).refused).toBe("not_permitted /questions");
+  });
+
+  it("that are answered leave the message all its tries", () => {
+    const scene = new Scene({ config: { max_retries: 1 } }).planned(task("a")).says("a", "clarification", asking("q"));
+    expect(scene.answers({ q: "So" }).fails("a").open).toEqual(["retry:a in 1000 ms"]);
   });
 
   it("stand through a stop: the person is still asked when the session goes on", () => {

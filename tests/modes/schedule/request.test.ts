@@ -171,6 +171,17 @@ describe("a request", () => {
     expect(history.$history).toEqual(history.$history.toSorted((a, b) => a - b));
   });
 
+  it("tells each event once, in the order in which they happened", () => {
+    const made = new Scene().planned(task("a")).says("a", "clarification", asking("q"));
+    const { sequence: asked } = made;
+    const { sequence: answered } = made.answers({ q: "So" });
+    const { sequence: instructed } = made.says("a", "instruction", INSTRUCTION);
+    const { sequence: failed } = made.fails("a");
+    expect(made.fires("retry:a").draft("a").context["history"]).toEqual({
+      $history: [asked, answered, instructed, failed],
+    });
+  });
+
   it("tells the instruction that counts however much has happened since, and no older one for that", () => {
     const made = new Scene({ config: { max_retries: 99 } }).planned(task("a"));
     const history = () => (made.draft("a").context["history"] as { readonly $history: readonly number[] }).$history;

@@ -60,6 +60,26 @@ describe("a revised plan", () => {
     expect([scene.refused, scene.open]).toEqual([undefined, ["manager ticket a", "manager ticket c"]]);
   });
 
+  it("counts what it takes in again as planned: another that leaves it out withdraws it", () => {
+    const patient = { config: { max_escalations: 3 } };
+    const scene = troubled(patient, task("a"), task("b")).says("a", "plan", { tasks: [task("a")] });
+    scene.command("retry", "b").says("a", "instruction", INSTRUCTION).fails("a");
+    scene.says("a", "plan", { tasks: [task("a"), task("b")] });
+    expect(scene.moved).toEqual(["a: blocked -replanned-> pending"]);
+    scene
+      .says("a", "instruction", INSTRUCTION)
+      .fails("a")
+      .says("a", "plan", { tasks: [task("a")] });
+    expect(scene.moved).toContain("b: pending -withdrawn-> error (withdrawn)");
+  });
+
+  it("leaves one that it does not change with the question that a person has not answered yet", () => {
+    const scene = troubled({}, task("a"), task("b")).says("b", "clarification", asking("q"));
+    scene.says("a", "plan", { tasks: [task("a"), task("b")] });
+    expect(scene.open).toEqual(["ask questions c1", "manager ticket a"]);
+    expect(scene.answers({ q: "So" }).open).toEqual(["manager ticket a", "manager ticket b"]);
+  });
+
   it("leaves what it starts again all that it has lived through", () => {
     const scene = troubled({}, task("a"), task("b")).says("a", "clarification", asking("q")).answers({ q: "So" });
     const { history, attempt, escalations, clarifications } = scene.ticket("a");

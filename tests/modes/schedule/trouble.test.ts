@@ -249,6 +249,17 @@ describe("a manager that fails", () => {
     expect([scene.moved, scene.open]).toEqual([[], ["manager review_request a", "manager ticket b"]]);
   });
 
+  it("is asked again what to do with a blocked ticket, which stays so", () => {
+    const scene = spent(instructed()).fails("a", "timeout");
+    expect([scene.moved, scene.open]).toEqual([[], ["manager ticket b", "retry:a in 1000 ms"]]);
+    scene.fires("retry:a");
+    expect([scene.moved, scene.status("a"), scene.open]).toEqual([
+      [],
+      "blocked (agent_failed)",
+      ["manager error a", "manager ticket b"],
+    ]);
+  });
+
   it("is asked again about the session in the same way", () => {
     const scene = new Scene().requirement().fails(undefined, "timeout");
     expect(scene.open).toEqual(["retry: in 1000 ms"]);
@@ -277,7 +288,8 @@ describe("a manager that fails", () => {
     expect(scene.phase).toBe("stopped");
     scene.recovers();
     expect([scene.phase, scene.open]).toEqual(["running", ["manager review_request a", "manager ticket b"]]);
-    expect(scene.fails("a", "timeout").open).toContain("retry:a in 1000 ms");
+    scene.fails("a", "timeout").fires("retry:a").fails("a", "timeout");
+    expect(scene.open).toContain("retry:a in 2000 ms");
   });
 
   it("stops the session over the requirement too", () => {
