@@ -4,7 +4,7 @@ import { type Cut, cutQuoted, LEVELS, sizeOf } from "../../src/kernel/cut.ts";
 import { fittingDraft } from "../../src/kernel/fitting.ts";
 import { cutTo, fitting, from, historyOf, type Lookup, resolve } from "../../src/kernel/references.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
-import type { JsonObject } from "../../src/lib/json.ts";
+import type { Json, JsonObject } from "../../src/lib/json.ts";
 
 const cut = (characters: number, items: number, commands = false): Cut => ({ characters, items, commands });
 
@@ -65,6 +65,23 @@ describe("a quoted value", () => {
         },
       ],
     });
+  });
+});
+
+describe("a list that nobody quoted", () => {
+  const lookup = lookupOf({ 1: { label: "log" } });
+  const left = (list: readonly Json[], items: number) =>
+    (resolve(cutTo({ list }, { characters: 128, items }), lookup) as { list: Json[] }).list.length;
+  const quotes = Array.from({ length: 3 }, () => ({ ...from(1) }));
+
+  it("keeps its first entries if all are quotes, and none of them at the last level", () => {
+    expect([5, 2, 0].map((items) => left(quotes, items))).toEqual([3, 2, 0]);
+  });
+
+  it("keeps all entries if they only hold quotes, and ten thousand at the last level", () => {
+    const holding = Array.from({ length: 10_001 }, () => ({ task_id: "a", outputs: { ...from(1) } }));
+    expect([1, 0].map((items) => left(holding, items))).toEqual([10_001, 10_000]);
+    expect(left([...quotes, "told"], 1)).toBe(4);
   });
 });
 

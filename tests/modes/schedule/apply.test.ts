@@ -112,3 +112,38 @@ describe("who waits for a ticket in error", () => {
     expect([...state.doomed]).toEqual([]);
   });
 });
+
+describe("a ticket whose dependencies change", () => {
+  it("waits for what is new among them, and no longer for what is gone", () => {
+    const state = empty();
+    for (const id of ["a", "b", "c"]) put(state, id, "pending");
+    put(state, "x", "pending", ["a", "b"]);
+    put(state, "x", "pending", ["a", "c"]);
+    put(state, "c", "done");
+    expect(state.unmet.get("x")).toBe(1);
+    put(state, "b", "error");
+    expect([...state.doomed]).toEqual([]);
+  });
+});
+
+describe("a ticket that is dropped", () => {
+  it("is known nowhere any more", () => {
+    const state = empty();
+    put(state, "bad", "error");
+    put(state, "a", "in_progress");
+    put(state, "x", "pending", ["a", "bad"]);
+    expect([...state.doomed]).toEqual(["x"]);
+    for (const id of ["x", "a", "bad"]) apply(state, { drop: "ticket", id });
+    const waiting = [...state.dependents.values()].flatMap((ids) => [...ids]);
+    expect([waiting, [...state.underway], [...state.doomed], [...state.unmet]]).toEqual([[], [], [], []]);
+    expect(new Set(state.counts.values())).toEqual(new Set([0]));
+  });
+
+  it("keeps nobody from being done", () => {
+    const state = empty();
+    put(state, "bad", "error");
+    put(state, "x", "pending", ["bad"]);
+    apply(state, { drop: "ticket", id: "bad" });
+    expect([...state.doomed]).toEqual([]);
+  });
+});

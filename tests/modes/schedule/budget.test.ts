@@ -179,6 +179,16 @@ describe("a manager who is asked about a spent budget", () => {
     expect(scene.says("a", "instruction", INSTRUCTION).refused).toBe("budget_exhausted ");
   });
 
+  it("may instruct where something is left, and is told so", () => {
+    const scene = planned({ turns: 9 })
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", { status: "blocked" });
+    expect(scene.draft("a").message.payload).toMatchObject({
+      resolution_hint: expect.stringContaining("a new instruction"),
+    });
+    expect(scene.says("a", "instruction", INSTRUCTION).open).toEqual(["worker instruction a"]);
+  });
+
   it("goes on with a plan that gives the task a larger one, of which so much is used", () => {
     const scene = asked().says("a", "plan", replan({ turns: 3 }));
     expect([scene.status("a"), scene.open, used(scene)]).toEqual(["pending", ["manager ticket a"], 2]);
@@ -286,7 +296,9 @@ describe("a ticket's budget of time", () => {
       ["a: in_progress -work_stopped-> blocked (budget_exhausted)"],
       ["manager error a"],
     ]);
+    expect(scene.draft("a").message.payload).toMatchObject({ resolution_hint: expect.stringContaining("larger one") });
     expect(scene.says("a", "instruction", INSTRUCTION).refused).toBe("budget_exhausted ");
+    expect(scene.last.step.refused?.message).toBe('nothing is left of the budget of ticket "a" (60 s)');
   });
 
   test.each<[string, (scene: Scene) => Scene]>([

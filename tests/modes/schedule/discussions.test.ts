@@ -106,6 +106,17 @@ describe("a proposal that is discussed in a session of its own", () => {
     expect(scene.ticket("a").allowance?.used).toBe(5);
   });
 
+  it.each([
+    [{ usd: 2 }, { usd: 2, turns: 5 }],
+    [
+      { usd: 2, turns: 3 },
+      { usd: 2, turns: 3 },
+    ],
+  ])("may use of %j what the ticket has left, and no more", (budget, allowed) => {
+    const scene = proposed({ budget: { turns: 6 } }, { config: { discussion: { ...DEBATE, budget } } });
+    expect(childOf(scene).budget).toEqual(allowed);
+  });
+
   it("is not begun when nothing is left of the ticket's budget", () => {
     const scene = proposed({ budget: { turns: 1 } });
     expect([scene.open, scene.status("a")]).toEqual([["manager error a"], "blocked (budget_exhausted)"]);

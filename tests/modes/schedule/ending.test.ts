@@ -51,6 +51,22 @@ describe("a session ends", () => {
     expect(done(scene, "d").report.ended).toBe("failed tickets_failed");
   });
 
+  it("when the last is given up, though one that waited for it was cancelled before", () => {
+    const scene = new Scene().planned(task("a"), task("b", { dependencies: ["a"] })).command("cancel", "b");
+    expect(scene.ended).toBeUndefined();
+    const { ended, tickets, whole } = scene.says("a", "error", GIVES_UP).report;
+    expect([ended, tickets]).toEqual(["failed tickets_failed", { a: "error agent_failed", b: "error cancelled" }]);
+    expect(whole["tickets"]).toMatchObject([{ reviews: 0 }, { reviews: 0 }]);
+  });
+
+  it("with its plan's summary for a requirement, where a person gave the plan and said nothing else", () => {
+    const plan = { summary: "Mend the roof", tasks: [task("a")] };
+    const scene = new Scene({ input: { plan_given: true } }).person("plan", plan);
+    expect(done(scene, "a").report.whole).toMatchObject({ requirement: "Mend the roof" });
+    const unsaid = new Scene({ input: { plan_given: true } }).person("plan", { tasks: [task("a")] });
+    expect(done(unsaid, "a").report.whole).not.toHaveProperty("requirement");
+  });
+
   it("does not count as failed what a revised plan withdrew", () => {
     const scene = new Scene()
       .planned(task("a"), task("b"))
