@@ -68,3 +68,34 @@ it("only the word that releases a role ends its hold", () => {
   advance(at, fact("user_command", { command: "release", role_id: "hand" }));
   expect(at.ledger.holds.size).toBe(0);
 });
+
+describe("a turn that was open while the machine slept", () => {
+  const turn = { turn_id: "t1", attempt: 1, run: 2 };
+  const failed = (code: string) => ({ ...fact("turn_failed", { turn_id: "t1", code, message: "" }), turn }) as Fact;
+  const slept = (cause: string, status: "open" | "offered" = "open") => {
+    const at = engine({ do: "stop_session", reason: "limit", message: "" });
+    applyToLedger(at.ledger, put("turn", "t1", { ...TURN, status }));
+    advance(at, fact("time_shifted", { cause, shift_ms: 3_600_000 }));
+    return at;
+  };
+
+  it("is repeated under a higher run where it fails as of a cut connection, and its mode hears of neither", () => {
+    const at = slept("sleep");
+    const done = advance(at, failed("no_answer"));
+    expect(at.ledger.turns.get("t1")).toEqual({ ...TURN, run: 3, status: "offered", interrupted: true });
+    expect([done.disposition, done.step.commands, at.ledger.figures.stopping]).toEqual(["applied", [], undefined]);
+  });
+
+  test.each([
+    ["fails of something else", "sleep", "malformed_output"],
+    ["was open while only the clock was set", "clock", "no_answer"],
+  ])("has failed where it %s", (_, cause, code) => {
+    const at = slept(cause);
+    expect(advance(at, failed(code)).step.commands).toHaveLength(1);
+    expect(at.ledger.turns.size).toBe(0);
+  });
+
+  it("is one that somebody held: what was only offered is not marked", () => {
+    expect(slept("sleep", "offered").ledger.turns.get("t1")).toEqual({ ...TURN, status: "offered" });
+  });
+});

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { from, historyOf, type Lookup, resolve } from "../../src/kernel/references.ts";
+import { from, historyOf, type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
 
 const plan = {
   payload_type: "plan",
@@ -50,6 +50,14 @@ describe("resolve", () => {
         payload: { status: "completed" },
       },
     ]);
+  });
+
+  it("makes those of records that are about no ticket with what they have", () => {
+    const record = { ...plan.record, effects: [{ ticket_id: "t", event: "created" }] };
+    const told = (recorded: Recorded) => resolve(historyOf([1]), { ...lookup, record: () => recorded });
+    const entry = { sequence: 1, at: plan.record.received_at, payload_type: "plan", attempt: 0, payload: plan.payload };
+    expect(told(plan)).toEqual([{ ...entry, event: "plan" }]);
+    expect(told({ ...plan, record })).toEqual([{ ...entry, event: "created" }]);
   });
 
   it("gives the path of a file for a value that is too large to send", () => {

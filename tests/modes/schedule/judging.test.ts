@@ -294,5 +294,9 @@ describe("review by checks", () => {
     );
     const configured = new Scene({ config: { checks: { ticket: [runs("lint")] } } });
     expect(configured.requirement().says(undefined, "plan", plan).phase).toBe("running");
+    const everywhere = new Scene({ config: { review: "checks" } }).requirement();
+    expect(everywhere.says(undefined, "plan", { tasks: [task("a")] }).refused).toBe(
+      "invalid_plan /tasks/0/acceptance_criteria",
+    );
   });
 });

@@ -181,6 +181,20 @@ describe("trying a ticket again", () => {
       "bosun retry a",
     ]);
     expect(scene.command("retry").refused).toBe("not_permitted");
+    const behind = new Scene().planned(
+      task("a"),
+      task("b", { dependencies: ["a"] }),
+      task("c", { dependencies: ["b"] }),
+    );
+    behind.command("cancel", "c").says("a", "error", { code: "agent_failed", message: "I cannot" });
+    expect(behind.reopens().command("retry", "c").refused).toBe("not_permitted");
+  });
+
+  it("puts what waits for its back-off again at once, the manager's message too, and with a fresh budget", () => {
+    const scene = new Scene().planned(task("a", { budget: { turns: 1 } })).fails("a");
+    expect(scene.open).toEqual(["retry:a in 1000 ms"]);
+    scene.command("retry", "a");
+    expect([scene.moved, scene.status("a"), scene.open]).toEqual([[], "pending", ["manager ticket a"]]);
   });
 
   it("waits for dependencies that are still at work", () => {
@@ -242,6 +256,32 @@ describe("trying a ticket again", () => {
       "blocked (agent_failed)",
       ["manager error a", "manager ticket b"],
     ]);
+  });
+
+  it("counts its rounds afresh: of checks, of reviews and of questions", () => {
+    const stuck = { status: "blocked", questions: [{ question_id: "q", text: "Where?" }] };
+    const config = { max_escalations: 0, check_rounds: 1, max_review_rounds: 1, max_clarification_rounds: 1 };
+    const scene = new Scene({ config })
+      .planned(task("a", { acceptance_criteria: [{ text: "passes", command: ["true"] }] }), task("b"))
+      .says("a", "instruction", INSTRUCTION);
+    const fails = () => scene.says("a", "report", COMPLETED).checked("a", false);
+    const rounds = () => {
+      const seen = [1, 2].map(() => {
+        const worker = fails().open.includes("worker instruction a");
+        fails().says("a", "review", { decision: "changes_requested" });
+        return worker;
+      });
+      return [...seen, scene.status("a")];
+    };
+    const all = [true, true, "error (checks_failed)"];
+    expect(rounds()).toEqual(all);
+    scene.command("retry", "a");
+    expect(rounds()).toEqual(all);
+    const asked = () => {
+      scene.command("retry", "a").says("a", "report", stuck).says("a", "instruction", INSTRUCTION);
+      return scene.says("a", "report", stuck).status("a");
+    };
+    expect([asked(), asked()]).toEqual(["error (needs_input)", "error (needs_input)"]);
   });
 
   it("in vain leaves a reopened session as it was, once nothing is found to do", () => {

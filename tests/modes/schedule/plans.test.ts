@@ -60,6 +60,18 @@ describe("a plan that cannot stand", () => {
       "/tasks/0/acceptance_criteria",
       'task "a" is reviewed by checks, but has no criterion with a command',
     ],
+    [
+      "a budget of no turn",
+      [task("a", { budget: { turns: 0 } })],
+      "/tasks/0/budget/turns",
+      'the budget of task "a" allows no turn at all',
+    ],
+    [
+      "a budget of what is not counted by task",
+      [task("a", { budget: { turns: 0, usd: 1 } })],
+      "/tasks/0/budget/usd",
+      'the budget of task "a" is in usd, which are not counted by task',
+    ],
   ])("%s is refused, with the place and the words, and asked for again", (_, tasks, pointer, message) => {
     const scene = new Scene().requirement().says(undefined, "plan", { tasks });
     expect([scene.refused, scene.last.step.refused?.message]).toEqual([`invalid_plan ${pointer}`, message]);

@@ -92,6 +92,17 @@ describe("delivered work that is blocked", () => {
     expect([scene.moved, scene.open]).toEqual([[REVIEW_RESUMED], open]);
   });
 
+  it("that a person retries goes back to the worker as often as before, and the manager reads of it", () => {
+    const scene = new Scene({ config: { max_review_rounds: 0, check_rounds: 1 } })
+      .planned(task("a", CRITERIA))
+      .says("a", "instruction", INSTRUCTION);
+    for (const _ of [1, 2]) scene.says("a", "report", COMPLETED).checked("a", false);
+    scene.says("a", "review", CHANGES);
+    const { sequence } = scene.command("retry", "a");
+    expect(scene.ticket("a").history?.at(-1)).toBe(sequence);
+    expect(scene.checked("a", false).open).toEqual(["worker instruction a"]);
+  });
+
   it("that is tried again passes on its new evidence", () => {
     const scene = rejected({ review: "checks", ...CRITERIA })
       .command("retry", "a")

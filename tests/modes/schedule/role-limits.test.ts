@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isHeld } from "../../../src/kernel/holds.ts";
+import { isHeld, stopFor } from "../../../src/kernel/holds.ts";
 import { turnsLeft } from "../../../src/kernel/role-limits.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { later } from "../../../src/protocol/timestamp.ts";
@@ -130,6 +130,11 @@ describe("a role's budget of time", () => {
       ["hand budget_exhausted until released role_wall_s 10/10"],
       "in_progress",
     ]);
+    const { ledger } = scene.engine;
+    const message = expect.stringContaining("has used its budget of 10 s of turns");
+    expect([...ledger.holds.values()].map((hold) => stopFor(ledger, hold, after(scene, 0)))).toMatchObject([
+      { reason: "limit", message },
+    ]);
   });
 
   it("counts a turn that is withdrawn, is held, or is ended by a stop, each once", () => {
@@ -141,6 +146,7 @@ describe("a role's budget of time", () => {
     expect(used(scene)).toBe("3/3000");
     expect(used(scene.recovers())).toBe("3/3000");
     expect(used(scene.admit("b").says("b", "report", COMPLETED))).toBe("4/4000");
+    expect(used(timed().admit("a").admit("b").stops())).toBe("2/3000");
   });
 
   it("holds nobody in the session that it closes", () => {
@@ -195,12 +201,20 @@ describe("a role's own rate", () => {
     expect(held(scene)).toEqual([`hand rate_limited until ${later(second, 60_000)} turns_per_minute 2/2`]);
   });
 
+  it("is nobody's hold any more when the next turn comes long after it", () => {
+    const scene = planned({ rate_limit: { turns_per_minute: 2 } })
+      .admit("a")
+      .admit("b");
+    scene.fact("user", "user_command", { command: "tell", text: "Wait" }, { at: at(scene, 3600) });
+    expect(held(scene.admit("c"))).toEqual([]);
+  });
+
   it("is shared by an account: all turns count, and the lowest rate holds", () => {
     const scene = new Scene({
       roles: crew(
         { account: "acme", rate_limit: { turns_per_minute: 9 } },
         { account: "acme", rate_limit: { turns_per_minute: 2 } },
-      ),
+      ).map((role) => (role.type === "manager" ? { ...role, account: "another" } : role)),
     });
     scene.planned(given("a"), given("b", "eye")).admit("a").admit("b");
     expect(held(scene).map((line) => line.split(" ")[0])).toEqual(["eye", "hand"]);

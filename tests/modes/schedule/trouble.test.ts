@@ -231,6 +231,14 @@ describe("a report that does not answer an instruction", () => {
     expect(scene.ticket("a").attempt).toBe(3);
   });
 
+  it("counts on after checks sent the work back", () => {
+    const scene = new Scene().planned(task("a", { acceptance_criteria: [{ text: "passes", command: ["true"] }] }));
+    scene.says("a", "instruction", INSTRUCTION).fails("a").fires("retry:a").says("a", "report", COMPLETED);
+    scene.checked("a", false).says("a", "report", { status: "proposal" });
+    expect(scene.open).toEqual(["worker instruction a"]);
+    expect(scene.says("a", "report", { status: "proposal" }).open).toEqual(["manager error a"]);
+  });
+
   it("tells the next try what a failed turn had refused", () => {
     const refused = [
       { payload_type: "report", code: "validation_failed", pointer: "/payload/status", message: "no such status" },
