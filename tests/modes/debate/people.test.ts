@@ -26,7 +26,8 @@ describe("what a person tells", () => {
     const rig = opened();
     rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
     rig.command({ command: "tell", text: "Be fair." });
-    expect(rig.request("go").context.notes).toEqual(["Be brief.", "Be fair."]);
+    rig.command({ command: "tell", ticket_id: "go", text: "Be kind." });
+    expect(rig.request("go").context.notes).toEqual(["Be brief.", "Be fair.", "Be kind."]);
     expect(rig.request("python").context.notes).toEqual(["Be fair."]);
   });
 
@@ -55,6 +56,19 @@ describe("a word to one debater", () => {
     const told = rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
     expect(told).toMatchObject({ disposition: "refused", step: { refused: { code: "not_permitted" } } });
     expect(rig.debater("go").notes).toBeUndefined();
+  });
+
+  it("is taken in the last round by one that has not answered yet, since it may be asked again", () => {
+    const rig = opened({ rounds: 1 });
+    expect(rig.command({ command: "tell", ticket_id: "go", text: "Be brief." }).disposition).toBe("applied");
+  });
+
+  it("is refused while the judge concludes over a debate that came to its end before its last round", () => {
+    const rig = opened({ rounds: 3 });
+    for (const ticket_id of ["python", "architect"]) rig.command({ command: "cancel", ticket_id });
+    rig.opinion("go", "this");
+    expect(rig.engine.state.debate).toMatchObject({ argued_by: "one_left", round: 1 });
+    expect(rig.command({ command: "tell", ticket_id: "go", text: "Be brief." }).disposition).toBe("refused");
   });
 
   it("is refused where everybody was dropped while the judge concludes, and names who is left", () => {
@@ -240,12 +254,14 @@ describe("the opening", () => {
     ["half a round", { rounds: 1.5 }, "cannot have 1.5 rounds"],
     ["another end", { until: "tired" }, 'cannot last until "tired"'],
     ["a field too many", { round: 3 }, 'has no field "round"'],
+    ["a debater that is no text", { debaters: ["go", 7] }, "needs 2 to 100 debaters"],
   ])("with %s is refused and closes the session as failed, saying why", (_, input, message) => {
     const rig = new DebateRig();
     const done = rig.open(input);
     expect(done.step.refused?.message).toContain(message);
     expect(done.step.refused?.hint).toBeTruthy();
-    expect(endOf(rig, done)).toMatchObject({ outcome: "failed", reason: "invalid_input" });
+    const report = { requirement: "", tickets: [], next_steps: [] };
+    expect(endOf(rig, done)).toMatchObject({ outcome: "failed", reason: "invalid_input", report });
     expect(debateMode.view(rig.engine.state)).toEqual({ state: "closed", counts: {}, subjects: [] });
     expect(endOf(rig, rig.reopen())).toMatchObject({ outcome: "failed", reason: "invalid_input" });
   });
@@ -253,6 +269,16 @@ describe("the opening", () => {
   it("without rounds and end has three rounds, all of them held", () => {
     const rig = opened({ rounds: undefined, until: undefined });
     expect(rig.engine.state.debate).toMatchObject({ rounds: 3, until: "rounds" });
+  });
+
+  it("may have twenty rounds", () => {
+    expect(opened({ rounds: 20 }).engine.state.debate).toMatchObject({ rounds: 20, round: 1 });
+  });
+
+  it("is told who there is where a role does not fit", () => {
+    const hint = new DebateRig().open({ debaters: ["go", "rust"] }).step.refused?.hint;
+    expect(hint).toMatch(/^Fitting roles: .*python/);
+    expect(hint).not.toContain("boss");
   });
 });
 
@@ -327,6 +353,7 @@ describe("what others see", () => {
     const view = debateMode.view(rig.engine.state);
     expect(view.state).toBe("debating");
     expect(view.counts).toEqual({ answering: 1, answered: 1, waiting: 1 });
+    expect(debateMode.view(opened().engine.state).counts).toEqual({ answering: 3 });
     expect(view.subjects.map(({ id, status, reason, attempt }) => ({ id, status, reason, attempt }))).toEqual([
       { id: "python", status: "answering", reason: undefined, attempt: 1 },
       { id: "go", status: "answered", reason: undefined, attempt: 1 },

@@ -67,6 +67,7 @@ describe("questions about the requirement", () => {
     const scene = new Scene().requirement();
     for (const round of [1, 2]) scene.says(undefined, "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
     expect(scene.draft().context["clarifications"]).toHaveLength(2);
+    expect(scene.draft().message.payload).toMatchObject({ answers: [{ question_id: "c2.q" }] });
     scene.says(undefined, "plan", { tasks: [task("a")] });
     for (const round of [3, 4]) scene.says("a", "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
     expect(scene.draft("a").context["clarifications"]).toHaveLength(4);

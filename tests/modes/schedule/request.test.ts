@@ -143,11 +143,15 @@ describe("what a role is asked", () => {
 
   it("error, with of a failure's details what the wire knows", () => {
     const made = new Scene({ config: { max_retries: 0 } }).planned(task("a")).says("a", "instruction", INSTRUCTION);
-    made.fails("a", "timeout", { details: { exit_code: 1, stderr_tail: "oops", outlived_kill: true } });
-    expect(resolve(made.draft("a").message.payload, made.lookup)).toMatchObject({
-      code: "timeout",
-      details: { exit_code: 1 },
-    });
+    const details = {
+      exit_code: 1,
+      signal: "SIGKILL",
+      retry_at: "2026-01-01T01:00:00Z",
+      pointer: "/status",
+      rule: "r",
+    };
+    made.fails("a", "timeout", { details: { ...details, stderr_tail: "oops", outlived_kill: true } });
+    expect(resolve(made.draft("a").message.payload, made.lookup)).toMatchObject({ code: "timeout", details });
     expect(resolve(made.draft("a").message.payload, made.lookup)).not.toHaveProperty("details.stderr_tail");
     expect(made.admit("a").last.disposition).toBe("applied");
   });
