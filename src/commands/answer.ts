@@ -191,7 +191,12 @@ async function answersFrom(
     if (flag !== undefined)
       return err(failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." }));
     const one = answerIn(questions, words);
-    return one.ok ? ok([one.value]) : one;
+    if (!one.ok) return one;
+    const { question_id, text } = one.value;
+    // A number was typed, and stands for an option.
+    if (!words.join(" ").trim().endsWith(text))
+      context.terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
+    return ok([one.value]);
   }
   const given = options.file === undefined ? ok([]) : await loadAnswers(options.file);
   if (!given.ok) return given;

@@ -17,14 +17,19 @@ export function bareId({ ask_id, question_id }: Pick<Answerable, "ask_id" | "que
   return question_id.slice(ask_id.length + 1);
 }
 
+/** Whether options can be named by their place: where all of them are numbers themselves, nobody could tell which is meant. */
+export function isCounted(options: readonly string[]): boolean {
+  return !options.every((option) => /^\d+(?:\.\d+)?$/.test(option));
+}
+
 /**
  * What words mean as the answer to a question, through whichever door they come: an option or the default if they are one, else a
- * number the option that it counts, else themselves. Failure `usage` for a number that counts none, where there are options.
+ * number the option that it counts, else themselves. Failure `usage` for a number that counts none, where options are counted.
  */
 export function answerTo(question: Answerable, words: string): Result<string, Failure> {
   const { question_id, options = [] } = question;
   // An option that is a number itself is named by it: a command that is printed to be copied says what it shows.
-  if (options.length === 0 || !/^\d+$/.test(words) || options.includes(words) || words === question.default)
+  if (!isCounted(options) || !/^\d+$/.test(words) || options.includes(words) || words === question.default)
     return ok(words);
   const counted = options[Number(words) - 1];
   if (counted !== undefined) return ok(counted);

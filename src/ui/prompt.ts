@@ -1,5 +1,5 @@
 import { createInterface } from "node:readline";
-import { answerTo } from "../config/picked-option.ts";
+import { answerTo, isCounted } from "../config/picked-option.ts";
 import { safeLine, safeText } from "./display.ts";
 import type { Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
@@ -93,9 +93,10 @@ export async function promptQuestion(
   err.line(err.style("bold", `Question ${place.number} of ${place.of}${about}`));
   for (const line of safeText(question.text).split("\n")) err.line(`  ${line}`);
   if (question.why !== undefined) err.line(err.style("dim", `  why: ${safeLine(question.why)}`));
+  const counts = isCounted(question.options);
   for (const [index, option] of question.options.entries()) {
     err.line(
-      `  ${index + 1}  ${safeLine(option)}${option === question.default ? err.style("dim", "  (default)") : ""}`,
+      `  ${counts ? index + 1 : "-"}  ${safeLine(option)}${option === question.default ? err.style("dim", "  (default)") : ""}`,
     );
   }
   if (question.default !== undefined && !question.options.includes(question.default)) {

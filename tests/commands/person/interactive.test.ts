@@ -332,6 +332,20 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Bob\n");
   });
 
+  it("is not asked to count options that are numbers", async () => {
+    const here = rig();
+    const shell = "echo ${answers.workers} > out.txt";
+    const plan = tinyPlan([{ task_id: "write", shell }], {
+      questions: [{ question_id: "workers", text: "How many workers?", options: ["2", "4", "8"], default: "4" }],
+    });
+    const pane = open(here, ["run", "--plan", here.write("plan.json", plan)]);
+    await pane.asks("  -  2\n  -  4  (default)\n  -  8\n");
+    pane.type("3", "Enter");
+    await pane.shows("c1.workers: 3");
+    expect(await pane.exit()).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("3\n");
+  });
+
   it("is never shown what could move the cursor or the reading direction, from wherever it comes", async () => {
     const here = rig();
     const hostile = tinyPlan([{ task_id: "write", shell: "printf '\\033[2J\\033]0;owned\\007'" }], {

@@ -217,6 +217,13 @@ describe("an answer that is a number", () => {
     expect(written(here)).toBe("Bob 2\n");
   });
 
+  it("is told as the option that it stands for", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", plan(here)])).code).toBe(4);
+    expect((await typed(here, ["answer", "name", "2"])).stdout).toMatch(/^c1\.name: Bob\nKept for /);
+    expect((await typed(here, ["answer", "age", "2"])).stdout).toMatch(/^Kept for /);
+  });
+
   it("that no option has is refused, and nothing else is decided in its place", async () => {
     const here = rig();
     const told = "c1.name has no option 3.";
