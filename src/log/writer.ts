@@ -166,7 +166,7 @@ export class LogFolder {
   #tell(lines: string, through: number): Result<void, Failure> {
     const bytes = Buffer.from(lines);
     // Who was frozen while another took over must not tell again what that one has told.
-    if (fstatSync(this.#events).size !== this.#size) return err(conflict(join(this.directory, EVENTS_FILE)));
+    if (fstatSync(this.#events).size !== this.#size) return err(retold(join(this.directory, EVENTS_FILE)));
     if (bytes.length > 0) appendFileSync(this.#events, bytes);
     this.#size += bytes.length;
     crashPoint("events_appended");
@@ -236,6 +236,12 @@ function ahead(directory: string, sequence: number): Failure {
 
 function conflict(path: string): Failure {
   return failure("conflict", `The file ${path} is there already and is not the record that the database has.`, {
-    hint: "Somebody changed the log. Move the file away to have it written again, and compare the two.",
+    hint: "Somebody changed the log. Move the file away and resume the session: it is written again, and the two can be compared.",
+  });
+}
+
+function retold(path: string): Failure {
+  return failure("conflict", `The file ${path} was changed by somebody else while it was written.`, {
+    hint: "Write nothing to it, and resume the session: what follows from the records is put right.",
   });
 }

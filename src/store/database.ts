@@ -18,8 +18,14 @@ const BUSY_TIMEOUT_MS = 10_000;
 const BUSY_LOOK_MS = 5;
 
 /** What to do with a damaged database. */
-export const DAMAGED =
-  "Keep the file as it is. Bosun's logs/ folders hold every record; start a new home with --home to go on.";
+export function damagedHint(path: string): string {
+  return `Keep the file as it is. Every record is a file in the logs, too: ${proving(dirname(path))} Start a new home with --home to go on.`;
+}
+
+/** How a session is proved where its database cannot be read. */
+function proving(home: string): string {
+  return `\`bosun replay ${shellWord(join(home, "logs"))}/SESSION --verify\` proves one.`;
+}
 
 /** The database file of a home. */
 export function databasePath(home: string): string {
@@ -84,7 +90,7 @@ export function openForReading(home: string): Result<Database, Failure> {
       return err(
         failure("not_found", `There is no Bosun home at ${home}: it holds no bosun.db.`, {
           hint: holdsLogs(home)
-            ? `Its logs are there: \`bosun replay ${shellWord(join(home, "logs"))}/SESSION --verify\` proves one. To go on with a session, put the database back.`
+            ? `Its logs are there: ${proving(home)} To go on with a session, put the database back.`
             : "Start with `bosun run`, or name the home with --home.",
         }),
       );
@@ -176,7 +182,7 @@ export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterat
 function storageFailure(error: unknown, path: string): Failure {
   // Everything that is stored as JSON was written as JSON.
   if (error instanceof SyntaxError)
-    return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: DAMAGED });
+    return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: damagedHint(path) });
   const code = (error as { code?: unknown }).code;
   const isRefused =
     error instanceof SqliteDatabase.SqliteError || (error as NodeJS.ErrnoException).syscall !== undefined;
@@ -206,7 +212,9 @@ function storageFailure(error: unknown, path: string): Failure {
       });
     case "SQLITE_CORRUPT":
     case "SQLITE_NOTADB":
-      return failure("storage", message("The database is damaged, or is no Bosun database"), { hint: DAMAGED });
+      return failure("storage", message("The database is damaged, or is no Bosun database"), {
+        hint: damagedHint(path),
+      });
     case "SQLITE_CONSTRAINT":
     case "SQLITE_ERROR":
     case "SQLITE_MISUSE":

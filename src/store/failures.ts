@@ -1,5 +1,5 @@
 import { type Failure, failure } from "../protocol/failure.ts";
-import { DAMAGED } from "./database.ts";
+import { damagedHint } from "./database.ts";
 import type { Owner, SessionRow } from "./store.ts";
 
 /** The variable of the environment by which a person accepts such a home: `BOSUN_SHARED_HOME=accept`. */
@@ -51,7 +51,9 @@ export function taken(session_id: string): Failure {
 
 /** The database has other tables than Bosun's: `storage`. */
 export function notOurs(file: string, why: string): Failure {
-  return failure("storage", `The database is damaged, or is no Bosun database: ${file} (${why}).`, { hint: DAMAGED });
+  return failure("storage", `The database is damaged, or is no Bosun database: ${file} (${why}).`, {
+    hint: damagedHint(file),
+  });
 }
 
 /** The last record of the session is not the one it was committed with: `storage`. */
@@ -59,14 +61,14 @@ export function incomplete(file: string, { session_id, last_sequence }: SessionR
   return failure(
     "storage",
     `The database ${file} is damaged: it does not hold record ${last_sequence} of ${session_id} as it was written.`,
-    { hint: DAMAGED },
+    { hint: damagedHint(file) },
   );
 }
 
 /** A record that was committed is not there any more: `storage`. */
 export function lost(file: string, session_id: string, sequence: number): Failure {
   return failure("storage", `The database ${file} is damaged: record ${sequence} of ${session_id} is lost.`, {
-    hint: DAMAGED,
+    hint: damagedHint(file),
   });
 }
 

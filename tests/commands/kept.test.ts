@@ -158,4 +158,14 @@ describe("bosun replay --verify", () => {
     expect(outcome()).toBe("done");
     expect((await typed(here, ["replay", "s", "--verify"])).code).toBe(0);
   });
+
+  it("proves the folder of a session whose database is damaged, as is told where that is met", async () => {
+    const here = rig();
+    const { session_id, log } = await closed(here);
+    writeFileSync(join(here.home, "bosun.db"), "no database".repeat(1_000));
+    const damaged = await typed(here, ["status", session_id]);
+    const command = `bosun replay ${join(here.home, "logs")}/SESSION --verify`;
+    expect([damaged.code, damaged.stderr]).toEqual([3, expect.stringContaining(command)]);
+    expect((await typed(here, ["replay", log, "--verify"])).code).toBe(0);
+  });
 });

@@ -146,7 +146,10 @@ describe("publishing", () => {
     const successor = folder(frozen.directory);
     value(successor.publish(records.slice(0, 4)));
     const before = contents(frozen.directory);
-    expect(failureOf(frozen.publish(records.slice(2, 3))).code).toBe("conflict");
+    expect(failureOf(frozen.publish(records.slice(2, 3)))).toMatchObject({
+      code: "conflict",
+      message: expect.stringContaining("events.log was changed by somebody else") as string,
+    });
     expect(contents(frozen.directory)).toEqual(before);
   });
 

@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
-import { DAMAGED, databasePath } from "../../src/store/database.ts";
+import { damagedHint, databasePath } from "../../src/store/database.ts";
 import { keptRecord, measuredRecord } from "../../src/store/kept-record.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
@@ -69,7 +69,11 @@ function edit(home: string, sql: string): void {
 
 /** That the home's database is damaged, and what to do. */
 function damagedAt(home: string) {
-  return { code: "storage", message: expect.stringContaining(databasePath(home)) as string, hint: DAMAGED };
+  return {
+    code: "storage",
+    message: expect.stringContaining(databasePath(home)) as string,
+    hint: damagedHint(databasePath(home)),
+  };
 }
 
 /** What a read is refused with. */

@@ -87,7 +87,7 @@ function missingReports({ folder }: SessionPaths, { row }: LogSource): Problem[]
 }
 
 /** The report beside the log must be the one in the log: it is what people pass on. */
-function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
+function reportProblems(paths: SessionPaths, { folder, row }: LogSource): Problem[] {
   const file = join(paths.folder, "final_report.json");
   if (isNowhere(file)) return [];
   const listing = listFolder(folder);
@@ -104,7 +104,8 @@ function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
       return [{ sequence, what: "It is not a final report.", fault: "changed" }];
     return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
   }
-  return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault: "foreign" }];
+  const fault = row?.state === "closed" ? "missing" : "foreign";
+  return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault }];
 }
 
 /** What is in a folder that may not be looked into may be there. */
