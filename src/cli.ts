@@ -12,7 +12,8 @@ function tellBug(error: unknown): number {
   terminal.err.line(`Error: Bosun has met a bug of its own, and stops.\n${safeText(trace)}`);
   // Nothing is known of where this is: the current directory may be gone.
   const bosun = called({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
-  const next = "What was committed is safe: `bosun status` shows it. Please report this with the lines above.";
+  const next =
+    "What was committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report this with the lines above.";
   terminal.err.line(`  ${hintHere(bosun, next)}`);
   return EXIT_INTERNAL;
 }

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
 import { describe, expect, it } from "vitest";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { value } from "../results.ts";
@@ -167,5 +168,18 @@ describe("bosun replay --verify", () => {
     const command = `bosun replay ${join(here.home, "logs")}/SESSION --verify`;
     expect([damaged.code, damaged.stderr]).toEqual([3, expect.stringContaining(command)]);
     expect((await typed(here, ["replay", log, "--verify"])).code).toBe(0);
+  });
+
+  it("proves a session that trips whoever reads its stored state, as is told where that is met", async () => {
+    const here = rig();
+    const { session_id } = await closed(here);
+    const database = new SqliteDatabase(join(here.home, "bosun.db"));
+    expect(database.prepare("UPDATE state SET value = 'null' WHERE collection = 'ticket'").run().changes).toBe(1);
+    database.close();
+    const tripped = await here.run(["status", session_id]);
+    expect([tripped.code, tripped.stderr]).toEqual([70, expect.stringContaining("bosun replay SESSION --verify")]);
+    expect(tripped.stderr).toContain("bosun status --all");
+    expect((await typed(here, ["status", "--all"])).stdout).toContain(session_id);
+    expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 });
