@@ -99,7 +99,10 @@ function meantBy(target: Target, reviews: readonly Waiting[]): Result<Waiting, F
     );
   }
   if (another !== undefined) {
-    return err(failure("usage", `More than one review waits in ${row.session_id}.`, { hint: "Name the ticket." }));
+    const several = reviews.map((one) => (one.kind === "review" ? one.ticket_id : "its result")).join(", ");
+    return err(
+      failure("usage", `More than one review waits in ${row.session_id}: ${several}.`, { hint: "Name the ticket." }),
+    );
   }
   return ok(only);
 }

@@ -1,11 +1,11 @@
 import { shellWord } from "../lib/shell-word.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
-import { safeLine, safeText } from "./display.ts";
+import { clipped, safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { quoted } from "./words.ts";
 
-/** The columns that failed checks get where a review is asked for. */
+/** The columns that each thing that was reported, or failed, gets where a review is asked for. */
 const ROOM = 400;
 
 /** A question that waits for its answer. */
@@ -29,6 +29,10 @@ export type Waiting =
       readonly kind: "review";
       readonly ask_id: string;
       readonly ticket_id: string;
+      /** What was reported of the work. */
+      readonly summary: string;
+      readonly outputs: readonly string[];
+      readonly issues: readonly string[];
       /** What did not hold when the work was checked: it can be sent back, and not approved. */
       readonly failed_checks?: readonly string[];
     };
@@ -81,6 +85,14 @@ export function sentenceFor(waiting: Waiting): string {
   }
 }
 
+/** What work that is to be reviewed made, and what is wrong with it by the word of who did it. */
+export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review" }>): string[] {
+  return [
+    ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), ROOM)}`] : []),
+    ...issues.map((issue) => `issue: ${clipped(issue, ROOM)}`),
+  ];
+}
+
 function failedWords(failed: readonly string[] | undefined): string {
   return failed === undefined
     ? ""
@@ -119,6 +131,10 @@ export function showWaiting(output: Output, bosun: string, session_id: string, w
   if (kept !== undefined) {
     output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${bosun} resume ${session_id}`);
     return;
+  }
+  if (waiting.kind === "review") {
+    for (const line of [`reported: ${waiting.summary}`, ...workLines(waiting)])
+      output.line(`      ${clipped(line, ROOM)}`);
   }
   if (waiting.kind === "question") {
     if (waiting.why !== undefined)

@@ -117,7 +117,7 @@ export class Asking {
         ? askPlan(this.#deciding, ask_id, signal)
         : askResult(this.#deciding, ask_id, signal);
     }
-    if (first.kind === "review") return askReview(this.#deciding, first, ask, signal);
+    if (first.kind === "review") return askReview(this.#deciding, first, signal);
     return this.#askQuestions(waiting, signal);
   }
 

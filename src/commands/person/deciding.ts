@@ -1,16 +1,13 @@
-import type { LedgerAsk } from "../../kernel/ledger.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeLine, safeText } from "../../ui/display.ts";
 import { planLines, type ShownPlan } from "../../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
-import type { Waiting } from "../../ui/waiting.ts";
-import { wordsOf } from "../../ui/words.ts";
+import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { hintHere } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
 import { planOf } from "../plans/recorded.ts";
-import { recordAt } from "../session/state.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import type { Refusal, Word } from "./word.ts";
 
@@ -90,16 +87,14 @@ export async function askResult(parts: DecidingParts, ask_id: string, signal: Ab
 /** Whether one ticket's work is good enough; false if the person left without a word. */
 export async function askReview(
   parts: DecidingParts,
-  { ticket_id, failed_checks }: Extract<Waiting, { kind: "review" }>,
-  ask: LedgerAsk,
+  review: Extract<Waiting, { kind: "review" }>,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { context, session_id, store } = parts;
-  const { terminal } = context;
-  const report = recordAt(store, session_id, ask.record)?.payload;
+  const { ask_id, ticket_id, summary, failed_checks } = review;
+  const { terminal } = parts.context;
   terminal.err.line();
   terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
-  for (const line of safeText(wordsOf(report?.summary)).split("\n")) terminal.err.line(`  ${line}`);
+  for (const line of [...safeText(summary).split("\n"), ...workLines(review)]) terminal.err.line(`  ${line}`);
   for (const failed of failed_checks ?? [])
     terminal.err.line(`  ${terminal.err.style("red", "failed")} ${safeLine(failed)}`);
   // Against failed checks nothing is approved.
@@ -108,7 +103,7 @@ export async function askReview(
   if (said === undefined) return false;
   const requested = said.words === undefined ? {} : { requested_changes: [said.words] };
   const payload = { decision: said.decision, ticket_id, ...requested };
-  await parts.say({ payload_type: "review", payload }, ask.ask_id);
+  await parts.say({ payload_type: "review", payload }, ask_id);
   return true;
 }
 

@@ -7,7 +7,7 @@ import { keptRecord } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { failedChecks } from "../../ui/failure-lines.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
-import { wordsOf } from "../../ui/words.ts";
+import { allWords, wordsOf } from "../../ui/words.ts";
 import { questionSet, sessionValue, ticketValue } from "./schedule-state.ts";
 import { valuesOf } from "./state.ts";
 
@@ -42,8 +42,14 @@ export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerA
     case "approval":
       return [{ kind: "approval", ask_id, about: approvalSubject(reader, session_id) }];
     case "review":
-      return [{ kind: "review", ask_id, ticket_id: subject ?? "", ...failedOf(reader, session_id, subject ?? "") }];
+      return [reviewOf(reader, session_id, ask, subject ?? "")];
   }
+}
+
+function reviewOf(reader: StoreReader, session_id: string, { ask_id, record }: LedgerAsk, ticket_id: string): Waiting {
+  const { summary, outputs, issues } = keptRecord(reader, session_id, record).payload;
+  const reported = { summary: wordsOf(summary), outputs: allWords(outputs), issues: allWords(issues) };
+  return { kind: "review", ask_id, ticket_id, ...reported, ...failedOf(reader, session_id, ticket_id) };
 }
 
 /** What is known against the work that is to be reviewed. */

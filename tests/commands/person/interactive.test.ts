@@ -230,15 +230,17 @@ echo >> ${seen}.times
     expect(pane.screen()).not.toContain("This cannot be said");
   });
 
-  it("is shown what the checks of work found against it, which can then only be sent back", async () => {
+  it("is shown what work made and what its checks found against it, which can then only be sent back", async () => {
     const here = rig();
     const acceptance_criteria = [{ text: "twice", command: ["grep", "-c", "xx", "out.txt"] }];
     const more = { review: "user", acceptance_criteria };
-    const plan = tinyPlan([{ task_id: "write", shell: "printf x >> out.txt", more }]);
+    const plan = tinyPlan([
+      { task_id: "write", shell: 'printf x >> out.txt; cp out.txt "$BOSUN_ARTIFACTS_DIR"', more },
+    ]);
     const config = here.write("config.json", '{"check_rounds":0}');
     const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
     await pane.asks("1  Ask for changes");
-    expect(pane.screen()).toContain("failed twice: exit code 1");
+    expect(pane.screen()).toContain("outputs: out.txt\n  failed twice: exit code 1");
     pane.type("1", "Enter");
     await until("the words", () => pane.screen().trimEnd().endsWith("What should be different?"));
     pane.type("Once more.", "Enter");

@@ -312,11 +312,18 @@ describe("a plan that waits for a person", () => {
 describe("work that waits for a person's review", () => {
   it("is approved or sent back from the command line", async () => {
     const here = rig();
-    const plan = tinyPlan([{ task_id: "write", shell: "echo x >> out.txt", more: { review: "user" } }]);
+    const shell = 'echo x >> out.txt; cp out.txt "$BOSUN_ARTIFACTS_DIR"';
+    const plan = tinyPlan([{ task_id: "write", shell, more: { review: "user" } }]);
     const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan)]);
     expect(stopped.code).toBe(4);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`bosun review ${session_id} write --approve`);
+    const waits = `The work on write waits for your review.
+      reported: 1 of 1 steps run, 1 artifact kept
+      outputs: out.txt
+      bosun review ${session_id} write --approve`;
+    for (const look of [["review"], ["inbox"], ["status", session_id]])
+      expect((await typed(here, look)).stdout).toContain(waits);
     expect((await typed(here, ["review", "write", "--changes", "Once more."])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(4);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("x\nx\n");
@@ -332,6 +339,8 @@ describe("work that waits for a person's review", () => {
     const asked = (text: string) => [...text.matchAll(/The work on (\w+) waits/g)].map(([, ticket]) => ticket);
     expect(new Set(asked((await typed(here, ["review"])).stdout))).toEqual(new Set(["one", "two"]));
     expect(asked((await typed(here, ["review", "one"])).stdout)).toEqual(["one"]);
+    const unclear = await typed(here, ["review", "--approve"]);
+    expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringMatching(/waits in s-\w+: (one, two|two, one)\./)]);
     expect((await typed(here, ["review", "one", "--approve"])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(4);
     const none = await typed(here, ["review", "one"]);
