@@ -1,5 +1,5 @@
 import type { Task } from "../protocol/payload.ts";
-import { safeText } from "./display.ts";
+import { clipped, safeText } from "./display.ts";
 import { tableLines } from "./table.ts";
 import type { Output } from "./terminal.ts";
 import { counted, wordsOf } from "./words.ts";
@@ -8,10 +8,15 @@ import { counted, wordsOf } from "./words.ts";
 export interface ShownPlan {
   readonly summary: string;
   readonly tasks: readonly Task[];
+  /** Of a revised plan the ids of the tasks that a person has to approve; the others were approved before. */
+  readonly added?: readonly string[];
 }
 
+/** The columns that the ids of new tasks get. */
+const ROOM = 400;
+
 /** The plan's summary, and a table of its tasks in their order. */
-export function planLines({ summary, tasks }: ShownPlan, output: Output): string[] {
+export function planLines({ summary, tasks, added }: ShownPlan, output: Output): string[] {
   const rows = tasks.map((task) => [
     task.task_id,
     (task.dependencies ?? []).join(", ") || "-",
@@ -34,8 +39,9 @@ export function planLines({ summary, tasks }: ShownPlan, output: Output): string
   );
   const [heading = "", ...lines] = tableLines(columns, rows, output.width);
   return [
-    output.style("bold", `A plan of ${counted(tasks.length, "task")}`),
+    output.style("bold", `A ${added ? "revised " : ""}plan of ${counted(tasks.length, "task")}`),
     ...(summary === "" ? [] : safeText(summary).split("\n")),
+    ...(added ? [`  new: ${clipped(added.join(", "), ROOM)}`] : []),
     "",
     output.style("dim", heading),
     ...lines,

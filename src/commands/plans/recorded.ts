@@ -27,13 +27,11 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const record = recordAt(reader, session_id, sequence);
   // The person's own version of a plan stands inside the approval.
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
-  return (
-    plan && {
-      source: record?.source ?? "",
-      summary: wordsOf(plan.summary),
-      tasks: (plan.tasks ?? []) as unknown as Task[],
-    }
-  );
+  if (record === undefined || plan === undefined) return undefined;
+  const tasks = (plan.tasks ?? []) as unknown as Task[];
+  const gated = tasks.map(({ task_id }) => task_id).filter((id) => ticketValue(reader, session_id, id)?.gated === true);
+  const isRevised = gated.length > 0 && gated.length < tasks.length;
+  return { source: record.source, summary: wordsOf(plan.summary), tasks, ...(isRevised ? { added: gated } : {}) };
 }
 
 /**
