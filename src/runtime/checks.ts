@@ -2,7 +2,6 @@ import type { Launcher } from "../agents/launcher.ts";
 import { type RunLimits, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
-import type { Change } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
@@ -14,8 +13,7 @@ import { OutputEnd, outputsOfResult } from "./check-output.ts";
 import type { Clock } from "./time/clock.ts";
 import type { SessionPaths } from "./paths.ts";
 import type { SessionRecords } from "./records.ts";
-import type { FactInput } from "./facts.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { SessionDoor } from "./door.ts";
 
 export interface ChecksParts {
   readonly session_id: string;
@@ -27,10 +25,7 @@ export interface ChecksParts {
   readonly clock: Clock;
 }
 
-export interface ChecksDoor extends TroubleDoor {
-  submit(input: FactInput): unknown;
-  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
-  keep(change: Change): Promise<boolean>;
+interface ChecksDoor extends SessionDoor {
   /** The checks have ended, whatever they brought. */
   over(check_id: string): void;
 }

@@ -1,6 +1,6 @@
 import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
-import { fitting, from } from "../kernel/references.ts";
+import { fitting, from, type Lookup, resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Head } from "../log/verify.ts";
 import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
@@ -19,7 +19,7 @@ export interface Closing {
   readonly figures: LedgerFigures;
   /** The last record before the report. */
   readonly head: Head;
-  readonly resolve: (value: JsonObject) => JsonObject;
+  readonly records: Lookup;
 }
 
 /** The final report and the session's closing record, which are one commit. A function of the log before them: a replay makes the same. */
@@ -27,7 +27,7 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
   const { session_id, at, command, figures } = closing;
   const why = command.reason === undefined ? {} : { reason: command.reason };
   const report: JsonObject = {
-    ...closing.resolve(fitting(command.report, MAX_PAYLOAD_BYTES)),
+    ...(resolve(fitting(command.report, MAX_PAYLOAD_BYTES), closing.records) as JsonObject),
     session_id,
     mode: closing.mode,
     outcome: command.outcome,
@@ -60,8 +60,8 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
 }
 
 /** What each role's program was kept from, as the first record says. */
-function sandboxesOf({ resolve }: Closing): JsonObject {
-  const { roles = [] } = resolve({ roles: { ...from(1, "/roles") } }) as {
+function sandboxesOf({ records }: Closing): JsonObject {
+  const { roles = [] } = resolve({ roles: { ...from(1, "/roles") } }, records) as {
     roles?: Pick<Role, "role_id" | "sandbox">[];
   };
   const kept = roles.flatMap(({ role_id, sandbox = "none" }) => (sandbox === "none" ? [] : [[role_id, sandbox]]));

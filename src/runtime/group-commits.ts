@@ -2,9 +2,9 @@ import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Clock } from "./time/clock.ts";
 import type { Journal } from "./journal.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { TroubleDoor } from "./door.ts";
 
-export interface GroupCommitsDoor extends TroubleDoor {
+interface GroupCommitsDoor extends TroubleDoor {
   /** Before each commit: what may begin now is put into it. */
   prepare(): void;
   commit(): Promise<Result<void, Failure>>;

@@ -1,13 +1,11 @@
 import { type Advance, advance, type Engine } from "../kernel/engine.ts";
 import { stampOf } from "../kernel/ledger.ts";
 import type { Change, Command, Fact } from "../kernel/mode.ts";
-import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
 import { writeReport } from "../log/report.ts";
 import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { Bus, SessionEnd, StopReason } from "./bus.ts";
+import type { SessionEnd } from "./bus.ts";
 import type { Clock } from "./time/clock.ts";
 import { closingRecords } from "./closing.ts";
 import { type FactInput, isPause, personRefused, stopAsked } from "./facts.ts";
@@ -15,7 +13,7 @@ import type { Journal } from "./journal.ts";
 import type { SessionPaths } from "./paths.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { SessionDoor } from "./door.ts";
 import type { UnderWay } from "./under-way.ts";
 
 export interface IntakeParts<S> {
@@ -27,12 +25,9 @@ export interface IntakeParts<S> {
   readonly opened_at: Instant;
 }
 
-export interface IntakeDoor extends TroubleDoor {
+interface IntakeDoor extends SessionDoor {
   /** Nothing can be put on record any more. */
   isOver(): boolean;
-  /** There is something to write, or something may start. */
-  schedule(): void;
-  stop(reason: StopReason, message: string, more?: JsonObject): void;
   /** The closing record is in the journal. */
   closed(end: SessionEnd): void;
 }
@@ -44,14 +39,12 @@ export interface IntakeDoor extends TroubleDoor {
 export class Intake<S> {
   readonly #parts: IntakeParts<S>;
   readonly #journal: Journal;
-  readonly #bus: Bus;
   readonly #work: UnderWay;
   readonly #door: IntakeDoor;
 
-  constructor(parts: IntakeParts<S>, journal: Journal, bus: Bus, work: UnderWay, door: IntakeDoor) {
+  constructor(parts: IntakeParts<S>, journal: Journal, work: UnderWay, door: IntakeDoor) {
     this.#parts = parts;
     this.#journal = journal;
-    this.#bus = bus;
     this.#work = work;
     this.#door = door;
   }
@@ -83,7 +76,7 @@ export class Intake<S> {
 
   /** Decides a fact in memory, and puts it, what it changed and what the mode wrote on it into the next commit. */
   #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
-    const { session_id, engine, clock } = this.#parts;
+    const { session_id, engine, records, clock } = this.#parts;
     const sequence = this.#journal.head.sequence + 1;
     const at = input.at ?? clock.now();
     const fact = factFrom(input, sequence, at);
@@ -93,7 +86,7 @@ export class Intake<S> {
     if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
     if (input.taken !== undefined) this.#journal.took(input.taken);
     for (const envelope of done.envelopes) {
-      this.#journal.record(decidedRecord(session_id, envelope, at, this.#resolve(envelope.payload)));
+      this.#journal.record(decidedRecord(session_id, envelope, at, records));
     }
     return { fact, done };
   }
@@ -120,7 +113,7 @@ export class Intake<S> {
     }
   }
 
-  /** Stores a value that is no fact (a process's identity); comes back with true when it is durable, false if it will never be. */
+  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean> {
     const kept = this.#journal.keep(change);
     this.#door.schedule();
@@ -130,7 +123,7 @@ export class Intake<S> {
   #carryOut(command: Command, at: Instant): void {
     switch (command.do) {
       case "ask":
-        this.#journal.afterwards(() => this.#bus.emit({ kind: "ask", ask: command }));
+        this.#journal.afterwards(() => this.#door.bus.emit({ kind: "ask", ask: command }));
         return;
       case "stop_session":
         this.#journal.afterwards(() => this.#door.stop(command.reason, command.message, { ...command.limit }));
@@ -160,28 +153,27 @@ export class Intake<S> {
   }
 
   #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
-    const records = closingRecords({
-      session_id: this.#parts.session_id,
-      mode: this.#parts.engine.mode.name,
-      opened_at: this.#parts.opened_at,
+    const { session_id, engine, opened_at, paths, records } = this.#parts;
+    const { mode, ledger } = engine;
+    const [report, closed] = closingRecords({
+      session_id,
+      mode: mode.name,
+      opened_at,
       at,
       command,
-      figures: this.#parts.engine.ledger.figures,
+      figures: ledger.figures,
       head: this.#journal.head,
-      resolve: (value) => this.#resolve(value),
+      records,
     });
-    for (const record of records) this.#journal.record(record);
+    this.#journal.record(report);
+    this.#journal.record(closed);
     this.#journal.afterwards(() => {
-      const written = writeReport(this.#parts.paths.folder, records[0].payload, this.#parts.engine.mode.showing);
+      const written = writeReport(paths.folder, report.payload, mode.showing);
       if (!written.ok) this.#door.fail(written.error);
       crashPoint("report_written");
     });
     const { outcome, reason } = command;
     this.#door.closed({ kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) });
     this.#journal.afterwards(() => this.#work.closeAll());
-  }
-
-  #resolve(value: JsonObject): JsonObject {
-    return resolve(value, this.#parts.records) as JsonObject;
   }
 }

@@ -5,18 +5,17 @@ import type { LogFolder } from "../log/writer.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
-import type { Bus, SessionEnd, StopReason } from "./bus.ts";
-import type { FactInput } from "./facts.ts";
+import type { SessionEnd, StopReason } from "./bus.ts";
 import type { GroupCommits } from "./group-commits.ts";
 import type { InboxWatch } from "./inbox.ts";
 import type { Journal } from "./journal.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Resting } from "./resting.ts";
 import type { TimeWatch } from "./time/time-watch.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { SessionDoor, TroubleDoor } from "./door.ts";
 import type { UnderWay } from "./under-way.ts";
 
-export interface LeavingParts {
+interface LeavingParts {
   readonly store: Store;
   readonly lease: Lease;
   readonly log?: LogFolder | undefined;
@@ -24,7 +23,6 @@ export interface LeavingParts {
 
 /** Everything of a session that goes on by itself and has to end with it. */
 export interface Going {
-  readonly bus: Bus;
   readonly work: UnderWay;
   readonly notifications: Notifications;
   readonly inbox: InboxWatch;
@@ -41,17 +39,17 @@ export interface Going {
 export class Leaving implements TroubleDoor {
   readonly #parts: LeavingParts;
   readonly #going: Going;
-  readonly #submit: (input: FactInput) => void;
+  readonly #door: SessionDoor;
   readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
   #settled: SessionEnd | undefined;
   /** The record that says so is on its way. */
   #parted = false;
   #over = false;
 
-  constructor(parts: LeavingParts, going: Going, submit: (input: FactInput) => void) {
+  constructor(parts: LeavingParts, going: Going, door: SessionDoor) {
     this.#parts = parts;
     this.#going = going;
-    this.#submit = submit;
+    this.#door = door;
   }
 
   /** Rejects for a bug. */
@@ -78,17 +76,17 @@ export class Leaving implements TroubleDoor {
   stop(reason: StopReason, message: string, more: JsonObject): void {
     if (this.isSettled) return;
     this.#settled = { kind: "stopped", reason, message };
-    const { inbox, bus, work } = this.#going;
+    const { inbox, work } = this.#going;
     // What is put to the session from now on is for whoever resumes it.
     inbox.stop();
-    bus.emit({ kind: "stopping", reason, running: work.running });
+    this.#door.bus.emit({ kind: "stopping", reason, running: work.running });
     work.abortAll();
     crashPoint("stopping");
     void work.idle().then(() => {
       // An answer that came in meanwhile may have closed the session after all.
       if (this.#settled?.kind !== "stopped") return;
       this.#parted = true;
-      this.#submit({
+      this.#door.submit({
         source: "scheduler",
         payload_type: "session_stopped",
         payload: { reason, message, ...more },
@@ -105,10 +103,10 @@ export class Leaving implements TroubleDoor {
   /** Nothing is left to write: ends the session if it is settled how, and nothing is waited for. */
   rest(): void {
     const end = this.#settled;
-    const { work, notifications, bus } = this.#going;
+    const { work, notifications } = this.#going;
     if (!end || !this.#parted || work.isBusy || notifications.isBusy) return;
     void this.#end(() => {
-      bus.emit({ kind: "ended", end });
+      this.#door.bus.emit({ kind: "ended", end });
       this.#ended.resolve({ ok: true, value: end });
     });
   }

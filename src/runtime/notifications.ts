@@ -1,14 +1,14 @@
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
-import type { Change, SessionView } from "../kernel/mode.ts";
+import type { SessionView } from "../kernel/mode.ts";
 import type { Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { Bus, SessionEvent } from "./bus.ts";
+import type { SessionEvent } from "./bus.ts";
 import type { Clock } from "./time/clock.ts";
 import { type ProgramOutcome, type ProgramParts, runProgram } from "./notification-program.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { SessionDoor } from "./door.ts";
 
 /** What a person is told of; `notify.on` names those that count, all of them if it is left out. */
 export type NotifyEvent = "question" | "hold" | "stopped" | "closed";
@@ -51,14 +51,6 @@ export interface NotificationsParts extends ProgramParts {
   readonly told: ReadonlyMap<string, Told>;
 }
 
-export interface NotificationsDoor extends TroubleDoor {
-  readonly bus: Bus;
-  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
-  keep(change: Change): Promise<boolean>;
-  /** Everybody has been told of everything, for now. */
-  over(): void;
-}
-
 /** The row of the program that runs now: there is one at a time. */
 const NOTIFICATION = "notification";
 
@@ -81,7 +73,7 @@ export interface Told {
 export class Notifications {
   readonly #parts: NotificationsParts;
   readonly #session: SessionInSight;
-  readonly #door: NotificationsDoor;
+  readonly #door: SessionDoor;
   readonly #on: ReadonlySet<NotifyEvent>;
   readonly #known = new Set<string>();
   readonly #cutShort = new Set<string>();
@@ -91,7 +83,7 @@ export class Notifications {
   #running: Promise<void> | undefined;
   #trouble: string | undefined;
 
-  constructor(session: SessionInSight, parts: NotificationsParts, door: NotificationsDoor) {
+  constructor(session: SessionInSight, parts: NotificationsParts, door: SessionDoor) {
     this.#parts = parts;
     this.#session = session;
     this.#door = door;
@@ -158,7 +150,7 @@ export class Notifications {
       .then(() => {
         this.#running = undefined;
         this.#wake();
-        this.#door.over();
+        this.#door.schedule();
       });
   }
 

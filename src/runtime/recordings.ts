@@ -1,5 +1,6 @@
 import type { Advance } from "../kernel/engine.ts";
 import type { EnvelopeDraft, Fact, TurnStamp } from "../kernel/mode.ts";
+import { type Lookup, resolve } from "../kernel/references.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Actor, UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
@@ -33,12 +34,12 @@ export function factRecord(session_id: string, input: FactInput, at: Instant, do
   });
 }
 
-/** The record of an envelope that the mode itself wrote; `payload` is its draft with references resolved. */
+/** The record of an envelope that the mode itself wrote, with what it refers to. */
 export function decidedRecord(
   session_id: string,
   envelope: EnvelopeDraft,
   at: Instant,
-  payload: JsonObject,
+  records: Lookup,
 ): UnsealedRecord {
   const { target, payload_type, subject } = envelope;
   return recordOf({
@@ -47,7 +48,7 @@ export function decidedRecord(
     source: "scheduler",
     target,
     payload_type,
-    payload,
+    payload: resolve(envelope.payload, records) as JsonObject,
     kind: "decided",
     disposition: "applied",
     subject,

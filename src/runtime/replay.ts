@@ -2,9 +2,8 @@ import { withNote } from "../kernel/fitting.ts";
 import { advance, type Engine } from "../kernel/engine.ts";
 import { emptyLedger } from "../kernel/ledger.ts";
 import type { Command, Fact, FactOf, Mode } from "../kernel/mode.ts";
-import { hasCutCommands, isCut, resolve } from "../kernel/references.ts";
+import { hasCutCommands, isCut } from "../kernel/references.ts";
 import { canonicalJson } from "../lib/canonical.ts";
-import type { JsonObject } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 import type { LogRecord, UnsealedRecord } from "../protocol/record.ts";
 import { recordedEffect } from "../protocol/recording.ts";
@@ -125,7 +124,7 @@ class Replay {
     const asked = fact.payload_type === "turn_request" ? this.#compareRequest(fact, record) : undefined;
     const done = advance(this.engine, fact);
     for (const envelope of done.envelopes) {
-      this.#awaited.push(decidedRecord(record.session_id, envelope, fact.received_at, this.#resolve(envelope.payload)));
+      this.#awaited.push(decidedRecord(record.session_id, envelope, fact.received_at, this.#records));
     }
     const finish = done.step.commands.find((command) => command.do === "finish");
     if (finish) this.#closing = { command: finish, fact };
@@ -166,13 +165,9 @@ class Replay {
         command,
         figures: this.engine.ledger.figures,
         head: this.#head,
-        resolve: (value) => this.#resolve(value),
+        records: this.#records,
       }),
     );
-  }
-
-  #resolve(value: JsonObject): JsonObject {
-    return resolve(value, this.#records) as JsonObject;
   }
 }
 

@@ -1,12 +1,10 @@
 import { isHeldAt, isHeldTooLong, stopFor } from "../kernel/holds.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
-import type { JsonObject } from "../lib/json.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { StopReason } from "./bus.ts";
+import type { SessionDoor } from "./door.ts";
 import { type LimitReached, limitsOf, outOfTime } from "./admission/limits.ts";
-import type { FactInput } from "./facts.ts";
 import type { Clock } from "./time/clock.ts";
 import type { Timers } from "./time/timers.ts";
 import type { UnderWay } from "./under-way.ts";
@@ -17,23 +15,16 @@ interface RestingParts {
   readonly clock: Clock;
 }
 
-interface RestingDoor {
-  submit(input: FactInput): unknown;
-  stop(reason: StopReason, message: string, more: JsonObject): void;
-  /** The session's time is up. */
-  wake(): void;
-}
-
 /** What a session does when nothing is left to write: what goes on is waited for, and where nothing does the session ends. */
 export class Resting {
   readonly #parts: RestingParts;
   readonly #work: UnderWay;
-  readonly #door: RestingDoor;
+  readonly #door: SessionDoor;
   #stuck = false;
   /** Takes back the alarm for the end of the session's time. */
   #cancel: (() => void) | undefined;
 
-  constructor(parts: RestingParts, work: UnderWay, door: RestingDoor) {
+  constructor(parts: RestingParts, work: UnderWay, door: SessionDoor) {
     this.#parts = parts;
     this.#work = work;
     this.#door = door;
@@ -69,7 +60,7 @@ export class Resting {
     if (wall_s === undefined) return undefined;
     const awake_ms = clock.monotonic() - begun;
     const late = outOfTime(awake_ms, wall_s);
-    if (!late) this.#cancel = clock.after(wall_s * 1000 - awake_ms, () => this.#door.wake());
+    if (!late) this.#cancel = clock.after(wall_s * 1000 - awake_ms, () => this.#door.schedule());
     return late;
   }
 

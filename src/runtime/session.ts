@@ -20,7 +20,7 @@ import { Intake } from "./intake.ts";
 import { Resting } from "./resting.ts";
 import type { SteadyClock } from "./time/steady-clock.ts";
 import { TimeWatch } from "./time/time-watch.ts";
-import type { TroubleDoor } from "./trouble.ts";
+import type { SessionDoor } from "./door.ts";
 import { UnderWay, type UnderWayParts } from "./under-way.ts";
 
 /** Everything a session works with; put together by `assemble.ts`. */
@@ -48,6 +48,17 @@ export class Session<S> {
   readonly #journal: Journal;
   readonly #commits: GroupCommits;
   readonly #leaving: Leaving;
+  readonly #door: SessionDoor = {
+    bus: this.bus,
+    submit: (input) => this.submit(input),
+    note: (note) => this.#intake.note(note),
+    keep: (change) => this.keep(change),
+    afterwards: (effect) => this.#journal.afterwards(effect),
+    schedule: () => this.#commits.schedule(),
+    stop: (reason, message, more) => this.stop(reason, message, more),
+    fail: (failure) => this.#leaving.fail(failure),
+    broken: (error) => this.#leaving.broken(error),
+  };
   /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
   #begun: number | undefined;
   #waitForPeople = true;
@@ -55,61 +66,28 @@ export class Session<S> {
   constructor(parts: SessionParts<S>) {
     this.#parts = parts;
     this.#journal = new Journal(parts, this.bus);
-    const trouble: TroubleDoor = {
-      fail: (failure) => this.#leaving.fail(failure),
-      broken: (error) => this.#leaving.broken(error),
-    };
+    const door = this.#door;
     this.#commits = new GroupCommits(parts.clock, this.#journal, {
+      ...door,
       prepare: () => this.#admit(),
       commit: () => this.#commit(),
       rest: () => this.#rest(),
-      ...trouble,
     });
-    this.#work = new UnderWay(parts, {
-      bus: this.bus,
-      submit: (input) => this.submit(input),
-      note: (note) => this.#intake.note(note),
-      keep: (change) => this.keep(change),
-      afterwards: (effect) => this.#journal.afterwards(effect),
-      ...trouble,
-      over: (id) => {
-        this.#work.over(id);
-        this.#commits.schedule();
-      },
-      wake: () => this.#onTimer(),
-      childStopped: (message) => this.stop("signal", message),
-      childOver: () => this.#commits.schedule(),
-    });
-    this.#intake = new Intake(parts, this.#journal, this.bus, this.#work, {
+    this.#work = new UnderWay(parts, { ...door, wake: () => this.#onTimer() });
+    this.#intake = new Intake(parts, this.#journal, this.#work, {
+      ...door,
       isOver: () => this.#leaving.isOver,
-      schedule: () => this.#commits.schedule(),
-      stop: (reason, message, more) => this.stop(reason, message, more),
       closed: (end) => this.#leaving.closed(end),
-      ...trouble,
     });
-    this.#time = new TimeWatch(parts, {
-      submit: (input) => this.submit(input),
-      shifted: () => this.#work.timers.again(),
-      ...trouble,
-    });
-    this.#resting = new Resting(parts, this.#work, {
-      submit: (input) => this.submit(input),
-      stop: (reason, message, more) => this.stop(reason, message, more),
-      wake: () => this.#commits.schedule(),
-    });
-    this.#notifications = new Notifications(this, parts, {
-      bus: this.bus,
-      keep: (change) => this.keep(change),
-      ...trouble,
-      over: () => this.#commits.schedule(),
-    });
+    this.#time = new TimeWatch(parts, { ...door, shifted: () => this.#work.timers.again() });
+    this.#resting = new Resting(parts, this.#work, door);
+    this.#notifications = new Notifications(this, parts, door);
     this.#inbox = new InboxWatch(parts, {
+      ...door,
       take: (input) => void this.submitFromPerson(input),
       looked: () => this.#work.children.hear(),
-      ...trouble,
     });
     const going = {
-      bus: this.bus,
       work: this.#work,
       notifications: this.#notifications,
       inbox: this.#inbox,
@@ -118,7 +96,7 @@ export class Session<S> {
       commits: this.#commits,
       journal: this.#journal,
     };
-    this.#leaving = new Leaving(parts, going, (input) => void this.submit(input));
+    this.#leaving = new Leaving(parts, going, door);
   }
 
   get session_id(): string {
@@ -203,10 +181,7 @@ export class Session<S> {
   #admit(): void {
     const { paused, stopping, stopped, closed } = this.ledger.figures;
     if (this.#begun === undefined || this.#leaving.isSettled || paused || stopping || stopped || closed) return;
-    const limit = admitAll(this.#parts, this.#work, this.#begun, {
-      submit: (input) => this.submit(input),
-      afterwards: (effect) => this.#journal.afterwards(effect),
-    });
+    const limit = admitAll(this.#parts, this.#work, this.#begun, this.#door);
     // What runs has been paid for: it comes to its end, and nothing new begins.
     if (limit && !this.#work.isUnderWay) this.stop("limit", limit.message, limit.details);
   }

@@ -1,20 +1,19 @@
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
-import { Children, type ChildrenDoor, type ChildrenParts } from "./children/children.ts";
-import { Checks, type ChecksDoor, type ChecksParts } from "./checks.ts";
+import { Children, type ChildrenParts } from "./children/children.ts";
+import { Checks, type ChecksParts } from "./checks.ts";
+import type { SessionDoor } from "./door.ts";
 import type { Clock } from "./time/clock.ts";
 import type { Admission, Dispatcher } from "./admission/dispatcher.ts";
 import { Timers } from "./time/timers.ts";
-import { Turns, type TurnsDoor, type TurnsParts } from "./turns/turns.ts";
+import { Turns, type TurnsParts } from "./turns/turns.ts";
 
 export interface UnderWayParts extends TurnsParts, ChecksParts, ChildrenParts {
   readonly clock: Clock;
   readonly makeDispatcher: (isHeld: (role_id: string) => boolean) => Dispatcher;
 }
 
-export interface UnderWayDoor extends TurnsDoor, ChecksDoor, ChildrenDoor {
-  /** Something that touches the world: done when all that was decided before it is durable. */
-  afterwards(effect: () => void): void;
+interface UnderWayDoor extends SessionDoor {
   /** A timer is due, or a hold has ended. */
   wake(): void;
 }
@@ -50,8 +49,12 @@ export class UnderWay {
     this.#parts = parts;
     this.#door = door;
     this.timers = new Timers(this.#ledger, parts.clock, () => door.wake());
-    this.turns = new Turns(parts, door);
-    this.#checks = new Checks(parts, door);
+    const over = (id: string) => {
+      this.#over(id);
+      door.schedule();
+    };
+    this.turns = new Turns(parts, { ...door, over });
+    this.#checks = new Checks(parts, { ...door, over });
     this.children = new Children(parts, door);
     this.#dispatcher = parts.makeDispatcher((role_id) => this.timers.isHeld(role_id));
     for (const turn of this.#ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
@@ -133,7 +136,7 @@ export class UnderWay {
   }
 
   /** A turn's agent or a check is gone: if the turn was withdrawn, its seat is free only now. */
-  over(id: string): void {
+  #over(id: string): void {
     // One that was held has been offered again by now, and waits.
     if (this.#dispatcher.hasAdmitted(id) && this.#ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
     const waiting = [...this.#behindChecks];

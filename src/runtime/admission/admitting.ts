@@ -4,7 +4,7 @@ import { crashPoint } from "../../lib/crash-point.ts";
 import { about } from "../../protocol/recording.ts";
 import type { Clock } from "../time/clock.ts";
 import type { Admission } from "./dispatcher.ts";
-import type { FactInput } from "../facts.ts";
+import type { SessionDoor } from "../door.ts";
 import { grantOf, limitReached, type LimitReached } from "./limits.ts";
 import { type RequestParts, requestPayload } from "./turn-request.ts";
 import type { UnderWay } from "../under-way.ts";
@@ -12,11 +12,6 @@ import type { UnderWay } from "../under-way.ts";
 export interface AdmittingParts<S> extends RequestParts {
   readonly engine: Engine<S>;
   readonly clock: Clock;
-}
-
-export interface AdmittingDoor {
-  submit(input: FactInput): unknown;
-  afterwards(effect: () => void): void;
 }
 
 /**
@@ -27,7 +22,7 @@ export function admitAll<S>(
   parts: AdmittingParts<S>,
   work: UnderWay,
   begun: number,
-  door: AdmittingDoor,
+  door: SessionDoor,
 ): LimitReached | undefined {
   const awake_ms = parts.clock.monotonic() - begun;
   for (const child of [...parts.engine.ledger.children.values()].filter(({ status }) => status === "offered")) {
@@ -51,7 +46,7 @@ function openChild<S>(
   { children }: UnderWay,
   { child, mode, subject, budget }: LedgerChild,
   awake_ms: number,
-  door: AdmittingDoor,
+  door: SessionDoor,
 ): void {
   const payload = {
     session_id: children.idOf(child),
@@ -66,7 +61,7 @@ function openChild<S>(
   });
 }
 
-function open<S>(parts: AdmittingParts<S>, work: UnderWay, admission: Admission, door: AdmittingDoor): void {
+function open<S>(parts: AdmittingParts<S>, work: UnderWay, admission: Admission, door: SessionDoor): void {
   const { turn, role } = admission;
   const { engine, clock } = parts;
   const stamp = stampOf(turn);

@@ -13,7 +13,7 @@ import type { SessionEnd, StopReason } from "../bus.ts";
 import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
 import type { FactInput } from "../facts.ts";
 import type { SessionRecords } from "../records.ts";
-import type { TroubleDoor } from "../trouble.ts";
+import type { SessionDoor } from "../door.ts";
 import type { TurnsParts } from "../turns/turns.ts";
 
 /** A child session as its parent wants it; the rest it has of its parent. */
@@ -43,12 +43,10 @@ export interface ChildParts {
   readonly takeChild: TakeChild;
 }
 
-export interface ChildDoor extends TroubleDoor {
-  submit(input: FactInput): unknown;
+/** What a child may do with its parent. */
+interface ChildDoor extends SessionDoor {
   /** Only a person could move it, and none was there. */
   waits(): void;
-  /** Somebody had it stopped, and its parent stops with it. */
-  stopped(message: string): void;
 }
 
 const PARENT_CLOSED = "its parent session is closed";
@@ -117,7 +115,8 @@ export class Child {
       if (this.#stopping) return;
       const { reason, message } = end.value;
       if (reason === "waiting") return this.#door.waits();
-      if (reason === "signal") return this.#door.stopped(message);
+      // Somebody had it stopped, and its parent stops with it.
+      if (reason === "signal") return this.#door.stop("signal", message);
       this.#cancelled = message;
     }
   }

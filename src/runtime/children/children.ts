@@ -1,30 +1,21 @@
-import { Child, type ChildDoor, type ChildParts } from "./child.ts";
-import type { TroubleDoor } from "../trouble.ts";
-import type { FactInput } from "../facts.ts";
+import { Child, type ChildParts } from "./child.ts";
+import type { SessionDoor } from "../door.ts";
 
 export interface ChildrenParts extends ChildParts {
   readonly session_id: string;
 }
 
-export interface ChildrenDoor extends TroubleDoor {
-  submit(input: FactInput): unknown;
-  /** Somebody had a child stopped, and its parent stops with it. */
-  childStopped(message: string): void;
-  /** A child is gone, whatever came of it. */
-  childOver(): void;
-}
-
 /** The child sessions of a session, each run beside it. What a session is told to do they are told, too: to pause, to stop, to close. */
 export class Children {
   readonly #parts: ChildrenParts;
-  readonly #door: ChildrenDoor;
+  readonly #door: SessionDoor;
   readonly #running = new Map<string, Child>();
   #waitForPeople = true;
   #begun = false;
   readonly #waiting = new Set<string>();
   #ending = false;
 
-  constructor(parts: ChildrenParts, door: ChildrenDoor) {
+  constructor(parts: ChildrenParts, door: SessionDoor) {
     this.#parts = parts;
     this.#door = door;
   }
@@ -112,16 +103,12 @@ export class Children {
   #run(session_id: string): void {
     if (this.#running.has(session_id)) return;
     this.#waiting.delete(session_id);
-    const door: ChildDoor = {
-      ...this.#door,
-      waits: () => void this.#waiting.add(session_id),
-      stopped: (message) => this.#door.childStopped(message),
-    };
+    const door = { ...this.#door, waits: () => void this.#waiting.add(session_id) };
     const child = new Child(session_id, this.#parts, door, this.#waitForPeople);
     this.#running.set(session_id, child);
     void child.over.then(() => {
       this.#running.delete(session_id);
-      this.#door.childOver();
+      this.#door.schedule();
     });
   }
 }

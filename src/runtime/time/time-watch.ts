@@ -1,7 +1,6 @@
 import type { Lease, Store } from "../../store/store.ts";
-import type { FactInput } from "../facts.ts";
 import type { SteadyClock } from "./steady-clock.ts";
-import type { TroubleDoor } from "../trouble.ts";
+import type { SessionDoor } from "../door.ts";
 
 /** How soon sleep of the machine, or the loss of the session to somebody else, is noticed, in ms. */
 const LOOK_EVERY_MS = 5_000;
@@ -12,8 +11,7 @@ interface WatchParts {
   readonly lease: Lease;
 }
 
-interface WatchDoor extends TroubleDoor {
-  submit(input: FactInput): unknown;
+interface WatchDoor extends SessionDoor {
   /** Time went on otherwise than the alarms that are set know. */
   shifted(): void;
 }

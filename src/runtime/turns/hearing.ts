@@ -6,17 +6,9 @@ import { ok, type Result } from "../../lib/result.ts";
 import { type Failure, isOfStorage } from "../../protocol/failure.ts";
 import { type Room, roomOfRun, roomOfSession } from "./artifact-room.ts";
 import { keepArtifact } from "./artifacts.ts";
-import type { Bus } from "../bus.ts";
-import { aboutOf, type FactInput } from "../facts.ts";
+import { aboutOf } from "../facts.ts";
 import type { SessionPaths } from "../paths.ts";
-import type { Note } from "../recordings.ts";
-import type { TroubleDoor } from "../trouble.ts";
-
-export interface HearingDoor extends TroubleDoor {
-  readonly bus: Bus;
-  submit(input: FactInput): unknown;
-  note(note: Note): void;
-}
+import type { SessionDoor } from "../door.ts";
 
 /** A run whose agent is listened to. */
 export interface Heard {
@@ -30,11 +22,11 @@ export interface Heard {
 /** What agents say before their answer: lines for whoever watches, messages that are refused, reports, files. */
 export class Hearing {
   readonly #paths: SessionPaths;
-  readonly #door: HearingDoor;
+  readonly #door: SessionDoor;
   /** For the files of the session; known as soon as one is brought. */
   #room: Room | undefined;
 
-  constructor(paths: SessionPaths, door: HearingDoor) {
+  constructor(paths: SessionPaths, door: SessionDoor) {
     this.#paths = paths;
     this.#door = door;
   }

@@ -1,6 +1,6 @@
 import type { Agent, TurnRequest } from "../../kernel/agent.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
-import type { Change, Mode, TurnStamp } from "../../kernel/mode.ts";
+import type { Mode, TurnStamp } from "../../kernel/mode.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -13,8 +13,9 @@ import type { Instant } from "../../protocol/timestamp.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionPaths } from "../paths.ts";
 import type { SessionRecords } from "../records.ts";
+import type { SessionDoor } from "../door.ts";
 import { aboutOf } from "../facts.ts";
-import { Hearing, type HearingDoor } from "./hearing.ts";
+import { Hearing } from "./hearing.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf } from "./turn-result.ts";
 
@@ -27,11 +28,9 @@ export interface TurnsParts {
   readonly agentFor: (role: Role) => Agent;
 }
 
-export interface TurnsDoor extends HearingDoor {
+interface TurnsDoor extends SessionDoor {
   /** The turn's agent is gone, whatever it brought. */
   over(turn_id: string): void;
-  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
-  keep(change: Change): Promise<boolean>;
 }
 
 interface Running {
