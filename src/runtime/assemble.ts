@@ -17,12 +17,10 @@ import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./children/child.ts";
 import type { Clock } from "./time/clock.ts";
-import { Dispatcher } from "./admission/dispatcher.ts";
 import type { Held } from "./inbox.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
 import { type NotifyTerms, type Told } from "./notifications.ts";
-import { Seats } from "./admission/seats.ts";
 import { Session } from "./session.ts";
 import { SteadyClock } from "./time/steady-clock.ts";
 
@@ -106,7 +104,6 @@ export function assemble<S>(
     return caughtUp;
   }
   crashPoint("caught_up");
-  const capacity = { worker: config.max_workers, participant: config.max_workers, manager: Number.POSITIVE_INFINITY };
   return ok(
     new Session<S>({
       session_id,
@@ -126,7 +123,8 @@ export function assemble<S>(
       notify: around.notify,
       told: made.told,
       takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,
-      makeDispatcher: (isHeld) => new Dispatcher(new Seats(roles, capacity, isHeld), embeddedQueue()),
+      roles,
+      queue: embeddedQueue(),
     }),
   );
 }

@@ -37,12 +37,14 @@ export type SessionEnd =
   | { readonly kind: "closed"; readonly outcome: Outcome; readonly reason?: string }
   | { readonly kind: "stopped"; readonly reason: string; readonly message: string };
 
-export type SessionListener = (event: SessionEvent) => void;
+type Listener = (event: SessionEvent) => void;
 
+/** Tells whoever subscribes what happens in a session, in the order in which it does. */
 export class Bus {
-  readonly #listeners = new Set<SessionListener>();
+  readonly #listeners = new Set<Listener>();
 
-  subscribe(listener: SessionListener): () => void {
+  /** Gives back how to leave again. */
+  subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }

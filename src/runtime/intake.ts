@@ -1,6 +1,6 @@
 import { type Advance, advance, type Engine } from "../kernel/engine.ts";
 import { stampOf } from "../kernel/ledger.ts";
-import type { Change, Command, Fact } from "../kernel/mode.ts";
+import type { Command, Fact } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { writeReport } from "../log/report.ts";
 import { subjectIn } from "../protocol/recording.ts";
@@ -33,8 +33,8 @@ interface IntakeDoor extends SessionDoor {
 }
 
 /**
- * Where all that comes in is put on record: facts, which are decided at once and whose commands are carried out once they are durable,
- * what moves nothing, and values that are no facts.
+ * Where all that comes in is put on record: facts, which are decided at once and whose commands are carried out once they are durable, and what
+ * moves nothing.
  */
 export class Intake<S> {
   readonly #parts: IntakeParts<S>;
@@ -111,13 +111,6 @@ export class Intake<S> {
     } catch (error) {
       this.#door.broken(error);
     }
-  }
-
-  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
-  keep(change: Change): Promise<boolean> {
-    const kept = this.#journal.keep(change);
-    this.#door.schedule();
-    return kept;
   }
 
   #carryOut(command: Command, at: Instant): void {

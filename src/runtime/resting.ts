@@ -52,7 +52,7 @@ export class Resting {
     }
   }
 
-  /** The limit, if the session's time is up; if it is not, makes sure to wake when it is. Where a turn is given it is looked at anyway. */
+  /** The limit, if the session's time is up; if it is not, makes sure to look again when it is. Where a turn is given it is looked at anyway. */
   #late(begun: number): LimitReached | undefined {
     const { engine, config, clock } = this.#parts;
     this.stop();

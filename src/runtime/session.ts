@@ -166,7 +166,9 @@ export class Session<S> {
 
   /** Stores a value that is no fact; true when it is durable, false if it will never be. */
   keep(change: Change): Promise<boolean> {
-    return this.#intake.keep(change);
+    const kept = this.#journal.keep(change);
+    this.#commits.schedule();
+    return kept;
   }
 
   #commit(): Promise<Result<void, Failure>> {

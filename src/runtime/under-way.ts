@@ -1,16 +1,18 @@
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
+import type { Role } from "../protocol/roles.ts";
+import type { DispatchQueue } from "../store/queue.ts";
 import { Children, type ChildrenParts } from "./children/children.ts";
 import { Checks, type ChecksParts } from "./checks.ts";
 import type { SessionDoor } from "./door.ts";
-import type { Clock } from "./time/clock.ts";
-import type { Admission, Dispatcher } from "./admission/dispatcher.ts";
+import { type Admission, Dispatcher } from "./admission/dispatcher.ts";
+import { Seats } from "./admission/seats.ts";
 import { Timers } from "./time/timers.ts";
 import { Turns, type TurnsParts } from "./turns/turns.ts";
 
 export interface UnderWayParts extends TurnsParts, ChecksParts, ChildrenParts {
-  readonly clock: Clock;
-  readonly makeDispatcher: (isHeld: (role_id: string) => boolean) => Dispatcher;
+  readonly roles: readonly Role[];
+  readonly queue: DispatchQueue<LedgerTurn>;
 }
 
 interface UnderWayDoor extends SessionDoor {
@@ -56,7 +58,10 @@ export class UnderWay {
     this.turns = new Turns(parts, { ...door, over });
     this.#checks = new Checks(parts, { ...door, over });
     this.children = new Children(parts, door);
-    this.#dispatcher = parts.makeDispatcher((role_id) => this.timers.isHeld(role_id));
+    const { max_workers } = parts.config;
+    const capacity = { worker: max_workers, participant: max_workers, manager: Number.POSITIVE_INFINITY };
+    const seats = new Seats(parts.roles, capacity, (role_id) => this.timers.isHeld(role_id));
+    this.#dispatcher = new Dispatcher(seats, parts.queue);
     for (const turn of this.#ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
   }
 

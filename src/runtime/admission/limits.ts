@@ -9,7 +9,7 @@ export interface LimitReached {
   readonly details: JsonObject;
 }
 
-/** What a session may use of each kind that is limited, tokens of input and output together: its configuration's budget, and what a person changed of it since. */
+/** What a session may use, tokens of input and output together: its configuration's budget, and what a person changed of it since. */
 export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Budget {
   return { ...config.budget, ...(figures.limits as object | undefined) };
 }
