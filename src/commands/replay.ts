@@ -111,8 +111,8 @@ function homeDatabase(context: CommandContext): string {
 interface Filter {
   readonly from: number;
   readonly to: number;
-  readonly ticket?: string;
-  readonly type?: string;
+  readonly ticket: string | undefined;
+  readonly type: string | undefined;
 }
 
 function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): Result<Filter, Failure> {
@@ -146,7 +146,7 @@ function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): 
     const known = oneOf("--type", type, PAYLOAD_TYPES);
     if (!known.ok) return known;
   }
-  return ok({ ...bounds, ...(ticket === undefined ? {} : { ticket }), ...(type === undefined ? {} : { type }) });
+  return ok({ ...bounds, ticket, type });
 }
 
 function list(

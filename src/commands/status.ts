@@ -73,7 +73,7 @@ async function statusObject(
 ): Promise<object> {
   // What writes records brings every validator along, which people who only look should not wait for.
   const { usageOf } = await import("../runtime/closing.ts");
-  const since = new Map(view.subjects.map((subject) => [subject.id, subject]));
+  const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
   const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
   return {
     ...listed(row, store.holder(row.session_id)),
@@ -88,8 +88,8 @@ async function statusObject(
       owner,
       attempts: attempt,
       ...shownOf(resultsOf(ticket_id)),
-      dependencies: since.get(ticket_id)?.depends_on ?? [],
-      since: since.get(ticket_id)?.since,
+      dependencies: subjects.get(ticket_id)?.depends_on ?? [],
+      since: subjects.get(ticket_id)?.since,
     })),
     pending_questions: pending.filter((one) => one.kind === "question"),
     pending_decisions: pending.filter((one) => one.kind !== "question"),

@@ -18,7 +18,7 @@ export const MAX_CONFIGURATION_BYTES = 1024 * 1024;
 export type PlaceProblem = (
   pointer: string,
   what: string,
-  more?: { readonly expected?: string; readonly nearest?: string; readonly at?: "key" | "value" },
+  more?: Pick<Problem, "expected" | "nearest"> & { readonly at?: "key" | "value" },
 ) => Problem;
 
 /** A file a person wrote, read as plain data, that still knows where each part stands. */

@@ -201,10 +201,9 @@ class Scan {
     const end = this.#match(WORD);
     if (end === undefined || afterEntry) return undefined;
     const word = this.#text.slice(offset, Math.min(end, offset + 60));
-    const meant = nearest(word, LITERALS);
     const what = `the word ${word} stands here without quotes`;
     const expected = "double quotes around texts and keys";
-    return { offset, what, expected, ...(meant !== undefined && { nearest: meant }) };
+    return { offset, what, expected, nearest: nearest(word, LITERALS) };
   }
 
   #advance(offset: number): void {

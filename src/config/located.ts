@@ -19,6 +19,6 @@ export interface Fault {
   /** Of the value concerned, where there is one. */
   readonly pointer?: string;
   readonly what: string;
-  readonly expected?: string;
-  readonly nearest?: string;
+  readonly expected?: string | undefined;
+  readonly nearest?: string | undefined;
 }

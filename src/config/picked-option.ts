@@ -9,7 +9,7 @@ export interface Answerable {
   readonly question_id: string;
   readonly text: string;
   readonly options?: readonly string[];
-  readonly default?: string;
+  readonly default?: string | undefined;
 }
 
 /** A question's id without its scope: `q1` for `c2.q1`. Either part may have dots of its own. */

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
-import type { PlanFile } from "../protocol/payload.ts";
+import type { PayloadByType, PlanFile } from "../protocol/payload.ts";
 import { budgetProblems } from "./budgets.ts";
 import { loadDocument, type SourceDocument } from "./document.ts";
 import { problemsFailure } from "./problem.ts";
@@ -11,6 +11,11 @@ import { checkSchema } from "./schema-check.ts";
 export interface LoadedPlan {
   readonly plan: PlanFile;
   readonly source: SourceDocument;
+}
+
+/** What of a plan file is the plan, as a manager would send it. */
+export function planIn({ summary, tasks }: PlanFile): PayloadByType["plan"] {
+  return { ...(summary === undefined ? {} : { summary }), tasks };
 }
 
 /**

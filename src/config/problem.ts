@@ -11,9 +11,9 @@ export interface Problem {
   readonly pointer: string;
   /** A sentence without its full stop. */
   readonly what: string;
-  readonly expected?: string;
+  readonly expected?: string | undefined;
   /** The known key or name most likely meant. */
-  readonly nearest?: string;
+  readonly nearest?: string | undefined;
 }
 
 /** A spot in a text: line and column count from 1, columns in UTF-16 units; `source` is that whole line. */

@@ -55,13 +55,7 @@ function unreadable(file: string, error: unknown): Result<never, Problem> {
     case "ENOENT": {
       if (lstatSync(file, { throwIfNoEntry: false }))
         return wrong(file, "it is a symbolic link to a file that is not there");
-      const neighbour = nearestNeighbour(file);
-      return err({
-        file,
-        pointer: "",
-        what: "there is no such file",
-        ...(neighbour !== undefined && { nearest: neighbour }),
-      });
+      return err({ file, pointer: "", what: "there is no such file", nearest: nearestNeighbour(file) });
     }
     case "ENOTDIR":
       return wrong(file, "there is no such file: a part of its path is not a directory");
@@ -86,7 +80,7 @@ function nearestNeighbour(file: string): string | undefined {
 }
 
 function wrong(file: string, what: string, expected?: string): Result<never, Problem> {
-  return err({ file, pointer: "", what, ...(expected !== undefined && { expected }) });
+  return err({ file, pointer: "", what, expected });
 }
 
 function startsWith(bytes: Uint8Array, prefix: readonly number[]): boolean {

@@ -118,11 +118,9 @@ function schemaProblem(error: ErrorObject, problem: PlaceProblem): Problem {
       });
     }
     case "required":
-      return problem(
-        pointer,
-        `${owner(error)} needs the key ${JSON.stringify(params.missingProperty)}`,
-        inSchema(error),
-      );
+      return problem(pointer, `${owner(error)} needs the key ${JSON.stringify(params.missingProperty)}`, {
+        expected: inSchema(error),
+      });
     case "anyOf":
       if (isChoiceOfKeys(error)) return problem(pointer, `${owner(error)} needs the key ${listed(neededKeys(error))}`);
       return problem(pointer, `${value} is not right here`, { expected: alternatives(error) });
@@ -133,10 +131,7 @@ function schemaProblem(error: ErrorObject, problem: PlaceProblem): Problem {
     case "enum": {
       const allowed = (params.allowedValues as Json[]).map(String);
       const meant = typeof data === "string" ? nearest(data, allowed) : undefined;
-      return problem(pointer, `${value} is not right here`, {
-        expected: listed(allowed),
-        ...(meant !== undefined && { nearest: meant }),
-      });
+      return problem(pointer, `${value} is not right here`, { expected: listed(allowed), nearest: meant });
     }
     case "minimum":
       return problem(pointer, `${value} is too small`, { expected: `${limit} or more` });
@@ -166,10 +161,9 @@ function schemaProblem(error: ErrorObject, problem: PlaceProblem): Problem {
 }
 
 /** What the schema says of a missing key, where it says anything. */
-function inSchema({ parentSchema, params }: ErrorObject): { expected?: string } {
+function inSchema({ parentSchema, params }: ErrorObject): string | undefined {
   const { properties } = (parentSchema ?? {}) as { properties?: { [key: string]: { description?: string } } };
-  const description = properties?.[String(params.missingProperty)]?.description?.replace(/\.$/, "");
-  return description === undefined ? {} : { expected: description };
+  return properties?.[String(params.missingProperty)]?.description?.replace(/\.$/, "");
 }
 
 function nearestKey(error: ErrorObject): string | undefined {

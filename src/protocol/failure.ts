@@ -62,7 +62,7 @@ export function isOfStorage({ code }: Pick<Failure, "code">): boolean {
 export function failure(
   code: FailureCode,
   message: string,
-  more: { readonly hint?: string; readonly details?: JsonObject } = {},
+  more: { readonly hint?: string | undefined; readonly details?: JsonObject | undefined } = {},
 ): Failure {
   return {
     code,

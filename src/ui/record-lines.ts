@@ -32,12 +32,8 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
   return effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
-    const style = STATE_STYLE[effect.to];
-    return {
-      ticket: effect.ticket_id,
-      text: `${effect.from ?? "new"} -> ${effect.to}${reason}${own}`,
-      ...(style ? { style } : {}),
-    };
+    const text = `${effect.from ?? "new"} -> ${effect.to}${reason}${own}`;
+    return { ticket: effect.ticket_id, text, style: STATE_STYLE[effect.to] };
   });
 }
 

@@ -91,8 +91,8 @@ export interface TicketLine {
   readonly status: string;
   readonly title: string;
   readonly attempt: number;
-  readonly reason?: string;
-  readonly blocked_by?: string;
-  readonly owner?: string;
+  readonly reason?: string | undefined;
+  readonly blocked_by?: string | undefined;
+  readonly owner?: string | undefined;
   readonly outputs: readonly string[];
 }

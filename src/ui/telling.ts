@@ -4,7 +4,7 @@ import type { Style } from "./terminal.ts";
 export interface RecordLine {
   readonly ticket: string | undefined;
   readonly text: string;
-  readonly style?: Style;
+  readonly style?: Style | undefined;
 }
 
 /** How the states of tickets catch the eye; others do not. */

@@ -5,7 +5,7 @@ export interface RunningTurn {
   readonly turn_id: string;
   readonly role_id: string;
   /** The ticket; a manager's turn may be about none. */
-  readonly subject?: string;
+  readonly subject?: string | undefined;
   /** When it was given, in milliseconds since 1970, if it is known. */
   readonly since?: number | undefined;
 }

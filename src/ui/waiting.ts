@@ -15,10 +15,10 @@ export interface OpenQuestion {
   /** Scoped, as it is to be answered: `c2.q1`. */
   readonly question_id: string;
   readonly text: string;
-  readonly why?: string;
+  readonly why?: string | undefined;
   readonly options: readonly string[];
-  readonly default?: string;
-  readonly ticket_id?: string;
+  readonly default?: string | undefined;
+  readonly ticket_id?: string | undefined;
 }
 
 /** Something a person must say before a session, or one ticket of it, can go on. */
@@ -126,7 +126,7 @@ export function showHolds(output: Output, bosun: string, session_id: string, hol
 
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
 export function showWaiting(output: Output, bosun: string, session_id: string, waiting: Waiting, kept?: string): void {
-  const about = "ticket_id" in waiting && waiting.kind === "question" ? ` (about ${waiting.ticket_id})` : "";
+  const about = waiting.kind === "question" && waiting.ticket_id !== undefined ? ` (about ${waiting.ticket_id})` : "";
   output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
   if (kept !== undefined) {
     output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${bosun} resume ${session_id}`);

@@ -37,9 +37,5 @@ export async function discussionProblem(
   const refused = rehearse(rules, opened, []);
   if (refused === undefined) return undefined;
   const { message, hint } = refused;
-  return failure(
-    "configuration",
-    `${at("input")}: ${message}`,
-    hint === undefined ? {} : { hint: `In discussion.input: ${hint}` },
-  );
+  return failure("configuration", `${at("input")}: ${message}`, { hint: hint && `In discussion.input: ${hint}` });
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { type LoadedPlan, loadPlanFile } from "../../config/plan-file.ts";
+import { type LoadedPlan, loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { type AskedOf, readRequirement } from "../../config/requirement.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -91,7 +91,7 @@ function inputOf(
     ...(given ? { plan_given: true } : {}),
     ...(plan ? { plan_digest: digestOf(plan.source.file) } : {}),
   };
-  const planFact = plan && { payload_type: "plan" as const, payload: planPayload(plan) };
+  const planFact = plan && { payload_type: "plan" as const, payload: { ...planIn(plan.plan) } };
   const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
@@ -110,11 +110,6 @@ function inputOf(
     playbook: played ? plan.source.file : undefined,
     bundled_worker: options.crew === undefined && worksByShell(roles),
   });
-}
-
-function planPayload({ plan }: LoadedPlan): JsonObject {
-  const { summary, tasks } = plan;
-  return { ...(summary === undefined ? {} : { summary }), tasks };
 }
 
 /** What is typed; else what the plan itself says is wanted, or what it is about. */

@@ -107,9 +107,8 @@ export class Asking {
 
   /** False if the person left without a word. */
   async #askOne(ask_id: string, signal: AbortSignal): Promise<boolean> {
-    const { store, session_id, openAsk } = this.#parts;
-    const ask = openAsk(ask_id);
-    const waiting = ask === undefined ? [] : waitingFor(store, session_id, ask);
+    const ask = this.#parts.openAsk(ask_id);
+    const waiting = this.#waitingFor(ask_id);
     const [first] = waiting;
     if (ask === undefined || first === undefined) return true;
     if (first.kind === "approval") {
@@ -134,7 +133,7 @@ export class Asking {
       this.#question = undefined;
       if (typed.kind === "left" && answered.signal.aborted && !signal.aborted) continue;
       if (typed.kind === "left") return false;
-      const answers = [{ question_id: question.question_id, text: typed.text }];
+      const answers = [{ question_id, text: typed.text }];
       await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } }, ask_id);
     }
     return true;
@@ -149,10 +148,13 @@ export class Asking {
 
   /** Whether this question of an open ask has no answer yet. */
   #waits(ask_id: string, question_id: string): boolean {
+    return this.#waitingFor(ask_id).some((one) => one.kind === "question" && one.question_id === question_id);
+  }
+
+  #waitingFor(ask_id: string): Waiting[] {
     const { store, session_id, openAsk } = this.#parts;
     const ask = openAsk(ask_id);
-    const waiting = ask === undefined ? [] : waitingFor(store, session_id, ask);
-    return waiting.some((one) => one.kind === "question" && one.question_id === question_id);
+    return ask === undefined ? [] : waitingFor(store, session_id, ask);
   }
 
   #isOpen(ask_id: string): boolean {

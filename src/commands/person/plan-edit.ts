@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { loadPlanFile } from "../../config/plan-file.ts";
+import { loadPlanFile, planIn } from "../../config/plan-file.ts";
 import { makeDirectory } from "../../lib/directory.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
@@ -123,8 +123,7 @@ function writtenIn(file: string): Buffer | undefined {
 async function readEdited(file: string): Promise<Result<PayloadByType["plan"], Failure>> {
   const loaded = await loadPlanFile(file);
   if (!loaded.ok) return loaded;
-  const { summary, tasks, questions } = loaded.value.plan;
-  if (questions !== undefined) {
+  if (loaded.value.plan.questions !== undefined) {
     return err(
       failure("configuration", `${file}: a plan that is approved can ask no questions.`, {
         hint: "Take `questions` out.",
@@ -132,5 +131,5 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
     );
   }
   const wrong = tangled(loaded.value);
-  return wrong ? err(wrong) : ok({ ...(summary === undefined ? {} : { summary }), tasks });
+  return wrong ? err(wrong) : ok(planIn(loaded.value.plan));
 }

@@ -12,7 +12,7 @@ export function placed(refused: Failure, { plan, source }: LoadedPlan): Failure 
   const circle = pointer === "/tasks" ? circleIn(nodesOf(plan)) : [];
   const first = plan.tasks.findIndex(({ task_id }) => task_id === circle[0]);
   const lines = explain(source.problem(first === -1 ? pointer : `/tasks/${first}`, refused.message));
-  return failure("invalid_plan", lines.join("\n"), hint === undefined ? {} : { hint: sentence(hint) });
+  return failure("invalid_plan", lines.join("\n"), { hint: hint && sentence(hint) });
 }
 
 /** Why the tasks of a plan file cannot wait for each other as they do, shown likewise; undefined if they can. */

@@ -67,6 +67,6 @@ function elsewhere(store: Store, session_id: string): Failure {
   const who = owner === undefined ? "a process" : `process ${owner.pid} on ${owner.host}`;
   return failure("busy", `The session ${session_id} is held by ${who}, which cannot be told for certain from here.`, {
     hint: "End that process where it runs (kill -TERM, then kill -KILL), then resume again.",
-    ...(owner === undefined ? {} : { details: { pid: owner.pid, host: owner.host } }),
+    details: owner && { pid: owner.pid, host: owner.host },
   });
 }

@@ -71,9 +71,9 @@ function openQuestions(reader: StoreReader, session_id: string, { ask_id, record
       question_id: `${ask_id}.${question.question_id}`,
       text: question.text,
       options: (question.options ?? []).map((option) => wordsOf(option as JsonObject[string])),
-      ...(question.why === undefined ? {} : { why: question.why }),
-      ...(question.default === undefined ? {} : { default: question.default }),
-      ...(subject === undefined ? {} : { ticket_id: subject }),
+      why: question.why,
+      default: question.default,
+      ticket_id: subject,
     }));
 }
 

@@ -33,9 +33,9 @@ export function ticketLines(
       title: wordsOf(textOf(subject.title)),
       attempt: subject.attempt,
       outputs: allWords(told?.outputs),
-      ...(subject.reason === undefined ? {} : { reason: subject.reason }),
-      ...(subject.owner === undefined ? {} : { owner: subject.owner }),
-      ...(typeof blocked_by === "string" ? { blocked_by } : {}),
+      reason: subject.reason,
+      owner: subject.owner,
+      blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,
     };
   });
 }

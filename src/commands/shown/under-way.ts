@@ -23,9 +23,7 @@ export function underWay(
 /** The turns that roles hold. */
 export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
   return [...turns].flatMap(({ status, turn_id, role_id, subject }) =>
-    status === "open" && role_id !== undefined
-      ? [{ turn_id, role_id, ...(subject === undefined ? {} : { subject }) }]
-      : [],
+    status === "open" && role_id !== undefined ? [{ turn_id, role_id, subject }] : [],
   );
 }
 

@@ -92,20 +92,21 @@ function reportProblems(paths: SessionPaths, { folder, row }: LogSource): Proble
   if (isNowhere(file)) return [];
   const listing = listFolder(folder);
   if (!listing.ok) return [];
-  const reports = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
-  const wrong = (sequence: number, what: string): Problem[] => [{ sequence, what, fault: "report" }];
-  for (const { sequence, bytes } of readFolder(folder, { files: reports, foreign: [] })) {
-    const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
-    if (report === undefined)
-      return wrong(sequence, `The report ${file} cannot be read, or is larger than any report.`);
-    if (bytes === null || !same(report, bytes.toString("utf8")))
-      return wrong(sequence, `The report ${file} is not the one in this record.`);
-    if (!validators.final_report(JSON.parse(report)))
-      return [{ sequence, what: "It is not a final report.", fault: "changed" }];
-    return headProblems(folder, listing.value, (JSON.parse(report) as PayloadByType["final_report"]).log);
+  const files = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
+  const [recorded] = readFolder(folder, { files, foreign: [] });
+  if (recorded === undefined) {
+    const fault = row?.state === "closed" ? "missing" : "foreign";
+    return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault }];
   }
-  const fault = row?.state === "closed" ? "missing" : "foreign";
-  return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault }];
+  const { sequence, bytes } = recorded;
+  const wrong = (what: string): Problem[] => [{ sequence, what, fault: "report" }];
+  const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
+  if (report === undefined) return wrong(`The report ${file} cannot be read, or is larger than any report.`);
+  if (bytes === null || !same(report, bytes.toString("utf8")))
+    return wrong(`The report ${file} is not the one in this record.`);
+  const told = JSON.parse(report) as PayloadByType["final_report"];
+  if (!validators.final_report(told)) return [{ sequence, what: "It is not a final report.", fault: "changed" }];
+  return headProblems(folder, listing.value, told.log);
 }
 
 /** What is in a folder that may not be looked into may be there. */
