@@ -99,10 +99,7 @@ function tellDetached({ terminal: { err }, bosun }: CommandContext, session_id: 
   err.line(
     `${left ? "The question stays open, and" : "This terminal is detached, and"} ${session_id} goes on without it.`,
   );
-  for (const [what, command] of [
-    ["back", `${bosun} attach ${session_id}`],
-    left ? ["answer", `${bosun} answer ${session_id}`] : ["stop", `${bosun} stop ${session_id}`],
-    ["end it", `${bosun} cancel ${session_id}`],
-  ])
-    err.line(`  ${what?.padEnd(6)}  ${command}`);
+  err.line(`  back    ${bosun} attach ${session_id}`);
+  err.line(left ? `  answer  ${bosun} answer ${session_id}` : `  stop    ${bosun} stop ${session_id}`);
+  err.line(`  end it  ${bosun} cancel ${session_id}`);
 }

@@ -64,8 +64,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     ...(await crewFindings(context, options)),
     ...(await sandboxFindings(context)),
     ...proxies(context),
-    workspace(),
-    timers(),
+    ...EVERYWHERE,
   ];
   const findings = looked.map((finding) => toldHere(context.bosun, finding));
   const missing = findings.filter((finding) => finding.state === "missing");
@@ -81,17 +80,14 @@ function program(): Finding {
 }
 
 function platform(): Finding {
+  const name = "platform";
   const what = `${os.type()} ${os.release()}, ${os.arch()}, ${os.availableParallelism()} processors`;
-  if (process.platform === "linux") return { name: "platform", state: "ok", what };
-  if (process.platform === "darwin") {
-    return {
-      name: "platform",
-      state: "poor",
-      what,
-      hint: "Without /proc, programs that a dead scheduler's agent left behind are found only while the agent itself still runs.",
-    };
-  }
-  return { name: "platform", state: "missing", what, hint: "Use Linux, macOS, or WSL on Windows." };
+  if (process.platform === "linux") return { name, state: "ok", what };
+  if (process.platform !== "darwin")
+    return { name, state: "missing", what, hint: "Use Linux, macOS, or WSL on Windows." };
+  const hint =
+    "Without /proc, programs that a dead scheduler's agent left behind are found only while the agent itself still runs.";
+  return { name, state: "poor", what, hint };
 }
 
 function homeFinding(context: CommandContext): Finding {
@@ -187,22 +183,20 @@ function proxies({ environment }: CommandContext): Finding[] {
   ];
 }
 
-function workspace(): Finding {
-  return {
+/** What is so wherever it runs. */
+const EVERYWHERE: readonly Finding[] = [
+  {
     name: "workspace",
     state: "poor",
     what: "agents work in the workspace itself, with your rights",
     hint: "Let them work in a clone (--cwd) if nothing of yours may be touched, and as another user or in a container if you do not trust them.",
-  };
-}
-
-function timers(): Finding {
-  return {
+  },
+  {
     name: "timers",
     state: "ok",
     what: "kept in the database; what came due while nothing ran is done on resume",
-  };
-}
+  },
+];
 
 function because({ message, hint }: Failure, name: string, state: Finding["state"]): Finding {
   return { name, state, what: message, hint };

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
@@ -8,13 +7,11 @@ import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putWord } from "./person/put.ts";
 import { commandWord } from "./person/word.ts";
+import { released } from "./running/take-over.ts";
 import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
 const STOPPED_WITHIN_MS = 60_000;
-
-/** How often it is looked whether the session is still held, in ms. */
-const LOOK_EVERY_MS = 40;
 
 interface StopOptions {
   readonly reason?: string;
@@ -47,7 +44,8 @@ async function stopHolder(
   { reason }: StopOptions,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  if (store.holder(session_id) === undefined) {
+  const isHeld = () => store.holder(session_id) !== undefined;
+  if (!isHeld()) {
     out.line(`Nobody runs ${session_id}: there is nothing to stop.`);
     out.line(`  ${bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
@@ -55,7 +53,7 @@ async function stopHolder(
   const word = commandWord({ command: "stop", ...(reason === undefined ? {} : { reason }) });
   const put = await putWord(store, row, word);
   if (!put.ok) return isOfStorage(put.error) ? err(notTold(store, session_id, put.error)) : put;
-  const stopped = await released(store, session_id);
+  const stopped = await released(isHeld, STOPPED_WITHIN_MS);
   const left = store.session(session_id);
   if (!left.ok) return left;
   if (!stopped) return err(notLeft(store, session_id));
@@ -76,13 +74,4 @@ function notLeft(store: Store, session_id: string): Failure {
   return failure("busy", `${session_id} was told to stop, and its process ${pid} on ${host} has not left yet.`, {
     hint: `See bosun status ${session_id}. To end that process and go on: bosun resume ${session_id} --take-over.`,
   });
-}
-
-async function released(store: Store, session_id: string): Promise<boolean> {
-  const deadline = performance.now() + STOPPED_WITHIN_MS;
-  while (store.holder(session_id) !== undefined) {
-    if (performance.now() > deadline) return false;
-    await delay(LOOK_EVERY_MS);
-  }
-  return true;
 }

@@ -3,8 +3,8 @@ import { isJsonObject, type Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { unfitIn } from "../protocol/limits.ts";
 import { readJson } from "./json-text.ts";
-import type { Fault, Located } from "./located.ts";
-import { places, type Place, type Problem } from "./problem.ts";
+import type { Located } from "./located.ts";
+import { places, type Problem } from "./problem.ts";
 import { readText } from "./read-text.ts";
 import { readYaml } from "./yaml-text.ts";
 
@@ -54,7 +54,10 @@ export function parseDocumentText(
   const json = [".json", ".jsonc", ".json5"].includes(extname(file).toLowerCase());
   const place = places(text);
   const read = json ? readJson(text, scalars) : readYaml(text, scalars);
-  if (!read.ok) return err(faultProblem(file, read.error, place));
+  if (!read.ok) {
+    const { offset, pointer = "", ...fault } = read.error;
+    return err({ file, pointer, place: place(offset), ...fault });
+  }
   const { value, locate } = read.value;
   if (value === null) return err({ file, pointer: "", what: "it holds no value", expected: "YAML or JSON" });
   const problem: PlaceProblem = (pointer, what, { at = "value", ...more } = {}) => {
@@ -73,14 +76,6 @@ function offsetOf(locate: Located["locate"], pointer: string, at: "key" | "value
   const spot = locate(pointer);
   if (spot) return at === "key" ? (spot.key ?? spot.value) : spot.value;
   return pointer === "" ? 0 : offsetOf(locate, pointer.slice(0, pointer.lastIndexOf("/")), at);
-}
-
-function faultProblem(
-  file: string,
-  { offset, pointer = "", ...fault }: Fault,
-  place: (offset: number) => Place,
-): Problem {
-  return { file, pointer, place: place(offset), ...fault };
 }
 
 function withoutSchemaKey(value: Json): Json {

@@ -64,8 +64,6 @@ function unreadable(file: string, error: unknown): Result<never, Problem> {
       return wrong(file, "you may not read it", "a file you have the right to read");
     case "ELOOP":
       return wrong(file, "its symbolic links go round in a circle");
-    case "EISDIR":
-      return wrong(file, "it is a directory", "a file");
     default:
       return wrong(file, `it cannot be read (${code})`);
   }

@@ -76,38 +76,21 @@ async function checkRegistry(registry: Json, document: SourceDocument): Promise<
   for (const [index, role] of (registry as unknown as RoleRegistry).roles.entries()) {
     const pointer = pointerTo("/roles", index);
     const first = seen.get(role.role_id);
+    const refuse = (at: string, what: string, expected: string) =>
+      void problems.push(document.problem(`${pointer}/${at}`, what, { expected }));
     if (RESERVED.includes(role.role_id)) {
-      problems.push(
-        document.problem(
-          `${pointer}/role_id`,
-          `the role id "${role.role_id}" is taken: envelopes of the ${role.role_id} bear it`,
-          { expected: "another id" },
-        ),
-      );
+      const what = `the role id "${role.role_id}" is taken: envelopes of the ${role.role_id} bear it`;
+      refuse("role_id", what, "another id");
     } else if (first !== undefined) {
       const line = document.problem(`/roles/${first}/role_id`, "").place?.line;
-      problems.push(
-        document.problem(
-          `${pointer}/role_id`,
-          `the role "${role.role_id}" stands twice in this file, first in line ${line}`,
-          { expected: "one entry for each role" },
-        ),
-      );
+      const what = `the role "${role.role_id}" stands twice in this file, first in line ${line}`;
+      refuse("role_id", what, "one entry for each role");
     }
     if (role.supports_multiple_instances === false && (role.max_instances ?? 1) > 1) {
-      problems.push(
-        document.problem(
-          `${pointer}/max_instances`,
-          `"max_instances" is ${role.max_instances}, but "supports_multiple_instances" is false`,
-          { expected: "1, or true there" },
-        ),
-      );
+      const what = `"max_instances" is ${role.max_instances}, but "supports_multiple_instances" is false`;
+      refuse("max_instances", what, "1, or true there");
     }
-    if (role.cli_command?.[0]?.trim() === "") {
-      problems.push(
-        document.problem(`${pointer}/cli_command/0`, "the program's name is empty", { expected: "a program" }),
-      );
-    }
+    if (role.cli_command?.[0]?.trim() === "") refuse("cli_command/0", "the program's name is empty", "a program");
     problems.push(...processProblems(role, pointer, document));
     problems.push(...budgetProblems(role.budget, `${pointer}/budget`, "a role", document.problem));
     seen.set(role.role_id, index);

@@ -1,3 +1,4 @@
+import type { Json } from "../lib/json.ts";
 import type { Task } from "../protocol/payload.ts";
 import { clipped, safeText } from "./display.ts";
 import { tableLines } from "./table.ts";
@@ -25,7 +26,7 @@ export function planLines({ summary, tasks, added }: ShownPlan, output: Output):
       (task.acceptance_criteria ?? []).filter((criterion) => typeof criterion === "object" && "command" in criterion)
         .length,
     ),
-    wordsOf(task.description as never),
+    task.description,
   ]);
   const columns = [
     { heading: "TASK", widest: 24 },
@@ -35,7 +36,7 @@ export function planLines({ summary, tasks, added }: ShownPlan, output: Output):
     { heading: "WHAT" },
   ];
   const risks = tasks.flatMap((task) =>
-    (task.risks ?? []).map((risk) => `  ${task.task_id}: ${wordsOf(risk as never)}`),
+    (task.risks ?? []).map((risk) => `  ${task.task_id}: ${wordsOf(risk as Json)}`),
   );
   const [heading = "", ...lines] = tableLines(columns, rows, output.width);
   return [
@@ -49,10 +50,6 @@ export function planLines({ summary, tasks, added }: ShownPlan, output: Output):
   ];
 }
 
-function assignee({ assigned_to }: Task): string {
-  if (!assigned_to) return "any worker";
-  if ("role_id" in assigned_to && assigned_to.role_id !== undefined) return assigned_to.role_id;
-  return "capability" in assigned_to && assigned_to.capability !== undefined
-    ? `can ${assigned_to.capability}`
-    : "any worker";
+function assignee({ assigned_to: { role_id, capability } = {} }: Task): string {
+  return role_id ?? (capability === undefined ? "any worker" : `can ${capability}`);
 }

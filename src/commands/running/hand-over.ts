@@ -125,13 +125,8 @@ function neverBegan(
   }
   if (row.ok) return undefined;
   if (row.error.code !== "not_found") return row;
-  const words = lastWords(home, session_id);
-  const said = words === "" ? "." : `, saying:\n${words}`;
-  return err(
-    failure("internal", `The scheduler of ${session_id} ended before the session began${said}`, {
-      hint: "Run it in this process to see more: --foreground.",
-    }),
-  );
+  const what = `The scheduler of ${session_id} ended before the session began${lastWords(home, session_id)}`;
+  return err(failure("internal", what, { hint: "Run it in this process to see more: --foreground." }));
 }
 
 /** The scheduler as the process that started it knows it. */

@@ -32,13 +32,14 @@ export function firstLine(at: string, session_id: string): string {
   return `${at} process ${process.pid} runs ${session_id}`;
 }
 
-/** What the last scheduler said before it went; empty if it said nothing. */
+/** What the last scheduler said before it went, for the end of a sentence about that; its full stop if it said nothing. */
 export function lastWords(home: string, session_id: string): string {
-  let text: string;
+  let text = "";
   try {
     text = readFileSync(schedulerLog(home, session_id), "utf8");
   } catch {
-    return "";
+    // Then it has said nothing.
   }
-  return (text.split(FIRST_LINE).at(-1) ?? "").slice(-WORDS_SHOWN).trim();
+  const words = (text.split(FIRST_LINE).at(-1) ?? "").slice(-WORDS_SHOWN).trim();
+  return words === "" ? "." : `, saying:\n${words}`;
 }

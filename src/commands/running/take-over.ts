@@ -11,6 +11,7 @@ const LEAVING_MS = 5_000;
 /** How long the system may take to end a process that is killed, in ms; one that hangs in a dead disk can outlast it. */
 const AFTER_KILL_MS = 5_000;
 
+/** How often it is looked whether a session is still held, in ms. */
 const LOOK_EVERY_MS = 20;
 
 /**
@@ -28,9 +29,10 @@ export async function endHolder(
   const pid = holderOf(lock);
   if (pid === undefined) return isLocked(lock) ? err(elsewhere(store, session_id)) : ok(undefined);
   const asked = signal(pid, "SIGTERM") && signal(pid, "SIGCONT");
-  if (asked && (await released(lock, kill_grace_s * 1000 + LEAVING_MS))) return ok(undefined);
+  const isHeld = () => isLocked(lock);
+  if (asked && (await released(isHeld, kill_grace_s * 1000 + LEAVING_MS))) return ok(undefined);
   // Only the very process that was asked: the lock may have passed to somebody else meanwhile.
-  if (holderOf(lock) === pid && signal(pid, "SIGKILL") && (await released(lock, AFTER_KILL_MS))) return ok(undefined);
+  if (holderOf(lock) === pid && signal(pid, "SIGKILL") && (await released(isHeld, AFTER_KILL_MS))) return ok(undefined);
   if (!isLocked(lock)) return ok(undefined);
   return err(
     failure(
@@ -53,9 +55,10 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
   }
 }
 
-async function released(lock: string, within_ms: number): Promise<boolean> {
+/** Whether a session is let go of within so many milliseconds. */
+export async function released(isHeld: () => boolean, within_ms: number): Promise<boolean> {
   const deadline = performance.now() + within_ms;
-  while (isLocked(lock)) {
+  while (isHeld()) {
     if (performance.now() > deadline) return false;
     await delay(LOOK_EVERY_MS);
   }

@@ -172,9 +172,6 @@ function count({ record }: LogRecord, statuses: Map<string, string>): void {
 }
 
 function vanished(home: string, session_id: string): Failure {
-  const words = lastWords(home, session_id);
-  const said = words === "" ? "." : `, saying:\n${words}`;
-  return failure("internal", `The scheduler of ${session_id} has gone before the session was over${said}`, {
-    hint: "What was committed is safe.",
-  });
+  const what = `The scheduler of ${session_id} has gone before the session was over${lastWords(home, session_id)}`;
+  return failure("internal", what, { hint: "What was committed is safe." });
 }

@@ -1,5 +1,5 @@
 import type { Ledger, LedgerAsk } from "../../kernel/ledger.ts";
-import type { JsonObject } from "../../lib/json.ts";
+import type { Json } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Question } from "../../protocol/payload.ts";
@@ -70,7 +70,7 @@ function openQuestions(reader: StoreReader, session_id: string, { ask_id, record
       ask_id,
       question_id: `${ask_id}.${question.question_id}`,
       text: question.text,
-      options: (question.options ?? []).map((option) => wordsOf(option as JsonObject[string])),
+      options: (question.options ?? []).map((option) => wordsOf(option as Json)),
       why: question.why,
       default: question.default,
       ticket_id: subject,
