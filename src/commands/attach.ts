@@ -83,7 +83,7 @@ async function show(
       return ok(left ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
     }
     if (!live && row.state !== "closed") terminal.err.line(`Nobody runs ${session_id} now. This is how it was left:`);
-    return await viewer.end(undefined, false);
+    return await viewer.end();
   } finally {
     leave.value();
     signals.restore();

@@ -19,6 +19,7 @@ import { findConfiguration, loadRegistry, type RegistryOptions } from "./input/r
 import { typedRequirement } from "./input/typed-requirement.ts";
 import { driveSession } from "./running/drive.ts";
 import { placeOf } from "./running/place.ts";
+import { sessionCalled } from "./session/choose.ts";
 import { newSessionId } from "./session/id.ts";
 
 const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what is to be debated" };
@@ -81,9 +82,9 @@ async function debate(
   if (!prepared.ok) return prepared;
   const { input, roles, config } = prepared.value;
   return withHome(openHome(context), async (home) => {
-    const there = options.session === undefined ? undefined : home.store.session(options.session);
-    if (there?.ok === true && there.value.session_id === options.session && there.value.last_sequence > 0)
-      return err(isThere(there.value));
+    const there = sessionCalled(home.store, options.session);
+    if (!there.ok) return there;
+    if (there.value) return err(isThere(there.value));
     const place = placeOf(home, context);
     const session = await createSession(place, debateMode, {
       session_id: options.session ?? newSessionId("debate"),

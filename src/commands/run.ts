@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openHome, withHome } from "./call/home.ts";
@@ -11,6 +11,7 @@ import { tellingUnused } from "./person/unused-answers.ts";
 import { begin } from "./running/begin.ts";
 import { placeOf } from "./running/place.ts";
 import { goOn } from "./running/same-inputs.ts";
+import { sessionCalled } from "./session/choose.ts";
 import { newSessionId } from "./session/id.ts";
 
 interface RunOptions extends RunInputOptions, MannerOptions {
@@ -71,16 +72,12 @@ async function runSession(
   return withHome(openHome(context), async (home) => {
     const { store } = home;
     const place = placeOf(home, context);
-    const there = options.session === undefined ? undefined : store.session(options.session);
-    if (there?.ok === false && isOfStorage(there.error)) return there;
-    // Of one whose beginning failed there is a name and nothing under it.
-    const isBegun = there?.ok === true && there.value.last_sequence > 0;
-    if (isBegun && there.value.session_id === options.session) {
-      const left = goOn(context, place, there.value, input.value, manner.value);
-      return tellingUnused(context, store, options.session, manner.value, left);
-    }
+    const there = sessionCalled(store, options.session);
+    if (!there.ok) return there;
     const session_id = options.session ?? newSessionId("schedule");
-    const left = begin(context, place, session_id, input.value, manner.value);
+    const left = there.value
+      ? goOn(context, place, there.value, input.value, manner.value)
+      : begin(context, place, session_id, input.value, manner.value);
     return tellingUnused(context, store, session_id, manner.value, left);
   });
 }

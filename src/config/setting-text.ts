@@ -4,9 +4,9 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { Environment } from "./found.ts";
 import type { Problem } from "./problem.ts";
 
-/** A setting given on the command line: the flag as typed, the setting's dotted key, and the text. */
-export interface SettingFlag {
-  readonly flag: string;
+/** A setting given by a flag or a variable: its name as it is typed, the setting's dotted key, and the text. */
+export interface GivenText {
+  readonly name: string;
   readonly key: SettingKey;
   readonly text: string;
 }
@@ -52,20 +52,15 @@ export function variableOf(key: SettingKey): string {
 }
 
 /** The settings that the environment gives. An empty variable counts as not set. */
-export function environmentValues(environment: Environment): Result<GivenValue[], Problem[]> {
-  const given = [...NUMBERS, ...TEXTS].flatMap((key) => {
+export function environmentTexts(environment: Environment): GivenText[] {
+  return [...NUMBERS, ...TEXTS].flatMap((key) => {
     const text = environment[variableOf(key)];
     return text === undefined || text === "" ? [] : [{ name: variableOf(key), key, text }];
   });
-  return readAll(given);
 }
 
-/** The settings that flags give; of a flag given twice the last holds. */
-export function flagValues(flags: readonly SettingFlag[]): Result<GivenValue[], Problem[]> {
-  return readAll(flags.map(({ flag, key, text }) => ({ name: flag, key, text })));
-}
-
-function readAll(given: readonly { name: string; key: SettingKey; text: string }[]): Result<GivenValue[], Problem[]> {
+/** Their values; of a setting that is given twice the last holds. */
+export function givenValues(given: readonly GivenText[]): Result<GivenValue[], Problem[]> {
   const values: GivenValue[] = [];
   const problems: Problem[] = [];
   for (const { name, key, text } of given) {

@@ -10,11 +10,11 @@ import type { Environment } from "./found.ts";
 import { explain, type Problem, problemsFailure } from "./problem.ts";
 import { costsMoney } from "./role-defaults.ts";
 import { checkSchema } from "./schema-check.ts";
-import { environmentValues, flagValues, type GivenValue, type SettingFlag } from "./setting-text.ts";
+import { environmentTexts, type GivenText, type GivenValue, givenValues } from "./setting-text.ts";
 
 /** Where settings can come from. Of two places that give the same one, the first in `flags > config > environment > project > user > default` holds. */
 export interface SettingPlaces {
-  readonly flags: readonly SettingFlag[];
+  readonly flags: readonly GivenText[];
   /** The file of `--config`. */
   readonly config?: string | undefined;
   /** The process's environment; only `BOSUN_<SETTING>` is read. */
@@ -55,9 +55,9 @@ export async function resolveSettings(places: SettingPlaces): Promise<Result<Set
   for (const layer of [
     fileLayer(places.user, "."),
     fileLayer(places.project, ".."),
-    givenLayer("environment", environmentValues(places.environment), directory),
+    givenLayer("environment", environmentTexts(places.environment), directory),
     fileLayer(places.config, "."),
-    givenLayer("flag", flagValues(places.flags), directory),
+    givenLayer("flag", places.flags, directory),
   ]) {
     if (layer === undefined) continue;
     if (!layer.ok) {
@@ -104,9 +104,10 @@ function fileLayer(file: string | undefined, base: "." | ".."): Result<Layer, Pr
 
 function givenLayer(
   place: "flag" | "environment",
-  given: Result<GivenValue[], Problem[]>,
+  texts: readonly GivenText[],
   base: string,
 ): Result<Layer, Problem[]> {
+  const given = givenValues(texts);
   if (!given.ok) return given;
   const value: Record<string, Json> = {};
   for (const { key, value: one } of given.value) putAt(value, key.split("."), one);

@@ -62,7 +62,7 @@ describe("the plan is approved by a person", () => {
   });
   test("or not, if somebody says so", async () => {
     const roles = [worker({ cli_command: ["claude"] })];
-    const flags = [{ flag: "--plan-approval", key: "plan_approval", text: "never" }] as const;
+    const flags = [{ name: "--plan-approval", key: "plan_approval", text: "never" }] as const;
     expect((await resolved({ roles, flags })).values.plan_approval).toBe("never");
   });
 });
@@ -76,7 +76,7 @@ describe("of several places", () => {
       project: place.write("repo/.bosun/scheduler_config.json", file(12)),
       environment: { BOSUN_MAX_WORKERS: "13" },
       config: place.write("named.json", file(14)),
-      flags: [{ flag: "--max-workers", key: "max_workers", text: "15" }],
+      flags: [{ name: "--max-workers", key: "max_workers", text: "15" }],
     };
     const order = ["flags", "config", "environment", "project", "user"] as const;
     const seen: unknown[] = [];
@@ -119,7 +119,7 @@ describe("of several places", () => {
     expect(await workspace({ config: place.write("conf/c.yaml", text) })).toBe("~/conf/sub/dir");
     expect(await workspace({ project: place.write("repo/.bosun/scheduler_config.yaml", text) })).toBe("~/repo/sub/dir");
     expect(await workspace({ environment: { BOSUN_WORKSPACE: "sub" } })).toBe("/home/me/here/sub");
-    expect(await workspace({ flags: [{ flag: "--cwd", key: "workspace", text: "../there" }] })).toBe("/home/me/there");
+    expect(await workspace({ flags: [{ name: "--cwd", key: "workspace", text: "../there" }] })).toBe("/home/me/there");
   });
 
   test("the origin of every value that is no default is told", async () => {
@@ -254,8 +254,8 @@ describe("a wrong setting", () => {
   });
   test("in a flag is shown by the flag, as usage", async () => {
     const flags = [
-      { flag: "--isolation", key: "isolation", text: "worktrees" },
-      { flag: "--budget-usd", key: "budget.usd", text: "-2" },
+      { name: "--isolation", key: "isolation", text: "worktrees" },
+      { name: "--budget-usd", key: "budget.usd", text: "-2" },
     ] as const;
     const { code, message } = await failure({ flags });
     expect(code).toBe("usage");
@@ -273,7 +273,7 @@ describe("a wrong setting", () => {
     const { code, message } = await failure({
       user: place.write("u.yaml", "a: 1\n"),
       project: join(place.directory, "none.yaml"),
-      flags: [{ flag: "--max-workers", key: "max_workers", text: "0" }],
+      flags: [{ name: "--max-workers", key: "max_workers", text: "0" }],
     });
     expect(code).toBe("configuration");
     expect(

@@ -1,5 +1,5 @@
 import { type CompleteRole, completeRole } from "../../config/role-defaults.ts";
-import type { SettingFlag } from "../../config/setting-text.ts";
+import type { GivenText } from "../../config/setting-text.ts";
 import type { Settings } from "../../config/settings.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -44,8 +44,8 @@ export async function readyToBegin(
   return sandboxed.ok ? ok({ roles: sandboxed.value, settings: settings.value }) : sandboxed;
 }
 
-function settingFlags(options: SettingOptions): SettingFlag[] {
-  const given: [flag: string, key: SettingFlag["key"], text: string | undefined][] = [
+function settingFlags(options: SettingOptions): GivenText[] {
+  const given: [name: string, key: GivenText["key"], text: string | undefined][] = [
     ["--cwd", "workspace", options.cwd],
     ["--max-workers", "max_workers", options.maxWorkers],
     ["--isolation", "isolation", options.isolation],
@@ -56,7 +56,7 @@ function settingFlags(options: SettingOptions): SettingFlag[] {
     ["--yes", "plan_approval", options.yes === true ? "never" : undefined],
     ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
   ];
-  return given.flatMap(([flag, key, text]) => (text === undefined ? [] : [{ flag, key, text }]));
+  return given.flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
 }
 
 /** What can be asked for and is not there yet: refused rather than not done. */

@@ -10,7 +10,7 @@ import {
 } from "../../config/found.ts";
 import { loadRoles } from "../../config/roles.ts";
 import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
-import type { SettingFlag } from "../../config/setting-text.ts";
+import type { GivenText } from "../../config/setting-text.ts";
 import { resolveSettings, type Settings } from "../../config/settings.ts";
 import { trustNeeded } from "../../config/trust.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
@@ -78,7 +78,7 @@ export function settingsFrom(
   { environment, directory }: CommandContext,
   { config }: RegistryOptions,
   { project, user }: Found,
-  flags: readonly SettingFlag[],
+  flags: readonly GivenText[],
   roles: readonly Role[],
 ): Promise<Result<Settings, Failure>> {
   return resolveSettings({

@@ -84,7 +84,7 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
     if (!attached) viewer.begin(openingOf(order, store, before), "stops");
     await viewer.watch(scheduler.isGone);
     const exit_code = await scheduler.exited;
-    return await viewer.end(exit_code ?? signals.exitCode() ?? EXIT_INTERNAL, true);
+    return await viewer.end(exit_code ?? signals.exitCode() ?? EXIT_INTERNAL);
   } finally {
     leave.value();
     signals.restore();

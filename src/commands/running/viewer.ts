@@ -106,14 +106,17 @@ export class Viewer {
     reporter.event({ kind: "stopping", reason: "signal", running });
   }
 
-  /** Shows how the session was left. Gives the exit code: `exited` if its scheduler's own is known. Failures as `readSession`. */
-  async end(exited: number | undefined, own: boolean): Promise<Result<number, Failure>> {
+  /**
+   * Shows how the session was left, and gives the exit code: `exited`, its scheduler's own, where this process had it run. Failures as
+   * `readSession`.
+   */
+  async end(exited?: number): Promise<Result<number, Failure>> {
     const { context, store, home, session_id, reporter } = this.#parts;
     const stand = await storedStand(store, home, session_id);
     if (!stand.ok) return stand;
     const recorded = recordedEnd(stand.value.ledger.figures);
     const end = recorded ? ok(recorded) : err(vanished(home, session_id));
-    const elapsed_ms = own ? performance.now() - this.#began : undefined;
+    const elapsed_ms = exited === undefined ? undefined : performance.now() - this.#began;
     const ending = endingOf(context.bosun, home, stand.value, { end, exited, elapsed_ms });
     reporter.end(ending);
     return ok(ending.exit_code);

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/nearest.ts";
-import { type Failure, failure } from "../../protocol/failure.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -38,6 +38,14 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
 export function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
   const row = reader.session(named);
   return row.ok ? begunOrToBegin(reader, row.value) : row;
+}
+
+/** The session that has exactly this name already, where a new one is to have it; undefined if none has. */
+export function sessionCalled(reader: StoreReader, name: string | undefined): Result<SessionRow | undefined, Failure> {
+  if (name === undefined) return ok(undefined);
+  const row = reader.session(name);
+  if (!row.ok) return isOfStorage(row.error) ? row : ok(undefined);
+  return ok(row.value.session_id === name && isBegun(row.value) ? row.value : undefined);
 }
 
 function begunOrToBegin(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
