@@ -41,6 +41,11 @@ export function loadDocument(
   return text.ok ? parseDocumentText(file, text.value, scalars) : text;
 }
 
+/** Whether a file of that name is read as strict JSON. */
+export function isJsonFile(file: string): boolean {
+  return [".json", ".jsonc", ".json5"].includes(extname(file).toLowerCase());
+}
+
 /** What a text must have that was written with escapes of its own. */
 const WHOLE = String.raw`both halves, such as \ud83d\ude00, or the character itself`;
 
@@ -51,9 +56,8 @@ export function parseDocumentText(
   scalars: "typed" | "texts" = "typed",
 ): Result<SourceDocument, Problem> {
   if (text.trim() === "") return err({ file, pointer: "", what: "it is empty", expected: "YAML or JSON" });
-  const json = [".json", ".jsonc", ".json5"].includes(extname(file).toLowerCase());
   const place = places(text);
-  const read = json ? readJson(text, scalars) : readYaml(text, scalars);
+  const read = isJsonFile(file) ? readJson(text, scalars) : readYaml(text, scalars);
   if (!read.ok) {
     const { offset, pointer = "", ...fault } = read.error;
     return err({ file, pointer, place: place(offset), ...fault });

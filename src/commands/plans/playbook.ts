@@ -1,5 +1,6 @@
 import { copyFileSync, existsSync } from "node:fs";
-import { extname, join } from "node:path";
+import { join } from "node:path";
+import { isJsonFile } from "../../config/document.ts";
 import { crewProgram } from "../../config/installation.ts";
 import type { LoadedPlan } from "../../config/plan-file.ts";
 import { problemsFailure } from "../../config/problem.ts";
@@ -66,7 +67,7 @@ function hasCommand({ instruction, metadata }: Task): boolean {
 
 /** Where a session keeps its own copy of a plan file that is played. */
 function playbookIn(folder: string, file: string): string {
-  return join(folder, extname(file) === ".json" ? "plan.json" : "plan.yaml");
+  return join(folder, isJsonFile(file) ? "plan.json" : "plan.yaml");
 }
 
 /** The roles with what they must know: by this variable the playbook manager finds the session's copy of the plan that it plays. */

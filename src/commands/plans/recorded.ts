@@ -1,3 +1,4 @@
+import { isJsonFile } from "../../config/document.ts";
 import { loadPlanFile } from "../../config/plan-file.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
@@ -94,7 +95,7 @@ function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement
 /** A plan file's text, for a file of that name; a terminal can show it as it is. */
 export async function planFileText(file: string, { tasks, ...about }: PlanFile): Promise<string> {
   const plan: PlanFile = { ...about, tasks: tasks.map(readable) };
-  if (file.endsWith(".json")) return `${safeQuoted(JSON.stringify(plan, null, 2))}\n`;
+  if (isJsonFile(file)) return `${safeQuoted(JSON.stringify(plan, null, 2))}\n`;
   const { Document, visit } = await import("yaml");
   const document = new Document(plan);
   visit(document, {

@@ -274,7 +274,7 @@ describe("a plan file that is written", () => {
     fc.tuple(fc.nat(9), fc.nat(99)).map(([some, many]) => `${"x".repeat(some)}: ${"漢字😀".repeat(30 + many)}`),
   );
 
-  it.each(["plan.yaml", "plan.json"])("as %s holds every text as it is", async (file) => {
+  it.each(["plan.yaml", "plan.json", "plan.JSON", "plan.jsonc"])("as %s holds every text as it is", async (file) => {
     await fc.assert(
       fc.asyncProperty(texts, async (description) => {
         expect(await readBack(file, description)).toEqual({ tasks: [{ task_id: "a", description }] });
