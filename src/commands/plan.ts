@@ -14,7 +14,7 @@ import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
 import { EMBEDDED_CREW } from "./input/registry.ts";
 import { keptFor, saidAlready } from "./person/kept.ts";
-import { editPlan, settleEdit } from "./person/plan-edit.ts";
+import { type DecidedGate, editPlan, settleEdit } from "./person/plan-edit.ts";
 import { putToOwner } from "./person/put.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
 import { waitingOf } from "./session/asks.ts";
@@ -87,31 +87,29 @@ async function plan(
     const looks = options.export !== undefined || !asked.includes(true);
     const row = (looks ? chooseAnySession : chooseLastSession)(store, named);
     if (!row.ok) return row;
-    const shown = planOf(store, row.value.session_id);
+    const { session_id } = row.value;
+    const shown = planOf(store, session_id);
     if (shown === undefined) return err(noPlan(row.value));
     if (options.export !== undefined) return exportPlan(context, { home, store }, row.value, shown, options.export);
-    const waiting = await waitingOf(store, row.value.session_id);
+    const waiting = await waitingOf(store, session_id);
     if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
-    const kept = gate && keptFor(store, row.value.session_id, gate);
+    const kept = gate && keptFor(store, session_id, gate);
     if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
-    if (kept !== undefined) return err(saidAlready(row.value.session_id, "The plan", kept));
-    return decide(context, { store, home, row: row.value, shown, ask_id: gate.ask_id }, options);
+    if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
+    return decide(context, { store, home, row: row.value, session_id, shown, ask_id: gate.ask_id }, options);
   });
 }
 
-interface Gate {
+interface Gate extends DecidedGate {
   readonly store: Store;
-  readonly home: string;
   readonly row: SessionRow;
   readonly shown: ShownPlan;
-  readonly ask_id: string;
 }
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
-  const { store, row, ask_id } = gate;
-  const { session_id } = row;
+  const { store, row, session_id, ask_id } = gate;
   const word = await wordOn(context, gate, options);
   if (!word.ok) return word;
   if (word.value === undefined) {
@@ -120,20 +118,20 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
     return ok(EXIT_DONE);
   }
   const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
-  settleEdit({ ...gate, session_id }, options.edit === true, put.ok ? undefined : put.error);
+  settleEdit(gate, options.edit === true, put.ok ? undefined : put.error);
   return put;
 }
 
 async function wordOn(
   context: CommandContext,
-  { home, row, shown, ask_id }: Gate,
+  gate: Gate,
   options: PlanOptions,
 ): Promise<Result<JsonObject | undefined, Failure>> {
   const notes = options.notes === undefined ? {} : { notes: options.notes };
   if (options.approve === true) return ok({ decision: "approved", ...notes });
   if (options.reject === true) return ok({ decision: "rejected", ...notes });
   if (options.edit !== true) return ok({ decision: "changes_requested", notes: options.revise ?? "" });
-  const edited = await editPlan(context, { home, session_id: row.session_id, ask_id }, shown);
+  const edited = await editPlan(context, gate, gate.shown);
   if (!edited.ok) return edited;
   return ok(edited.value && { decision: "approved", plan: edited.value as unknown as JsonObject, ...notes });
 }
