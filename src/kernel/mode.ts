@@ -224,9 +224,12 @@ export interface SubjectView {
   readonly results?: Results;
 }
 
-/** What came of a subject so far: how often it was reviewed, and the records of its latest report and of its kept files. */
+/** What came of a subject so far. */
 export interface Results {
-  readonly reviews: number;
-  readonly report?: number;
-  readonly artifacts: readonly number[];
+  /** The latest record that says it. */
+  readonly told?: number;
+  /** The records of its kept files. */
+  readonly kept: readonly number[];
+  /** What else the final report has of it. */
+  readonly figures: JsonObject;
 }

@@ -74,7 +74,7 @@ export async function readSession(
 /** What the final report would have of it, from the records that have it by now. */
 function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
   if (results === undefined) return {};
-  const { reviews, report, artifacts } = results;
-  const { outputs, issues, next_actions } = report === undefined ? {} : records.record(report).payload;
-  return { reviews, outputs, issues, next_actions, artifacts: artifacts.map((kept) => records.record(kept).payload) };
+  const { told, kept, figures } = results;
+  const { outputs, issues, next_actions } = told === undefined ? {} : records.record(told).payload;
+  return { ...figures, outputs, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
 }

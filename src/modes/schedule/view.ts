@@ -24,10 +24,9 @@ export function view(state: ReadonlyState<ScheduleState>): SessionView {
   };
 }
 
-/** What the final report has of it, too. */
 function resultsOf(ticket: Ticket): Results {
   const { reviews = 0, report } = ticket;
-  return { reviews, ...(report === undefined ? {} : { report }), artifacts: artifactsOf(ticket) };
+  return { ...(report === undefined ? {} : { told: report }), kept: artifactsOf(ticket), figures: { reviews } };
 }
 
 /** Why a ticket stands where it does; one that has not begun has no reason of its own, but may wait for one in trouble. */
