@@ -19,9 +19,10 @@ export function writeReport(folder: string, payload: JsonObject, showing: Showin
 
 function writeBoth(folder: string, payload: JsonObject, showing: Showing): void {
   makeDirectory(folder);
-  replace(join(folder, "final_report.json"), [JSON.stringify(payload, ordered, 2)]);
-  crashPoint("report_begun");
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, showing));
+  crashPoint("report_begun");
+  // The last to be written is the one that a proof holds against the record.
+  replace(join(folder, "final_report.json"), [JSON.stringify(payload, ordered, 2)]);
 }
 
 /** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */

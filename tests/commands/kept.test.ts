@@ -130,7 +130,11 @@ describe("bosun replay --verify", () => {
     expect(told.stdout).toContain("there `bosun replay SESSION --verify` says what to do.\nnext    bosun replay");
   });
 
-  it("says what writes the report of a session that died between its second end and that", async () => {
+  it.each<[when: string, point: (records: number) => string]>([
+    ["between its second end and that", (records) => `record_renamed:${records}`],
+    // It is written once more by who takes the closed session up to open it again.
+    ["while it was written for the second end", () => "report_begun:2"],
+  ])("says what writes the report of a session that died %s", async (_, point) => {
     const plan = tinyPlan([
       { task_id: "one", shell: "test -e good", more: { metadata: { playbook: { on_error: "give_up" } } } },
     ]);
@@ -147,7 +151,7 @@ describe("bosun replay --verify", () => {
     const second = recordsIn(join(whole.here.home, "logs", "s")).length - whole.records;
 
     const { here } = await failed();
-    const env = { BOSUN_CRASH_AT: `record_renamed:${second}` };
+    const env = { BOSUN_CRASH_AT: point(second) };
     expect(await here.run(["retry", "one"], { env })).toMatchObject({ signal: "SIGKILL" });
     const outcome = () =>
       (JSON.parse(readFileSync(join(here.home, "sessions", "s", "final_report.json"), "utf8")) as Reported).outcome;
