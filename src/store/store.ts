@@ -153,7 +153,7 @@ export interface SessionFilter {
 
 export interface StoredSession {
   readonly session: SessionRow;
-  /** Every value of the state, or of one collection, ordered by collection and id. */
+  /** Every value of the state, or of one collection, ordered by collection and id; for who only looks, as they are at one moment. */
   rows(collection?: string): IterableIterator<StateRow>;
 }
 
