@@ -1,16 +1,18 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { ROOT, rig, until } from "./rig.ts";
+import { letGo, taskRuns, WAIT } from "./waiting-task.ts";
+
+/** Inside the package, because the program looks for what is shipped with it in the folders above its own. */
+const CACHE = join(ROOT, "node_modules", ".cache");
 
 let dist = "";
 
 beforeAll(() => {
-  // Inside the package, because the program looks for what is shipped with it in the folders above its own.
-  const cache = join(ROOT, "node_modules", ".cache");
-  mkdirSync(cache, { recursive: true });
-  dist = mkdtempSync(join(cache, "bosun-bundle-"));
+  mkdirSync(CACHE, { recursive: true });
+  dist = mkdtempSync(join(CACHE, "bosun-bundle-"));
   execFileSync(process.execPath, [join(ROOT, "build.config.ts"), dist], { cwd: ROOT });
 });
 
@@ -65,6 +67,28 @@ describe("the bundled program", () => {
     await new Promise((settle) => child.once("close", settle));
     expect(child.exitCode).toBe(130);
     expect(stderr).not.toContain("Debugger");
+  });
+
+  it("shows the end of a session though another version was installed since it began to look", async () => {
+    const here = rig();
+    const earlier = mkdtempSync(join(CACHE, "bosun-bundle-"));
+    onTestFinished(() => rmSync(earlier, { recursive: true, force: true }));
+    cpSync(dist, earlier, { recursive: true });
+    const owner = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
+    await taskRuns(here);
+    const viewer = spawn(process.execPath, [join(earlier, "bin.js"), "--home", here.home, "attach"], {
+      cwd: here.workspace,
+      env: { ...here.environment },
+    });
+    let shown = "";
+    for (const stream of [viewer.stdout, viewer.stderr])
+      stream.setEncoding("utf8").on("data", (text: string) => (shown += text));
+    await until("the viewer to be there", () => shown.includes("pending -> in_progress"));
+    rmSync(join(earlier, "chunks"), { recursive: true });
+    letGo(here);
+    await new Promise((settle) => viewer.once("close", settle));
+    expect([viewer.exitCode, shown]).toEqual([0, expect.stringContaining("is done: 1 of 1 ticket done")]);
+    expect((await owner.done).code).toBe(0);
   });
 
   it("reads YAML in the command line and in the crew, and finds what it is shipped with", () => {

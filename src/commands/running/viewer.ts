@@ -8,6 +8,7 @@ import { TOLD, type Told } from "../../runtime/notifications.ts";
 import type { StoredSession } from "../../store/store.ts";
 import type { Opening, Standing } from "../../ui/reporter.ts";
 import { programVersion } from "../call/program.ts";
+import { loadReading } from "../session/modes.ts";
 import { figuresOf, recordsOf, stateOf, valuesOf } from "../session/state.ts";
 import { ChildrenWatch } from "../shown/children-waiting.ts";
 import { endingOf, storedStand } from "../shown/leaving.ts";
@@ -83,6 +84,9 @@ export class Viewer {
 
   /** Shows the session until nobody runs it any more, or the person at this terminal has had enough. */
   async watch(gone: () => boolean, enough?: AbortSignal): Promise<void> {
+    // What its end is shown with is loaded now: hours later another version may be installed where it lay.
+    const row = this.#parts.store.session(this.#parts.session_id);
+    if (row.ok) await loadReading(row.value.mode);
     for (;;) {
       // Asked before the records, so that what its last owner wrote is still shown.
       const over = gone();
