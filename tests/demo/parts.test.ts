@@ -331,11 +331,25 @@ describe("lines for people", () => {
     expect(workLines({ ...failed, record: { ...failed.record, disposition: "late" } })).toEqual([]);
   });
 
+  const item = (kind: string, file: string): FoundItem => ({ kind, severity: "high", file, line: null, text: "" });
+
   it("show each file once and not too much of one kind", () => {
-    const item = (kind: string, file: string): FoundItem => ({ kind, severity: "high", file, line: null, text: "" });
     const items = [item("a", "1"), item("a", "2"), item("a", "3"), item("b", "1"), item("b", "4"), item("c", "5")];
     expect(topFindings(items, 4, 2).map(({ kind, file }) => kind + file)).toEqual(["a1", "a2", "b4", "c5"]);
     expect(topFindings(items, 2, 2)).toHaveLength(2);
+  });
+
+  it("say how many of them are not shown", () => {
+    const shown = (count: number) => {
+      const lines: string[] = [];
+      const out = { line: (text = "") => void lines.push(text), style: (_: string, text: string) => text };
+      const show = showFor("plain", { terminal: { out }, directory: "/" } as unknown as Stage["context"]);
+      const items = Array.from({ length: count }, (_, number) => item(`k${number}`, `f${number}`));
+      show({ type: "findings", count, items });
+      return lines.at(-1);
+    };
+    expect(shown(6)).not.toContain("more");
+    expect(shown(9)).toBe("   And 3 more: the findings named below have them all.");
   });
 });
 

@@ -158,11 +158,14 @@ function plainShow(out: Output, directory: string): Show {
 
   function findings(items: readonly FoundItem[]): void {
     if (items.length === 0) say("Nothing: there is nothing to be said against this repository.");
-    for (const item of topFindings(items, FINDINGS_SHOWN, FINDINGS_OF_A_KIND)) {
+    const top = topFindings(items, FINDINGS_SHOWN, FINDINGS_OF_A_KIND);
+    for (const item of top) {
       const place = item.line === null ? item.file : `${item.file}:${item.line}`;
       out.line(`   ${out.style("bold", clipped(place, WIDTH - 3))}`);
       say(item.text, undefined, 6);
     }
+    const untold = items.length - top.length;
+    if (untold > 0) say(`And ${untold} more: the findings named below have them all.`);
   }
 
   function tampering({ sequence, file, from, to, lie, found }: Tampering): void {
