@@ -1,7 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
+import { listOf, objectOf } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
+import type { LogRecord } from "../protocol/record.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
@@ -10,11 +12,11 @@ import { WHOLE } from "../ui/telling.ts";
 import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
-import { counted } from "../ui/words.ts";
+import { counted, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
 import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./session/choose.ts";
-import { ticketValue } from "./session/schedule-state.ts";
+import { questionSet, ticketValue } from "./session/schedule-state.ts";
 import { recordsOf } from "./session/state.ts";
 import { type PrintingTurn, showPrinted } from "./shown/printed.ts";
 
@@ -95,13 +97,25 @@ function show({ out, store, target: { row, ticket_id }, output, teller, turns, t
     if (record.payload_type === "turn_request" && about === ticket_id && turn_id !== undefined)
       turns.set(turn_id, { turn_id, role_id: record.target, attempt });
     for (const told of teller.tell(record, { ...WHOLE, output })) {
-      if (ticket_id !== undefined && told.ticket !== ticket_id) continue;
+      const ticket = told.ticket ?? ticketAnswered(store, row.session_id, record);
+      if (ticket_id !== undefined && ticket !== ticket_id) continue;
       const text = safeLine(told.text);
-      const name = safeLine(told.ticket ?? "-").padEnd(16);
+      const name = safeLine(ticket ?? "-").padEnd(16);
       out.line(`${localTime(new Date(received_at))} ${name} ${told.style ? out.style(told.style, text) : text}`);
     }
   }
   return last;
+}
+
+/** The ticket that a person's answers are about: they answer a set of questions, and only that says what it was asked for. */
+function ticketAnswered(
+  store: StoreReader,
+  session_id: string,
+  { payload_type, payload }: LogRecord,
+): string | undefined {
+  if (payload_type !== "clarification_response") return undefined;
+  const [ask_id = ""] = wordsOf(objectOf(listOf(payload.answers)[0]).question_id).split(".");
+  return questionSet(store, session_id, ask_id)?.subject;
 }
 
 /** Until nobody runs it, or nobody reads what is told: `log --follow | grep -m 1 done` waits for that line. */
