@@ -29,6 +29,7 @@ describe("a line that later code can trust is read", () => {
     ["an object `constructor` without a prototype", '{"constructor":{"name":"a"}}'],
     ["keys that objects inherit", '{"toString":1,"hasOwnProperty":2}'],
     ["as many levels as allowed", nested(MAX_DEPTH)],
+    ["any number of lists and objects that are not inside of each other", `{"a":[${"[{}],".repeat(MAX_DEPTH)}[]]}`],
     ["an empty key", '{"":{"":1}}'],
     ["a byte order mark inside a string", '{"a":"\ufeff"}'],
   ])("%s", (_, text) => {
@@ -232,7 +233,13 @@ describe("whatever the bytes", () => {
   });
 });
 
-test("what did not come as a line may nest no deeper than a line, and is told where it does", () => {
+test("what did not come as a line is held to the same rules, and is told where it breaks one", () => {
+  expect(unfitIn(JSON.parse('{"a":[1,{"__proto__":2}]}'))).toMatchObject({
+    pointer: "/a/1/__proto__",
+    at: "key",
+    rule: "prototype",
+  });
+  expect(unfitIn({ a: ["b", lone] })).toMatchObject({ pointer: "/a/1", at: "value", rule: "well_formed" });
   expect(unfitIn(JSON.parse(nested(MAX_DEPTH)))).toBeUndefined();
   const unfit = unfitIn(JSON.parse(nested(MAX_DEPTH + 1)));
   expect(unfit).toMatchObject({ rule: "depth", at: "value" });

@@ -213,3 +213,33 @@ describe("a subject's next turn", () => {
     expect(dispatcher.running).toBe(0);
   });
 });
+
+describe("a role", () => {
+  const roles = [role("boss", { type: "manager" }), role("hand", { capabilities: ["code"] }), role("eye")];
+  const wanted = (dispatcher: Dispatcher) => ["boss", "hand", "eye", "nobody"].filter((id) => dispatcher.wants(id));
+
+  it("is wanted by what it could take, or keep a seat for, until that is given or gone", () => {
+    const dispatcher = desk(roles, 4);
+    expect(wanted(dispatcher)).toEqual([]);
+    dispatcher.offer(turn("t1", MANAGER, { subject: "x", reserve: { type: "worker", capability: "code" } }));
+    expect(wanted(dispatcher)).toEqual(["boss", "hand"]);
+    admitAll(dispatcher);
+    expect(wanted(dispatcher)).toEqual([]);
+    dispatcher.offer(turn("t2", { type: "worker", role_id: "eye" }, { subject: "x" }));
+    expect(wanted(dispatcher)).toEqual(["eye"]);
+    dispatcher.end("t1");
+    dispatcher.end("t2");
+    expect(wanted(dispatcher)).toEqual([]);
+  });
+});
+
+it("nothing is left of a turn in the queue when it has ended or was withdrawn", () => {
+  const queue = embeddedQueue<LedgerTurn>();
+  const seats = new Seats([role("a")], { worker: 1, participant: 1, manager: 1 }, () => false);
+  const dispatcher = new Dispatcher(seats, queue);
+  for (const id of ["t1", "t2"]) dispatcher.offer(turn(id, WORKER));
+  admitAll(dispatcher);
+  expect(queue.size()).toEqual({ waiting: 1, claimed: 1 });
+  for (const id of ["t1", "t2"]) dispatcher.end(id);
+  expect(queue.size()).toEqual({ waiting: 0, claimed: 0 });
+});
