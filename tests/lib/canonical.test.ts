@@ -36,6 +36,12 @@ describe("canonical JSON", () => {
     );
   });
 
+  test.each([31, 32, 33, 200])("orders %i keys as any other number of them", (count) => {
+    const keys = Array.from({ length: count }, (_, index) => `${(index * 7) % count} \u20ac"`);
+    const value = Object.fromEntries(keys.map((key) => [key, "\n"]));
+    expect(canonicalJson(value)).toBe(canonicalize(value));
+  });
+
   test("writes a key of any name, and leaves out what is undefined", () => {
     expect(canonicalJson(JSON.parse('{"__proto__":{"a":1},"":0,"constructor":null}'))).toBe(
       '{"":0,"__proto__":{"a":1},"constructor":null}',

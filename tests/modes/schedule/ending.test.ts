@@ -33,6 +33,12 @@ describe("a session ends", () => {
       },
     ]);
     expect(whole["next_steps"]).toEqual(["bosun log a", "bosun retry a"]);
+    const alone = new Scene().planned(task("a"), task("b")).says("a", "error", GIVES_UP);
+    expect(done(alone, "b").report.whole["next_steps"]).toEqual(["bosun log a", "bosun retry a"]);
+    const many = Array.from({ length: 12 }, (_, index) => task(`t${index}`));
+    const lost = new Scene().planned(...many);
+    for (const { task_id } of many) lost.says(task_id, "error", GIVES_UP);
+    expect(lost.report.whole["next_steps"]).toHaveLength(20);
     const unplanned = new Scene().requirement().says(undefined, "error", GIVES_UP);
     expect(unplanned.report.whole["next_steps"]).toEqual(["bosun log"]);
   });

@@ -1,4 +1,6 @@
 import { describe, expect, it, test } from "vitest";
+import { resolve } from "../../../src/kernel/references.ts";
+import type { Json } from "../../../src/lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../../src/protocol/limits.ts";
 import { done, Scene } from "./rig.ts";
 import { APPROVED, asking, CHANGES, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
@@ -127,6 +129,13 @@ describe("telling", () => {
     expect(scene.draft("a").context["notes"]).toEqual([note(general), note(told)]);
     expect(scene.draft("b").context["notes"]).toEqual([note(general)]);
     expect([scene.moved, scene.last.step.commands]).toEqual([[], []]);
+  });
+
+  it("again keeps what was told before", () => {
+    const scene = new Scene().planned(task("a"));
+    for (const text of ["one", "two"]) scene.command("tell", "a", { text }).command("tell", undefined, { text });
+    const notes = resolve(scene.draft("a").context["notes"] as Json, scene.lookup);
+    expect(notes).toEqual(["one", "two", "one", "two"]);
   });
 
   it("a ticket that does not exist is refused", () => {

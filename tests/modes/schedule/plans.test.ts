@@ -1,4 +1,6 @@
 import { describe, expect, it, test } from "vitest";
+import { resolve } from "../../../src/kernel/references.ts";
+import type { Json } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { Scene } from "./rig.ts";
 import { APPROVED, asking, CHANGES, task } from "./words.ts";
@@ -142,6 +144,19 @@ describe("the plan gate", () => {
     expect(scene.draft("c").context["notes"]).toEqual([
       { $first: [{ $from: [scene.sequence, "/text"] }, { $from: [scene.sequence, "/notes"] }] },
     ]);
+    expect(resolve(scene.draft("c").context["ticket"] as Json, scene.lookup)).toMatchObject({ task: task("c") });
+  });
+
+  it("takes no plan that comes with another word than approval, and keeps all that was said", () => {
+    const plan = { tasks: [task("c")] };
+    const scene = proposed("a", "b").command("tell", undefined, { text: "Hurry" });
+    scene.person("approval", { ...CHANGES, notes: "Like this", plan });
+    expect([scene.phase, scene.open]).toEqual(["planning", ["manager requirement"]]);
+    scene.says(undefined, "plan", plan).person("approval", { ...APPROVED, notes: "Now", plan });
+    expect(resolve(scene.draft("c").context["notes"] as Json, scene.lookup)).toEqual(["Hurry", "Like this", "Now"]);
+    expect(proposed("a").person("approval", { decision: "rejected", plan }).report.ended).toBe(
+      "cancelled plan_rejected",
+    );
   });
 
   it("validates an edited plan like the manager's, and goes on asking", () => {
