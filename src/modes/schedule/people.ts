@@ -122,9 +122,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
 
 function retryTicket(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
-  const lost = ticket?.depends_on.find(
-    (dependency) => draft.ticket(dependency)?.status === "error" || draft.before.doomed.has(dependency),
-  );
+  const lost = ticket && errorBefore(draft, ticket);
   if (draft.session.gate?.first) {
     draft.refuse(
       notPermitted("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve"),
@@ -172,6 +170,16 @@ function retryTicket(draft: Draft, id: string): void {
     draft.command({ do: "clear_timer", timer_id });
     retry(draft, id, timer_id);
   }
+}
+
+/** The ticket in error that this one waits for, directly or not: the one that can be tried again. */
+function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
+  const reached = [...ticket.depends_on];
+  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
+    if (draft.ticket(next)?.status === "error") return next;
+    if (draft.before.doomed.has(next)) reached.push(...(draft.ticket(next)?.depends_on ?? []));
+  }
+  return undefined;
 }
 
 /** A person who has it tried again lets it use as much once more. */

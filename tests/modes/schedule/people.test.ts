@@ -196,7 +196,12 @@ describe("trying a ticket again", () => {
       task("c", { dependencies: ["b"] }),
     );
     behind.command("cancel", "c").says("a", "error", { code: "agent_failed", message: "I cannot" });
-    expect(behind.reopens().command("retry", "c").refused).toBe("not_permitted");
+    behind.reopens().command("retry", "c");
+    // "b" has not been begun, so it is not what could be tried again.
+    expect([behind.last.step.refused?.message, behind.last.step.refused?.hint]).toEqual([
+      'ticket "c" waits for "a", which cannot be done',
+      "bosun retry a",
+    ]);
   });
 
   it("puts what waits for its back-off again at once, the manager's message too, and with a fresh budget", () => {
