@@ -82,7 +82,7 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
     store.close();
     const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
-    const hint = `\`bosun resume ${session_id}\` writes both files of the report again, as the log has it.`;
+    const hint = `\`bosun resume ${session_id}\` writes both files of the report again from the database.`;
     expect(problems).toEqual([{ sequence: null, what: `The report ${report} is not there.`, hint }]);
     const told = await typed(here, ["replay", session_id, "--verify"]);
     expect(told.stdout).toContain(`folder: The report ${report} is not there.`);

@@ -25,7 +25,7 @@ export function remedyFor(fault: Fault, { row, isHeld }: Whose): string {
         ? `The database is of an earlier moment than the log: put the newer one back. To go on from the earlier moment, move the log folder away: ${resume} then writes it again.`
         : FOLDER_ALONE;
     case "report":
-      return resume ? `${resume} writes both files of the report again, as the log has it.` : FOLDER_ALONE;
+      return resume ? `${resume} writes both files of the report again from the database.` : FOLDER_ALONE;
     case "foreign":
       return "Move away what does not belong there.";
     case "kept":
