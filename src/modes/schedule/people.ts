@@ -172,14 +172,15 @@ function retryTicket(draft: Draft, id: string): void {
   }
 }
 
-/** The ticket in error that this one waits for, directly or not: the one that can be tried again. */
+/** The ticket in error that this one waits for, directly or not, and that waits for none itself: the one that can be tried again. */
 function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
-  const reached = [...ticket.depends_on];
-  for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
-    if (draft.ticket(next)?.status === "error") return next;
-    if (draft.before.doomed.has(next)) reached.push(...(draft.ticket(next)?.depends_on ?? []));
+  const isLost = (id: string) => draft.ticket(id)?.status === "error" || draft.before.doomed.has(id);
+  let found: string | undefined;
+  for (let next = ticket.depends_on.find(isLost); next !== undefined; ) {
+    found = next;
+    next = draft.ticket(next)?.depends_on.find(isLost);
   }
-  return undefined;
+  return found;
 }
 
 /** A person who has it tried again lets it use as much once more. */

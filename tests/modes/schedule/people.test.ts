@@ -197,11 +197,13 @@ describe("trying a ticket again", () => {
     );
     behind.command("cancel", "c").says("a", "error", { code: "agent_failed", message: "I cannot" });
     behind.reopens().command("retry", "c");
-    // "b" has not been begun, so it is not what could be tried again.
+    // "b" has not been begun, so it is not what could be tried again; nor could it be if it were in error, too.
     expect([behind.last.step.refused?.message, behind.last.step.refused?.hint]).toEqual([
       'ticket "c" waits for "a", which cannot be done',
       "bosun retry a",
     ]);
+    behind.command("cancel", "b").reopens().command("retry", "c");
+    expect(behind.last.step.refused?.hint).toBe("bosun retry a");
   });
 
   it("puts what waits for its back-off again at once, the manager's message too, and with a fresh budget", () => {
