@@ -9,7 +9,6 @@ import { StorageError } from "../store/storage-error.ts";
 import type { Owner, SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
-import { allWords } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
 import { keptFor } from "./person/kept.ts";
@@ -42,8 +41,8 @@ async function status(
     if (row.value === undefined) return listSessions(store, context, options);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
-    if (options.json === true) context.terminal.out.line(safeJson(await statusObject(store, row.value, stored.value)));
-    else showSession(context, store, row.value, stored.value, Date.now());
+    if (options.json === true) context.terminal.out.line(safeJson(await statusObject(store, stored.value)));
+    else showSession(context, store, stored.value, Date.now());
     return ok(EXIT_DONE);
   });
 }
@@ -68,8 +67,7 @@ function rowToShow(
 /** What `--json` promises (SPEC.md), and what else is known. */
 async function statusObject(
   store: StoreReader,
-  row: SessionRow,
-  { view, ledger, tickets, waiting, resultsOf }: StoredView,
+  { row, view, ledger, tickets, waiting, resultsOf }: StoredView,
 ): Promise<object> {
   // What writes records brings every validator along, which people who only look should not wait for.
   const { usageOf } = await import("../runtime/closing.ts");
@@ -78,7 +76,7 @@ async function statusObject(
   return {
     ...listed(row, store.holder(row.session_id)),
     counts: view.counts,
-    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner }) => ({
+    tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner, outputs }) => ({
       ticket_id,
       task_id: ticket_id,
       description: title,
@@ -87,7 +85,8 @@ async function statusObject(
       blocked_by: blocked_by === undefined ? undefined : [blocked_by],
       owner,
       attempts: attempt,
-      ...shownOf(resultsOf(ticket_id)),
+      outputs,
+      ...asReported(resultsOf(ticket_id)),
       dependencies: subjects.get(ticket_id)?.depends_on ?? [],
       since: subjects.get(ticket_id)?.since,
     })),
@@ -102,9 +101,9 @@ async function statusObject(
   };
 }
 
-/** What came of a ticket: its outputs in plain words, and the rest as the final report has it. */
-function shownOf({ outputs, reviews, artifacts, issues, next_actions }: JsonObject): JsonObject {
-  return { outputs: allWords(outputs), reviews, artifacts, issues, next_actions };
+/** What came of a ticket, as the final report has it; its outputs are told in plain words. */
+function asReported({ reviews, artifacts, issues, next_actions }: JsonObject): JsonObject {
+  return { reviews, artifacts, issues, next_actions };
 }
 
 /** What the list says of each session. */

@@ -227,7 +227,7 @@ export interface SubjectView {
 /** What came of a subject so far. */
 export interface Results {
   /** The latest record that says it. */
-  readonly told?: number;
+  readonly latest?: number;
   /** The records of its kept files. */
   readonly kept: readonly number[];
   /** What else the final report has of it. */

@@ -171,30 +171,10 @@ export function reading<T>(path: string, read: () => T): T {
 
 /** The same for rows that are read one by one. */
 export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterator<T> {
-  try {
-    for (;;) {
-      const next = reading(path, () => rows.next());
-      if (next.done) return;
-      yield next.value;
-    }
-  } finally {
-    // Whoever reads no further lets go of what the rows hold on to.
-    reading(path, () => rows.return?.());
-  }
-}
-
-/**
- * The rows as they all are when the first is read, whatever others commit meanwhile: for a connection that only reads. One that writes could
- * not commit between two of them.
- */
-export function* ofOneMoment<T>(database: Database, rows: Iterable<T>): IterableIterator<T> {
-  if (database.inTransaction) return yield* rows;
-  database.exec("BEGIN");
-  try {
-    yield* rows;
-  } finally {
-    // Some errors have ended it already.
-    if (database.inTransaction) database.exec("COMMIT");
+  for (;;) {
+    const next = reading(path, () => rows.next());
+    if (next.done) return;
+    yield next.value;
   }
 }
 

@@ -1,6 +1,6 @@
 import { err, ok } from "../lib/result.ts";
 import { artifactQueries } from "./artifacts.ts";
-import { type Database, databasePath, guarded, ofOneMoment, reading, readingEach } from "./database.ts";
+import { type Database, databasePath, guarded, reading, readingEach } from "./database.ts";
 import { incomplete, lost } from "./failures.ts";
 import { inboxQueries } from "./inbox.ts";
 import { isLocked, lockPath, ownerBehind } from "./lock.ts";
@@ -61,6 +61,16 @@ export function readerOn(home: string, database: Database, queries: Queries): St
   }
   return {
     place: file,
+    async moment(look) {
+      if (!database.readonly || database.inTransaction) return look();
+      reading(file, () => database.exec("BEGIN"));
+      try {
+        return await look();
+      } finally {
+        // Some errors have ended it already.
+        if (database.inTransaction) database.exec("COMMIT");
+      }
+    },
     async load(session_id) {
       return guarded<StoredSession>(file, () => {
         const session = sessions.byId(session_id);
@@ -70,12 +80,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
         // What a file that was cut, or put together from two moments, lacks first is what was written last.
         if (last_sequence > 0 && records.sealed(key, last_sequence)?.hash !== head)
           return err(incomplete(file, session));
-        const rowsOf = (collection?: string) => state.rows(key, collection);
-        return ok({
-          session,
-          rows: (collection) =>
-            readingEach(file, database.readonly ? ofOneMoment(database, rowsOf(collection)) : rowsOf(collection)),
-        });
+        return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });
       });
     },
     record: (session_id, sequence) => reading(file, () => records.line(keyOf(session_id), sequence)),

@@ -40,6 +40,11 @@ export interface Store extends StoreReader {
 export interface StoreReader {
   /** Where all of it lies, for messages to people. */
   readonly place: string;
+  /**
+   * What `look` reads is all of one moment, whatever is committed meanwhile, where this only looks: who also writes could not commit before
+   * the look is over.
+   */
+  moment<T>(look: () => Promise<T>): Promise<T>;
   /** The session and all its state, for starting again from it. `not_found`. */
   load(session_id: string): Promise<Result<StoredSession, Failure>>;
   /** The stored line of one record, with its line end. */
@@ -153,7 +158,7 @@ export interface SessionFilter {
 
 export interface StoredSession {
   readonly session: SessionRow;
-  /** Every value of the state, or of one collection, ordered by collection and id; for who only looks, as they are at one moment. */
+  /** Every value of the state, or of one collection, ordered by collection and id. */
   rows(collection?: string): IterableIterator<StateRow>;
 }
 

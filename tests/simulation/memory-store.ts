@@ -63,6 +63,7 @@ export class MemoryDatabase {
       inbox,
       close: kill,
       place: "memory",
+      moment: (look) => look(),
       version: () => this.#writes - own,
       create: async (session) => this.#create(session),
       acquire: async (session_id, owner) => this.#acquire(session_id, owner, connection),

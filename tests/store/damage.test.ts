@@ -13,7 +13,7 @@ import {
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { afterEach, describe, expect, test } from "vitest";
-import { damagedHint, databasePath } from "../../src/store/database.ts";
+import { databasePath } from "../../src/store/database.ts";
 import { keptRecord, measuredRecord } from "../../src/store/kept-record.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
@@ -72,7 +72,7 @@ function damagedAt(home: string) {
   return {
     code: "storage",
     message: expect.stringContaining(databasePath(home)) as string,
-    hint: damagedHint(databasePath(home)),
+    hint: `Keep the file as it is. Every record is a file in the logs, too: \`bosun replay ${join(home, "logs")}/SESSION --verify\` proves one. Start a new home with --home to go on.`,
   };
 }
 

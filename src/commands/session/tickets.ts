@@ -1,4 +1,5 @@
 import type { SessionView } from "../../kernel/mode.ts";
+import { from } from "../../kernel/references.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
@@ -17,22 +18,24 @@ export function reportedTickets(report: JsonObject | undefined): ReadonlyMap<str
   return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
 }
 
-/** The tickets of a view as tables show them; outputs and what blocks them are known once there is a report. */
+/** The tickets of a view as tables show them, with what `resolved` finds for references; what blocks them is known once there is a report. */
 export function ticketLines(
   view: SessionView,
-  textOf: (title: Json) => Json,
+  resolved: (reference: Json) => Json,
   report: JsonObject | undefined,
 ): TicketLine[] {
   const reported = reportedTickets(report);
   return view.subjects.map((subject) => {
     const told = reported.get(subject.id);
     const [blocked_by] = [told?.blocked_by].flat();
+    const latest = subject.results?.latest;
+    const outputs = told || latest === undefined ? told?.outputs : resolved({ ...from(latest, "/outputs") });
     return {
       ticket_id: subject.id,
       status: subject.status,
-      title: wordsOf(textOf(subject.title)),
+      title: wordsOf(resolved(subject.title)),
       attempt: subject.attempt,
-      outputs: allWords(told?.outputs),
+      outputs: allWords(outputs),
       reason: subject.reason,
       owner: subject.owner,
       blocked_by: typeof blocked_by === "string" ? blocked_by : undefined,

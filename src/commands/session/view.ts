@@ -5,7 +5,7 @@ import {
   LEDGER_COLLECTIONS,
   RUNTIME_COLLECTIONS,
 } from "../../kernel/ledger.ts";
-import type { Results, SessionView } from "../../kernel/mode.ts";
+import type { ModeReading, Results, SessionView } from "../../kernel/mode.ts";
 import { resolve } from "../../kernel/references.ts";
 import type { Showing } from "../../kernel/showing.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
@@ -21,8 +21,9 @@ import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
 import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
 
-/** A session as anybody can see it from its stored state, whoever runs it. */
+/** A session as anybody can see it from its stored state, whoever runs it: all of one moment. */
 export interface StoredView {
+  readonly row: SessionRow;
   readonly showing: Showing;
   readonly view: SessionView;
   readonly ledger: Ledger;
@@ -30,7 +31,7 @@ export interface StoredView {
   /** The final report, once it is closed. */
   readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
-  /** What came of a ticket: what the final report says of it, as far as it is known by now. Read when asked for: there may be very many. */
+  /** What else the final report says of a ticket, as far as it is known by now. Read when asked for: there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
 }
 
@@ -40,11 +41,20 @@ export async function readSession(
   home: string,
   row: SessionRow,
 ): Promise<Result<StoredView, Failure>> {
-  const { session_id } = row;
   const mode = await loadReading(row.mode);
   if (mode === undefined) return err(unknownMode(row));
+  return reader.moment(() => readAs(mode, reader, home, row.session_id));
+}
+
+async function readAs(
+  mode: ModeReading<unknown>,
+  reader: StoreReader,
+  home: string,
+  session_id: string,
+): Promise<Result<StoredView, Failure>> {
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
+  const row = stored.value.session;
   const state = mode.empty();
   const ledger = emptyLedger();
   for (const { collection, id, value } of stored.value.rows()) {
@@ -56,15 +66,16 @@ export async function readSession(
     sessionPaths(home, session_id).folder,
   );
   const view = mode.view(state);
-  const textOf = (title: Json) => resolve(title, records) ?? "";
+  const resolved = (reference: Json) => resolve(reference, records) ?? "";
   const report = finalReport(reader, session_id, row.last_sequence);
   const reported = reportedTickets(report);
   const results = new Map(view.subjects.map((subject) => [subject.id, subject.results]));
   return ok({
+    row,
     showing: mode.showing,
     view,
     ledger,
-    tickets: ticketLines(view, textOf, report),
+    tickets: ticketLines(view, resolved, report),
     report,
     waiting: openAsks(reader, session_id, ledger),
     resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, results.get(ticket_id)),
@@ -74,7 +85,7 @@ export async function readSession(
 /** What the final report would have of it, from the records that have it by now. */
 function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
   if (results === undefined) return {};
-  const { told, kept, figures } = results;
-  const { outputs, issues, next_actions } = told === undefined ? {} : records.record(told).payload;
-  return { ...figures, outputs, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
+  const { latest, kept, figures } = results;
+  const { issues, next_actions } = latest === undefined ? {} : records.record(latest).payload;
+  return { ...figures, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
 }

@@ -51,8 +51,8 @@ export function lastStandOf(store: StoreReader, session: SessionInSight): LastSt
   const { session_id, showing, ledger } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
-  const textOf = (title: Json) => session.resolve({ title }).title ?? "";
-  const tickets = ticketLines(view, textOf, report);
+  const resolved = (reference: Json) => session.resolve({ value: reference }).value ?? "";
+  const tickets = ticketLines(view, resolved, report);
   const waiting = openAsks(store, session_id, ledger);
   const free = isFree(store, session_id);
   return { session_id, showing, free, state: view.state, tickets, ledger, waiting, children: [], report };

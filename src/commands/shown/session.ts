@@ -6,7 +6,7 @@ import { ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/time.ts";
 import { runningWords } from "../../ui/under-way.ts";
 import { showWaiting } from "../../ui/waiting.ts";
-import { allWords, counted, nextLines } from "../../ui/words.ts";
+import { counted, nextLines } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
 import { keptFor } from "../person/kept.ts";
 import { isBegun } from "../session/choose.ts";
@@ -18,12 +18,10 @@ import { runningTurns, withSince } from "./under-way.ts";
 export function showSession(
   { terminal: { out }, bosun }: CommandContext,
   store: StoreReader,
-  row: SessionRow,
-  { showing, ledger, tickets: known, report, waiting, resultsOf }: StoredView,
+  { row, showing, ledger, tickets, report, waiting }: StoredView,
   now: number,
 ): void {
   const { session_id } = row;
-  const tickets = known.map((ticket) => ({ ...ticket, outputs: allWords(resultsOf(ticket.ticket_id).outputs) }));
   const owner = store.holder(session_id);
   const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));

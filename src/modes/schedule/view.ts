@@ -26,7 +26,7 @@ export function view(state: ReadonlyState<ScheduleState>): SessionView {
 
 function resultsOf(ticket: Ticket): Results {
   const { reviews = 0, report } = ticket;
-  return { ...(report === undefined ? {} : { told: report }), kept: artifactsOf(ticket), figures: { reviews } };
+  return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures: { reviews } };
 }
 
 /** Why a ticket stands where it does; one that has not begun has no reason of its own, but may wait for one in trouble. */
