@@ -32,6 +32,13 @@ export function recordName(sequence: number, payload_type: string): string {
   return `${String(sequence).padStart(6, "0")}-${payload_type}.json`;
 }
 
+/** What a name says that is a record's; undefined for any other. */
+export function recordFile(name: string): RecordFile | undefined {
+  const [, digits, payload_type = ""] = RECORD_NAME.exec(name) ?? [];
+  const sequence = Number(digits);
+  return sequence > 0 && recordName(sequence, payload_type) === name ? { name, sequence, payload_type } : undefined;
+}
+
 /**
  * Lists a log folder. Directories are left out: agents' raw output stands in them. `not_found` if there is no such folder,
  * `storage` if it cannot be read.
@@ -41,11 +48,9 @@ export function listFolder(directory: string): Result<Listing, Failure> {
   const foreign: string[] = [];
   try {
     for (const entry of readdirSync(directory, { withFileTypes: true })) {
-      const match = entry.isFile() ? RECORD_NAME.exec(entry.name) : null;
-      const sequence = Number(match?.[1]);
-      const payload_type = match?.[2] ?? "";
-      if (sequence > 0 && recordName(sequence, payload_type) === entry.name) {
-        files.push({ name: entry.name, sequence, payload_type });
+      const record = entry.isFile() ? recordFile(entry.name) : undefined;
+      if (record) {
+        files.push(record);
       } else if (!entry.isDirectory() && entry.name !== EVENTS_FILE && entry.name !== PUBLISHING_FILE) {
         foreign.push(entry.name);
       }

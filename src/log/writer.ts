@@ -4,6 +4,7 @@ import {
   fstatSync,
   ftruncateSync,
   openSync,
+  readdirSync,
   readFileSync,
   readSync,
   renameSync,
@@ -19,7 +20,7 @@ import { failure, type Failure } from "../protocol/failure.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
-import { EVENTS_FILE, listFolder, PUBLISHING_FILE, recordName } from "./reader.ts";
+import { EVENTS_FILE, PUBLISHING_FILE, recordFile, recordName } from "./reader.ts";
 
 /** `events.log` is appended to in pieces of about this many characters, so that a long catching up stays in small memory. */
 const PIECE = 64 * 1024;
@@ -42,7 +43,7 @@ type Placed = "written" | "there" | "mended";
 
 /**
  * The one writer of a session's `logs/<session>/`. The folder is a copy of committed records, so nothing here is forced to the
- * disk: what a crash loses or tears, `catchUp` writes again. Every call may fail with `storage` or `storage_full`, and with
+ * disk: what a crash has not written, or has torn of the last step, `catchUp` writes again. Every call may fail with `storage` or `storage_full`, and with
  * `conflict` if a record's file is there already and says something else; that file is never touched.
  */
 export class LogFolder {
@@ -122,15 +123,17 @@ export class LogFolder {
     closeSync(this.#events);
   }
 
-  /** Writes the records before `end` that have no file, and says how many. It looks at names alone: there may be very many files. */
+  /**
+   * Writes the records before `end` whose names are not there, and says how many. It looks at names alone, whatever they stand for: there may
+   * be very many.
+   */
   #placeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Result<number, Failure> {
     if (end === 1) return ok(0);
-    const listed = listFolder(this.directory);
-    if (!listed.ok) return listed;
-    const there = new Set(listed.value.files.map(({ sequence }) => sequence));
+    const isThere = new Uint8Array(end);
+    for (const name of readdirSync(this.directory)) isThere[recordFile(name)?.sequence ?? 0] = 1;
     let missing = 0;
-    for (let sequence = 1; sequence < end; sequence += 1) {
-      const [record] = there.has(sequence) ? [] : records(sequence);
+    for (let sequence = isThere.indexOf(0, 1); sequence !== -1; sequence = isThere.indexOf(0, sequence + 1)) {
+      const [record] = records(sequence);
       if (record === undefined) continue;
       const placed = this.#place(record, false);
       if (!placed.ok) return placed;
@@ -242,6 +245,6 @@ function conflict(path: string): Failure {
 
 function retold(path: string): Failure {
   return failure("conflict", `The file ${path} was changed by somebody else while it was written.`, {
-    hint: "Write nothing to it, and resume the session: what follows from the records is put right.",
+    hint: "Write nothing to it, and resume the session: its lines are written again.",
   });
 }

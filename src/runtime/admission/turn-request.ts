@@ -31,7 +31,7 @@ const CUT =
 /** Of a line, what the payload may have; the rest is for the envelope around it. */
 const REQUEST_BYTES = MAX_LINE_BYTES - 4096;
 
-/** What is wrong with a request that cannot be cut to a line: its message tells of commands, which whoever runs them must not be given in part. */
+/** What is wrong with a request that cannot be cut to a line: mostly its message tells a worker of commands, which it must not be given in part. */
 export function longerThanALine(payload: PayloadByType["turn_request"]): Failure | undefined {
   const bytes = sizeOf(payload);
   if (bytes <= REQUEST_BYTES) return undefined;
