@@ -187,15 +187,14 @@ async function answersFrom(
   open: () => Promise<readonly OpenQuestion[]>,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
   if (words.length > 0) {
-    const flag = options.file !== undefined ? "--file" : options.defaults === true ? "--defaults" : undefined;
-    if (flag !== undefined)
-      return err(failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." }));
+    if (options.file !== undefined) return err(givenTwice("--file"));
+    if (options.defaults === true) return err(givenTwice("--defaults"));
     const one = answerIn(questions, words);
     if (!one.ok) return one;
     const { question_id, text } = one.value;
-    // A number was typed, and stands for an option.
-    if (!words.join(" ").trim().endsWith(text))
-      context.terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
+    const typed = words.slice(words.length > 1 ? 1 : 0).join(" ");
+    // It counts an option, which nobody sees there.
+    if (/^\d+$/.test(typed) && typed !== text) context.terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
     return ok([one.value]);
   }
   const given = options.file === undefined ? ok([]) : await loadAnswers(options.file);
@@ -212,6 +211,10 @@ async function answersFrom(
   if (alone || !context.terminal.hasPerson) return ok(answers);
   const unanswered = questions.filter((question) => !isKept(question));
   return ok(await askedHere(context, unanswered, open));
+}
+
+function givenTwice(flag: string): Failure {
+  return failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." });
 }
 
 function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {

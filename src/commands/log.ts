@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Command } from "commander";
+import { turnAsked } from "../kernel/doubts.ts";
 import { listOf, objectOf } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
@@ -56,6 +57,7 @@ async function log(
       teller: new Teller(context.bosun),
       turns: new Map(),
       tickets: new Set(),
+      subjects: new Map(),
     };
     let shown = show(story, 0);
     if (follow) shown = await followOn(story, shown);
@@ -85,19 +87,25 @@ interface Story {
   readonly turns: Map<string, PrintingTurn>;
   /** Those that it has told of. */
   readonly tickets: Set<string>;
+  /** Which of them a turn was about. */
+  readonly subjects: Map<string, string>;
 }
 
 /** Shows the records after `from`; gives the last one's sequence. */
-function show({ out, store, target: { row, ticket_id }, output, teller, turns, tickets }: Story, from: number): number {
+function show(story: Story, from: number): number {
+  const { out, store, output, teller, turns, tickets, subjects } = story;
+  const { row, ticket_id } = story.target;
   let last = from;
   for (const record of recordsOf(store, row.session_id, from + 1)) {
     last += 1;
     const { ticket_id: about, turn_id, attempt, received_at } = record.record;
     if (about !== undefined) tickets.add(about);
-    if (record.payload_type === "turn_request" && about === ticket_id && turn_id !== undefined)
-      turns.set(turn_id, { turn_id, role_id: record.target, attempt });
+    if (record.payload_type === "turn_request" && turn_id !== undefined) {
+      if (about === ticket_id) turns.set(turn_id, { turn_id, role_id: record.target, attempt });
+      if (about !== undefined) subjects.set(turn_id, about);
+    }
     for (const told of teller.tell(record, { ...WHOLE, output })) {
-      const ticket = told.ticket ?? ticketAnswered(store, row.session_id, record);
+      const ticket = told.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
       const text = safeLine(told.text);
       const name = safeLine(ticket ?? "-").padEnd(16);
@@ -107,15 +115,13 @@ function show({ out, store, target: { row, ticket_id }, output, teller, turns, t
   return last;
 }
 
-/** The ticket that a person's answers are about: they answer a set of questions, and only that says what it was asked for. */
-function ticketAnswered(
-  store: StoreReader,
-  session_id: string,
-  { payload_type, payload }: LogRecord,
-): string | undefined {
+/** The ticket that a person's answers are about: they answer a set of questions, or one about a turn, and only these say what they were asked for. */
+function ticketAnswered({ store, target, subjects }: Story, { payload_type, payload }: LogRecord): string | undefined {
   if (payload_type !== "clarification_response") return undefined;
-  const [ask_id = ""] = wordsOf(objectOf(listOf(payload.answers)[0]).question_id).split(".");
-  return questionSet(store, session_id, ask_id)?.subject;
+  const question_id = wordsOf(objectOf(listOf(payload.answers)[0]).question_id);
+  const [scope = ""] = question_id.split(".");
+  const set = questionSet(store, target.row.session_id, wordsOf(payload.ask_id) || scope);
+  return set ? set.subject : subjects.get(turnAsked(question_id));
 }
 
 /** Until nobody runs it, or nobody reads what is told: `log --follow | grep -m 1 done` waits for that line. */

@@ -19,7 +19,7 @@ export function bareId({ ask_id, question_id }: Pick<Answerable, "ask_id" | "que
 
 /** Whether options can be named by their place: where all of them are numbers themselves, nobody could tell which is meant. */
 export function isCounted(options: readonly string[]): boolean {
-  return !options.every((option) => /^\d+(?:\.\d+)?$/.test(option));
+  return !options.every((option) => /^[-+]?\d+(?:\.\d+)?$/.test(option));
 }
 
 /**

@@ -7,6 +7,11 @@ import { NOTHING } from "./step.ts";
 /** The one question about a turn in doubt; the ask itself has the turn's id, so it is answered as `<turn_id>.again`. */
 const QUESTION = "again";
 
+/** The turn that a question is about, were it one about a turn in doubt. */
+export function turnAsked(question_id: string): string {
+  return question_id.slice(0, -QUESTION.length - 1);
+}
+
 const REPEAT = "repeat";
 const GIVE_UP = "give up";
 

@@ -103,7 +103,7 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
   return reason === undefined ? "" : ` (${reason})`;
 }
 
-/** How it was left, in one line. Where it was resumed its figures are the whole session's, and the time is not. */
+/** How it was left, in one line. Where it was taken up its figures are the whole session's, and the time is not. */
 export function headline(ending: Ending, resumed = false): string {
   const { session_id, showing, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
@@ -113,7 +113,7 @@ export function headline(ending: Ending, resumed = false): string {
       : []),
     counted(numberOf(usage, "turns"), "turn"),
     ...costOf(ending),
-    ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since it was resumed" : ""}`]),
+    ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since it was taken up" : ""}`]),
   ];
   return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}: ${figures.join(", ")}`;
 }

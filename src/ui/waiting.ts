@@ -133,8 +133,8 @@ export function showWaiting(output: Output, bosun: string, session_id: string, w
     return;
   }
   if (waiting.kind === "review") {
-    for (const line of [`reported: ${waiting.summary}`, ...workLines(waiting)])
-      output.line(`      ${clipped(line, ROOM)}`);
+    const summary = waiting.summary === "" ? [] : [`reported: ${waiting.summary}`];
+    for (const line of [...summary, ...workLines(waiting)]) output.line(`      ${clipped(line, ROOM)}`);
   }
   if (waiting.kind === "question") {
     if (waiting.why !== undefined)

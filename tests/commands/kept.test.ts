@@ -122,6 +122,18 @@ describe("bosun replay --verify", () => {
     expect(await verify()).toMatchObject({ ok: true, problems: [] });
   });
 
+  it.each([-3, -2])(
+    "says once what writes a missing record again, also the report's and the one that it names (%s)",
+    async (at) => {
+      const here = rig();
+      const { session_id, log } = await closed(here);
+      rmSync(recordsIn(log).at(at) ?? "");
+      const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
+      const hint = `\`bosun resume ${session_id}\` writes what is missing again from the database.`;
+      expect([...new Set(problems.map((problem) => problem.hint))]).toEqual([hint]);
+    },
+  );
+
   it("says of a folder alone where its records are written again", async () => {
     const here = rig();
     const { log } = await closed(here);
@@ -131,7 +143,7 @@ describe("bosun replay --verify", () => {
   });
 
   it.each<[when: string, point: (records: number) => string]>([
-    ["between its second end and that", (records) => `record_renamed:${records}`],
+    ["between its second end and its report", (records) => `record_renamed:${records}`],
     // It is written once more by who takes the closed session up to open it again.
     ["while it was written for the second end", () => "report_begun:2"],
   ])("says what writes the report of a session that died %s", async (_, point) => {

@@ -312,7 +312,7 @@ describe("the answer to a question", () => {
     ["the default that it is", { ...sizes, default: "9" }, "9", "9"],
     ["itself where there are no options", { ask_id: "c1", question_id: "c1.q", text: "How old?" }, "2", "2"],
     ["itself where there are none in the list", { ...sizes, options: [] }, "2", "2"],
-    ["itself where every option is a number", { ...sizes, options: ["2", "4", "8.5"] }, "3", "3"],
+    ["itself where every option is a number", { ...sizes, options: ["-2", "4", "8.5"] }, "3", "3"],
     ["itself as soon as it is more than a number", sizes, "3 or so", "3 or so"],
   ])("that is a number means %s", (_, asked, words, answer) => {
     const meant = answerTo(asked, words);

@@ -84,7 +84,7 @@ describe("the end of a session", () => {
     const one = { session_id: "s-1", state: "closed", outcome: "done", tickets: [], usage: { turns: 7 }, free: true };
     const of = { ...one, showing: { subject: "ticket", parts: () => [] }, elapsed_ms: 76_000 } as unknown as Ending;
     expect(headline(of)).toBe("s-1 is done: 7 turns, 1m16s");
-    expect(headline(of, true)).toBe("s-1 is done: 7 turns, 1m16s since it was resumed");
+    expect(headline(of, true)).toBe("s-1 is done: 7 turns, 1m16s since it was taken up");
   });
 
   it("of more tells those first that are not done, in the plan's order, and where the others are", () => {

@@ -22,7 +22,7 @@ export interface RecordedPlan extends ShownPlan {
 
 /** The plan that counts in a session, as it is recorded; undefined while there is none. */
 export function planOf(reader: StoreReader, session_id: string): RecordedPlan | undefined {
-  const place = sessionValue(reader, session_id)?.plan;
+  const { plan: place, gate } = sessionValue(reader, session_id) ?? {};
   if (place === undefined) return undefined;
   const [sequence, pointer] = place;
   const record = recordAt(reader, session_id, sequence);
@@ -30,9 +30,10 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
   if (record === undefined || plan === undefined) return undefined;
   const tasks = (plan.tasks ?? []) as unknown as Task[];
-  const gated = tasks.map(({ task_id }) => task_id).filter((id) => ticketValue(reader, session_id, id)?.gated === true);
-  const isRevised = gated.length > 0 && gated.length < tasks.length;
-  return { source: record.source, summary: wordsOf(plan.summary), tasks, ...(isRevised ? { added: gated } : {}) };
+  const isRevised = gate?.subject === "plan" && !gate.first;
+  const isGated = ({ task_id }: Task) => ticketValue(reader, session_id, task_id)?.gated === true;
+  const added = isRevised ? tasks.filter(isGated).map(({ task_id }) => task_id) : undefined;
+  return { source: record.source, summary: wordsOf(plan.summary), tasks, ...(added ? { added } : {}) };
 }
 
 /**

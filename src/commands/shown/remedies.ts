@@ -11,7 +11,7 @@ const FOLDER_ALONE =
   "A folder alone cannot be mended. The home of its session has every record in the database: there `bosun replay SESSION --verify` says what to do.";
 
 /** What to do about what is wrong with a log, or beside it. */
-export function remedyFor(fault: Fault, { row, isHeld }: Whose): string {
+export function remedyOf(fault: Fault, { row, isHeld }: Whose): string {
   const resume = row && `\`bosun resume ${row.session_id}\`${isHeld ? ", once nobody runs the session," : ""}`;
   switch (fault) {
     case "missing":

@@ -21,7 +21,7 @@ import { counted } from "../../ui/words.ts";
 import { hintHere, toldHere } from "../call/called.ts";
 import type { CommandContext } from "../call/command.ts";
 import { loadModes } from "../session/modes.ts";
-import { remedyFor } from "./remedies.ts";
+import { remedyOf } from "./remedies.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
 
@@ -64,7 +64,7 @@ export async function verify(
 function proofObject(bosun: string, source: LogSource, proof: Proof): object {
   const { ok: good, records, integrity, completeness, decisions } = proof;
   const problems = proof.problems.map(({ sequence, what, fault }) =>
-    toldHere(bosun, { sequence, what, ...(fault === undefined ? {} : { hint: remedyFor(fault, source) }) }),
+    toldHere(bosun, { sequence, what, ...(fault === undefined ? {} : { hint: remedyOf(fault, source) }) }),
   );
   return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
 }
@@ -75,29 +75,26 @@ function problemsBeside(source: LogSource): readonly Problem[] {
   if (home === undefined || row === undefined) return [];
   const paths = sessionPaths(home, row.session_id);
   // Whoever closes a session writes its reports, be it once more, a moment after its last record.
-  const reports = isHeld ? [] : [...reportProblems(paths, source), ...missingReports(paths, source)];
+  const reports = isHeld || row.state !== "closed" ? [] : [...reportProblems(paths, source), ...missingReports(paths)];
   return [...artifactProblems(paths), ...reports];
 }
 
-function missingReports({ folder }: SessionPaths, { row }: LogSource): Problem[] {
-  if (row?.state !== "closed") return [];
+function missingReports({ folder }: SessionPaths): Problem[] {
   return REPORT_FILES.map((name) => join(folder, name))
     .filter(isNowhere)
     .map((file) => ({ sequence: null, what: `The report ${file} is not there.`, fault: "report" }));
 }
 
 /** The report beside the log must be the one in the log: it is what people pass on. */
-function reportProblems(paths: SessionPaths, { folder, row }: LogSource): Problem[] {
+function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   const file = join(paths.folder, "final_report.json");
   if (isNowhere(file)) return [];
   const listing = listFolder(folder);
   if (!listing.ok) return [];
   const files = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
   const [recorded] = readFolder(folder, { files, foreign: [] });
-  if (recorded === undefined) {
-    const fault = row?.state === "closed" ? "missing" : "foreign";
-    return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault }];
-  }
+  if (recorded === undefined)
+    return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault: "missing" }];
   const { sequence, bytes } = recorded;
   const wrong = (what: string): Problem[] => [{ sequence, what, fault: "report" }];
   const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
@@ -126,7 +123,9 @@ function headProblems(
 ): Problem[] {
   const files = listing.files.filter((record) => record.sequence === records);
   const [before] = readFolder(folder, { files, foreign: [] });
-  const hash = before?.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
+  // That a record is missing is told where the chain is followed.
+  if (before === undefined) return [];
+  const hash = before.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
   return hash === head
     ? []
     : [{ sequence: records, what: `The final report says that this record's hash is ${head}.`, fault: "changed" }];
@@ -165,7 +164,7 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
   out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
   if (proof.records === 0 && row === undefined) return out.line(NO_RECORDS);
   const faults = new Set(proof.problems.map(({ fault }) => fault));
-  const remedies = [...faults].map((fault) => (fault === undefined ? "" : remedyFor(fault, source)));
+  const remedies = [...faults].map((fault) => (fault === undefined ? "" : remedyOf(fault, source)));
   for (const remedy of new Set(remedies)) if (remedy !== "") out.line(safeLine(hintHere(bosun, remedy)));
   const [first] = proof.problems;
   const name = typedName(source);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { typed } from "../in-process.ts";
-import { rig } from "../rig.ts";
+import { rig, tinyPlan } from "../rig.ts";
 
 it("says to whoever is to approve a revised plan which of its tasks are new", async () => {
   const here = rig();
@@ -25,4 +25,20 @@ it("says to whoever is to approve a revised plan which of its tasks are new", as
   expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
   expect((await typed(here, ["resume"])).code).toBe(4);
   expect((await typed(here, ["plan"])).stdout).toMatch(/^A revised plan of 3 tasks\n {2}new: first\n\nTASK /);
+});
+
+it("does not take a first plan for a revised one because a task of it was cancelled", async () => {
+  const here = rig();
+  const plan = here.write(
+    "plan.json",
+    tinyPlan([
+      { task_id: "one", shell: "true" },
+      { task_id: "two", shell: "true" },
+    ]),
+  );
+  expect((await typed(here, ["run", "--plan", plan, "--plan-only"])).code).toBe(4);
+  expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 2 tasks\n/);
+  expect((await typed(here, ["cancel", "two"])).code).toBe(0);
+  expect((await typed(here, ["resume"])).code).toBe(4);
+  expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 2 tasks\n(?! {2}new)/);
 });
