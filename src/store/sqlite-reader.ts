@@ -68,7 +68,7 @@ export function readerOn(home: string, database: Database, queries: Queries): St
         return await look();
       } finally {
         // Some errors have ended it already.
-        if (database.inTransaction) database.exec("COMMIT");
+        if (database.inTransaction) reading(file, () => database.exec("COMMIT"));
       }
     },
     async load(session_id) {
