@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { shellWord } from "../lib/shell-word.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
+import { damagedHint, proving } from "./damage.ts";
 import { type Limited, limitedFile } from "./file-size.ts";
 import { unwritable } from "./file-system.ts";
 import { StorageError } from "./storage-error.ts";
@@ -16,16 +16,6 @@ export type Database = SqliteDatabase.Database;
 const BUSY_TIMEOUT_MS = 10_000;
 /** Between two looks where SQLite itself does not wait. */
 const BUSY_LOOK_MS = 5;
-
-/** What to do with a damaged database. */
-export function damagedHint(path: string): string {
-  return `Keep the file as it is. Every record is a file in the logs, too: ${proving(dirname(path))} Start a new home with --home to go on.`;
-}
-
-/** How a session is proved where its database cannot be read. */
-function proving(home: string): string {
-  return `\`bosun replay ${shellWord(join(home, "logs"))}/SESSION --verify\` proves one.`;
-}
 
 /** The database file of a home. */
 export function databasePath(home: string): string {

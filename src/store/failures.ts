@@ -1,5 +1,5 @@
 import { type Failure, failure } from "../protocol/failure.ts";
-import { damagedHint } from "./database.ts";
+import { damagedHint } from "./damage.ts";
 import type { Owner, SessionRow } from "./store.ts";
 
 /** The variable of the environment by which a person accepts such a home: `BOSUN_SHARED_HOME=accept`. */
