@@ -1,20 +1,18 @@
 import type { Command } from "commander";
 import { givenAnswer, loadAnswers } from "../config/answers.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { answerCommand, type OpenQuestion, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { answerCommand, type OpenQuestion, showWaiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import { keptFor } from "./person/kept.ts";
+import { type Asked, askedAmong, isKept, stillOpen } from "./person/asked.ts";
 import { putToOwner } from "./person/put.ts";
-import { type Answer, answerIn, askedHere, orAnswering } from "./person/typed-answers.ts";
-import { settled, showUnused } from "./person/unused-answers.ts";
-import { waitingOf } from "./session/asks.ts";
-import { chooseSession, OPEN_SESSION } from "./session/choose.ts";
-import { isGivenId } from "./session/id.ts";
+import { type Answer, answerIn, askedHere } from "./person/typed-answers.ts";
+import { showUnused } from "./person/unused-answers.ts";
+import { OPEN_SESSION } from "./session/choose.ts";
 
 interface AnswerOptions {
   readonly file?: string;
@@ -45,79 +43,74 @@ async function answer(
   options: AnswerOptions,
 ): Promise<Result<number, Failure>> {
   return withHome(openExistingHome(context), async ({ store }) => {
-    const chosen = sessionAmong(store, words);
-    if (!chosen.ok) return err(await orAsAnswer(store, chosen.error, words));
-    const { row, rest } = chosen.value;
-    const waiting = await waitingOf(store, row.session_id);
-    if (!waiting.ok) return waiting;
-    const questions = questionsIn(waiting.value);
-    if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(row, waiting.value), words));
-    const kept = new Map(questions.map((one) => [one.question_id, keptFor(store, row.session_id, one)] as const));
-    const isKept = ({ question_id }: OpenQuestion) => kept.get(question_id) !== undefined;
-    const late = rest[0] === undefined ? undefined : await settled(store, row.session_id, rest[0], questions);
-    if (late) return err(rest.length === 1 ? orAnswering(late, row.session_id, questions, rest[0] ?? "") : late);
-    const open = async () => {
-      const now = await waitingOf(store, row.session_id);
-      if (!now.ok) return questions;
-      return questionsIn(now.value).filter((one) => isKept(one) || keptFor(store, row.session_id, one) === undefined);
-    };
-    const answers = await answersFrom(context, questions, isKept, rest, options, open);
+    const found = await askedAmong(store, words);
+    if (!found.ok) return found;
+    const asked = found.value;
+    const open = () => stillOpen(store, asked);
+    const answers = await answersFrom(context, asked, options, open);
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
-    if (answers.value.length === 0 && !noMore) {
-      const left = await open();
-      if (left.length > 0) listOpen(context, row, "asks", left, kept);
-      tellMeant(context, row, left, words[0]);
-      return ok(left.every(isKept) ? EXIT_DONE : EXIT_PERSON_NEEDED);
-    }
-    const overtaken = answeredAlready(row, questions, kept, answers.value);
+    if (answers.value.length === 0 && !noMore) return ok(tellOpen(context, asked, await open(), words[0]));
+    const overtaken = answeredAlready(asked, answers.value);
     if (overtaken) return err(overtaken);
-    const status = noMore ? "complete" : "answered";
-    for (const group of byAsk(questions, answers.value, noMore)) {
-      const put = await putToOwner(context, store, row, {
-        payload_type: "clarification_response",
-        payload: { answers: group.map((one) => ({ ...one })), status },
-      });
-      if (!put.ok) return put;
-    }
-    for (const { question_id } of answers.value) {
-      const before = kept.get(question_id);
-      if (before !== undefined)
-        context.terminal.out.line(`It replaces what was kept for ${safeLine(question_id)}: ${quoted(before)}.`);
-    }
+    const put = await putAnswers(context, store, asked, answers.value, noMore);
+    if (!put.ok) return put;
     const answered = new Set(answers.value.map(({ question_id }) => question_id));
-    const left = questions.filter((one) => !isKept(one) && !answered.has(one.question_id));
+    const left = asked.questions.filter((one) => !isKept(asked, one) && !answered.has(one.question_id));
     const isForAll = options.defaults === true || options.file !== undefined;
-    if (isForAll && !noMore && left.length > 0) listOpen(context, row, "still asks", left, kept);
+    if (isForAll && !noMore && left.length > 0) listOpen(context, asked, "still asks", left);
     return ok(EXIT_DONE);
   });
 }
 
-function questionsIn(waiting: readonly Waiting[]): OpenQuestion[] {
-  return waiting.filter((one) => one.kind === "question");
+/** Nothing was answered: says what is open, and gives the exit code. */
+function tellOpen(
+  context: CommandContext,
+  asked: Asked,
+  open: readonly OpenQuestion[],
+  word: string | undefined,
+): number {
+  if (open.length > 0) listOpen(context, asked, "asks", open);
+  tellMeant(context, asked.row, open, word);
+  return open.every((one) => isKept(asked, one)) ? EXIT_DONE : EXIT_PERSON_NEEDED;
 }
 
-/** What is kept for each question until the session is resumed, by the question's id. */
-type Kept = ReadonlyMap<string, string | undefined>;
+async function putAnswers(
+  context: CommandContext,
+  store: Store,
+  { row, questions, kept }: Asked,
+  answers: readonly Answer[],
+  noMore: boolean,
+): Promise<Result<void, Failure>> {
+  const status = noMore ? "complete" : "answered";
+  for (const group of byAsk(questions, answers, noMore)) {
+    const put = await putToOwner(context, store, row, {
+      payload_type: "clarification_response",
+      payload: { answers: group.map((one) => ({ ...one })), status },
+    });
+    if (!put.ok) return put;
+  }
+  for (const { question_id } of answers) {
+    const before = kept.get(question_id);
+    if (before !== undefined)
+      context.terminal.out.line(`It replaces what was kept for ${safeLine(question_id)}: ${quoted(before)}.`);
+  }
+  return ok(undefined);
+}
 
 /**
  * Why an answer comes too late, though nobody has taken the one before. Questions that are asked together are settled as soon as
  * each of them has an answer; later answers would be refused. Until then another answer takes the place of the one before.
  */
-function answeredAlready(
-  { session_id }: SessionRow,
-  questions: readonly OpenQuestion[],
-  kept: Kept,
-  answers: readonly Answer[],
-): Failure | undefined {
+function answeredAlready({ row, questions, kept }: Asked, answers: readonly Answer[]): Failure | undefined {
   for (const { question_id } of answers) {
     const before = kept.get(question_id);
     const ask_id = questions.find((one) => one.question_id === question_id)?.ask_id;
     const together = questions.filter((one) => one.ask_id === ask_id);
     if (before === undefined || together.some((one) => kept.get(one.question_id) === undefined)) continue;
     return failure("usage", `${safeLine(question_id)} is answered already, ${quoted(before)}, which comes first.`, {
-      hint: `It takes effect with bosun resume ${session_id}. To say more to the agents: bosun tell ${session_id} "…".`,
+      hint: `It takes effect with bosun resume ${row.session_id}. To say more to the agents: bosun tell ${row.session_id} "…".`,
     });
   }
   return undefined;
@@ -141,32 +134,6 @@ function byAsk(
   return noMore && groups.length < new Set(askOf.values()).size ? [...groups, []] : groups;
 }
 
-/** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
-function sessionAmong(
-  store: Store,
-  words: readonly string[],
-): Result<{ row: SessionRow; rest: readonly string[] }, Failure> {
-  const [first, ...rest] = words;
-  const named = first === undefined ? undefined : store.session(first);
-  if (named?.ok === true) return ok({ row: named.value, rest });
-  if (named !== undefined && isOfStorage(named.error)) return named;
-  const usual = chooseSession(store, undefined);
-  if (!usual.ok) return named ?? usual;
-  // A session's name that is misspelt must not become an answer.
-  if (named !== undefined && isGivenId(first ?? "")) return named;
-  return ok({ row: usual.value, rest: words });
-}
-
-/** The same failure of the only word there is, which may have been meant as an answer to the session that is meant without a name. */
-async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]): Promise<Failure> {
-  const [word, another] = words;
-  const usual = chooseSession(store, undefined);
-  if (word === undefined || another !== undefined || !usual.ok) return wrong;
-  const { session_id } = usual.value;
-  const waiting = await waitingOf(store, session_id);
-  return waiting.ok ? orAnswering(wrong, session_id, questionsIn(waiting.value), word) : wrong;
-}
-
 /** The beginning of a session's id may have been meant as the answer, too. */
 function tellMeant(
   { terminal: { out }, bosun }: CommandContext,
@@ -180,12 +147,11 @@ function tellMeant(
 
 async function answersFrom(
   context: CommandContext,
-  questions: readonly OpenQuestion[],
-  isKept: (question: OpenQuestion) => boolean,
-  words: readonly string[],
+  asked: Asked,
   options: AnswerOptions,
   open: () => Promise<readonly OpenQuestion[]>,
 ): Promise<Result<Answer[] | "interrupted", Failure>> {
+  const { questions, typed: words } = asked;
   if (words.length > 0) {
     if (options.file !== undefined) return err(givenTwice("--file"));
     if (options.defaults === true) return err(givenTwice("--defaults"));
@@ -202,14 +168,14 @@ async function answersFrom(
   showUnused(context.terminal.err, given.value, questions, questions, "that is open");
   const answers = questions.flatMap((question) => {
     const said = givenAnswer(given.value, question);
-    const byDefault = said === undefined && options.defaults === true && !isKept(question);
+    const byDefault = said === undefined && options.defaults === true && !isKept(asked, question);
     const text = said?.ok === true ? said.value : byDefault ? question.default : undefined;
     return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
   const alone =
     options.file !== undefined || options.defaults === true || options.more === false || options.input === false;
   if (alone || !context.terminal.hasPerson) return ok(answers);
-  const unanswered = questions.filter((question) => !isKept(question));
+  const unanswered = questions.filter((question) => !isKept(asked, question));
   return ok(await askedHere(context, unanswered, open));
 }
 
@@ -217,27 +183,11 @@ function givenTwice(flag: string): Failure {
   return failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." });
 }
 
-function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {
-  const [other] = waiting;
-  const hint =
-    other === undefined
-      ? `It is ${state}: bosun status ${session_id}.`
-      : `It waits for something else: bosun ${decidedBy(other, session_id)}.`;
-  return failure("usage", `The session ${session_id} asks nothing.`, { hint });
-}
-
-/** The command that shows a decision that is asked for, and takes a person's word on it. */
-function decidedBy(waiting: Waiting, session_id: string): string {
-  if (waiting.kind === "review") return `review ${session_id} ${waiting.ticket_id}`;
-  return `${waiting.kind === "approval" && waiting.about === "plan" ? "plan" : "review"} ${session_id}`;
-}
-
 function listOpen(
   { terminal: { out }, bosun }: CommandContext,
-  { session_id }: SessionRow,
+  { row: { session_id }, kept }: Asked,
   asks: "asks" | "still asks",
   questions: readonly OpenQuestion[],
-  kept: Kept,
 ): void {
   out.line(`${session_id} ${asks}:`);
   for (const question of questions) showWaiting(out, bosun, session_id, question, kept.get(question.question_id));
