@@ -37,7 +37,7 @@ export function register(command: Command, run: Run): void {
     .argument(...ANY_SESSION)
     .option("--approve", "let the work begin")
     .option("--revise <text>", "send it back, saying what should be different")
-    .option("--reject", "end the session, or leave out what a revised plan added")
+    .option("--reject", "end the session, or go on without a revised plan")
     .option("--edit", "change it in $EDITOR, then approve it")
     .option("--notes <text>", "a word to go with --approve, --reject or --edit")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")

@@ -5,19 +5,24 @@ import { tableLines } from "./table.ts";
 import type { Output } from "./terminal.ts";
 import { counted, wordsOf } from "./words.ts";
 
-/** A plan as it is shown to whoever is to approve it. */
-export interface ShownPlan {
+/** A plan as it is shown to whoever is to approve it; a revised one with what it would do to the plan that counts. */
+export interface ShownPlan extends Partial<RevisedTasks> {
   readonly summary: string;
   readonly tasks: readonly Task[];
-  /** Of a revised plan the ids of the tasks that a person has to approve; the others were approved before. */
-  readonly added?: readonly string[];
 }
 
-/** The columns that the ids of new tasks get. */
+/** The ids of the tasks that a revised plan adds, changes and leaves out. */
+export interface RevisedTasks {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly left_out: readonly string[];
+}
+
+/** The columns that the ids of new, changed and absent tasks get. */
 const ROOM = 400;
 
 /** The plan's summary, and a table of its tasks in their order. */
-export function planLines({ summary, tasks, added }: ShownPlan, output: Output): string[] {
+export function planLines({ summary, tasks, added, changed = [], left_out = [] }: ShownPlan, output: Output): string[] {
   const rows = tasks.map((task) => [
     task.task_id,
     (task.dependencies ?? []).join(", ") || "-",
@@ -42,12 +47,18 @@ export function planLines({ summary, tasks, added }: ShownPlan, output: Output):
   return [
     output.style("bold", `A ${added ? "revised " : ""}plan of ${counted(tasks.length, "task")}`),
     ...(summary === "" ? [] : safeText(summary).split("\n")),
-    ...(added ? [`  new: ${clipped(added.join(", "), ROOM)}`] : []),
+    ...idsLine("new", added ?? []),
+    ...idsLine("changed", changed),
+    ...idsLine("left out", left_out),
     "",
     output.style("dim", heading),
     ...lines,
     ...(risks.length === 0 ? [] : ["", "Risks", ...risks.map(safeText)]),
   ];
+}
+
+function idsLine(what: string, ids: readonly string[]): string[] {
+  return ids.length === 0 ? [] : [`  ${what}: ${clipped(ids.join(", "), ROOM)}`];
 }
 
 function assignee({ assigned_to: { role_id, capability } = {} }: Task): string {

@@ -1,6 +1,6 @@
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../src/protocol/payload.ts";
-import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
+import { GENESIS, type LogRecord, type RecordedEffect } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { Lease, Commit } from "../../src/store/store.ts";
 import { BudgetRules } from "./budget-rules.ts";
@@ -12,7 +12,6 @@ interface KnownTicket {
   commands: string[][];
   text: string;
   status: string;
-  reason: string | undefined;
   done: number;
   /** What the latest checks found since work was last delivered. */
   checked: Map<string, boolean> | undefined;
@@ -35,6 +34,9 @@ export class RecordRules {
   #at = "2000-01-01T00:00:00Z";
   #mode: unknown;
   #houseCommands: string[][] = [];
+  /** The tasks of the plan that stands, and of the one that waits for a person. */
+  #standing: readonly JsonObject[] = [];
+  #proposed: readonly JsonObject[] | undefined;
   #closed = false;
   #reopened = false;
   #paused = false;
@@ -132,10 +134,10 @@ export class RecordRules {
         if (disposition === "applied") this.#commanded(payload);
         return;
       case "plan":
-        if (disposition === "applied") this.#planned(payload, ticket_id);
+        if (disposition === "applied") this.#planned(record);
         break;
       case "approval":
-        if (disposition === "applied" && payload["plan"]) this.#planned(payload["plan"] as JsonObject, undefined);
+        if (disposition === "applied") this.#approved(record);
         return;
       case "instruction":
         if (disposition === "applied" && ticket_id !== undefined) {
@@ -199,17 +201,36 @@ export class RecordRules {
     }
   }
 
-  /** A plan that stands: its tasks, with what must pass for each. One that is as it was keeps what its instructions added. */
-  #planned({ tasks }: JsonObject, subject: string | undefined): void {
-    this.onPlan(tasks as JsonObject[]);
-    this.#budgets.planned(tasks as JsonObject[]);
-    for (const task of tasks as JsonObject[]) {
+  /** A manager's plan that moved nothing is a revision that waits for a person; its manager has it in mind, whatever they will say. */
+  #planned({ payload, source, record: { effects = [] } }: LogRecord): void {
+    const tasks = payload["tasks"] as JsonObject[];
+    this.#proposed = source !== "user" && effects.length === 0 ? tasks : undefined;
+    if (this.#proposed) this.onPlan(tasks);
+    else this.#stands(tasks, effects);
+  }
+
+  #approved({ payload, record: { effects = [] } }: LogRecord): void {
+    const { plan, decision } = payload as { plan?: { tasks: JsonObject[] }; decision: string };
+    const tasks = decision === "approved" ? (plan?.tasks ?? this.#proposed) : undefined;
+    this.#proposed = undefined;
+    if (tasks) this.#stands(tasks, effects);
+    else if (decision === "rejected") this.onPlan(this.#standing);
+  }
+
+  /** A plan that stands: its tasks, with what must pass for each. One that is not begun anew keeps what its instructions added. */
+  #stands(tasks: readonly JsonObject[], effects: readonly RecordedEffect[]): void {
+    this.#standing = tasks;
+    this.onPlan(tasks);
+    this.#budgets.planned(tasks);
+    const anew = new Set(
+      effects.flatMap(({ ticket_id, event }) => (event === "replanned" || event === "manual_reset" ? [ticket_id] : [])),
+    );
+    for (const task of tasks) {
       const { status: _echo, ...planned } = task;
       const id = task["task_id"] as string;
       const text = JSON.stringify(planned);
       const known = this.#tickets.get(id);
-      if (known?.text === text && id !== subject && !(known.status === "error" && known.reason === "withdrawn"))
-        continue;
+      if (known?.status === "done" || (known?.text === text && !anew.has(id))) continue;
       const given = task["instruction"] as JsonObject | undefined;
       this.#tickets.set(id, {
         dependencies: (task["dependencies"] as string[] | undefined) ?? [],
@@ -220,7 +241,6 @@ export class RecordRules {
         ],
         text,
         status: known?.status ?? "pending",
-        reason: known?.reason,
         done: known?.done ?? 0,
         checked: undefined,
       });
@@ -228,7 +248,7 @@ export class RecordRules {
   }
 
   #followEffects({ record, integrity }: LogRecord): void {
-    for (const { ticket_id, from, event, to, reason } of record.effects ?? []) {
+    for (const { ticket_id, from, event, to } of record.effects ?? []) {
       const ticket = this.#tickets.get(ticket_id);
       if (!ticket) continue;
       if (from !== null && from !== ticket.status) {
@@ -238,7 +258,6 @@ export class RecordRules {
         );
       }
       ticket.status = to;
-      ticket.reason = reason;
       if (event === "report_completed") ticket.checked = undefined;
       if (to !== "done") continue;
       ticket.done += 1;

@@ -33,7 +33,7 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
   for (const line of planLines(plan, terminal.err)) terminal.err.line(line);
   terminal.err.line();
   for (;;) {
-    const choice = await promptChoice(terminal, PLAN_CHOICES, signal);
+    const choice = await promptChoice(terminal, plan.added ? REVISION_CHOICES : PLAN_CHOICES, signal);
     if (choice === undefined) return false;
     const word = await planWord(parts, ask_id, plan, choice, signal);
     if (word === undefined) continue;
@@ -129,6 +129,10 @@ const PLAN_CHOICES = [
   { key: "edit", label: "Edit in $EDITOR, then approve" },
   { key: "reject", label: "Reject, and end the session" },
 ] as const;
+
+const REVISION_CHOICES = PLAN_CHOICES.map((choice) =>
+  choice.key === "reject" ? { ...choice, label: "Reject, and go on without it" } : choice,
+);
 
 const RESULT_CHOICES = [
   { key: "approved", label: "Yes, accept it" },

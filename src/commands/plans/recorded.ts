@@ -10,7 +10,7 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { sessionValue, ticketValue } from "../session/schedule-state.ts";
+import { sessionValue, ticketValue, waitingRevision } from "../session/schedule-state.ts";
 import { recordAt } from "../session/state.ts";
 import { playedFile } from "./playbook.ts";
 
@@ -20,9 +20,9 @@ export interface RecordedPlan extends ShownPlan {
   readonly source: string;
 }
 
-/** The plan that counts in a session, as it is recorded; undefined while there is none. */
+/** The plan that waits for a person in a session, else the one that counts, as it is recorded; undefined while there is none. */
 export function planOf(reader: StoreReader, session_id: string): RecordedPlan | undefined {
-  const { plan: place, gate } = sessionValue(reader, session_id) ?? {};
+  const { place = sessionValue(reader, session_id)?.plan, ...changes } = waitingRevision(reader, session_id) ?? {};
   if (place === undefined) return undefined;
   const [sequence, pointer] = place;
   const record = recordAt(reader, session_id, sequence);
@@ -30,10 +30,7 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
   if (record === undefined || plan === undefined) return undefined;
   const tasks = (plan.tasks ?? []) as unknown as Task[];
-  const isRevised = gate?.subject === "plan" && !gate.first;
-  const isGated = ({ task_id }: Task) => ticketValue(reader, session_id, task_id)?.gated === true;
-  const added = isRevised ? tasks.filter(isGated).map(({ task_id }) => task_id) : undefined;
-  return { source: record.source, summary: wordsOf(plan.summary), tasks, ...(added ? { added } : {}) };
+  return { source: record.source, summary: wordsOf(plan.summary), tasks, ...changes };
 }
 
 /**
@@ -51,8 +48,11 @@ export async function exportablePlan(
     const loaded = await loadPlanFile(played);
     return loaded.ok ? ok({ ...loaded.value.plan, ...requirementOf(row) }) : loaded;
   }
+  const changed = new Set(plan.changed);
   const tasks = plan.tasks.map((task): Task => {
-    const place = ticketValue(reader, row.session_id, task.task_id)?.instruction;
+    const ticket = ticketValue(reader, row.session_id, task.task_id);
+    // What its ticket was told says nothing of a task that a revision changes.
+    const place = changed.has(task.task_id) ? undefined : ticket?.instruction;
     const record = place && recordAt(reader, row.session_id, place[0]);
     const given = record?.payload_type === "instruction" ? planned(record.payload) : task.instruction;
     return given === undefined ? task : { ...task, instruction: { ...given, ...playableSteps(given) } };

@@ -1,5 +1,12 @@
-import type { QuestionSet, SessionValue, Ticket } from "../../modes/schedule/state.ts";
+import {
+  isAddition,
+  type Place,
+  type QuestionSet,
+  type SessionValue,
+  type Ticket,
+} from "../../modes/schedule/state.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
+import type { RevisedTasks } from "../../ui/plan.ts";
 
 // Single values of a schedule's stored state, for commands that need one and not the whole. Sessions of other modes have none: no other mode
 // may have these collections. What such a mode asks is open as a whole until it asks it no longer.
@@ -16,6 +23,26 @@ export function hasTickets(reader: StoreReader, session_id: string): boolean {
 
 export function ticketValue(reader: StoreReader, session_id: string, ticket_id: string): Ticket | undefined {
   return reader.value(session_id, "ticket", ticket_id) as unknown as Ticket | undefined;
+}
+
+/** Where the revised plan stands that waits for a person, and what it would do to the tickets as they are now: what is done stands. */
+export function waitingRevision(
+  reader: StoreReader,
+  session_id: string,
+): ({ readonly place: Place } & RevisedTasks) | undefined {
+  const { gate, phase, interrupted = phase } = sessionValue(reader, session_id) ?? {};
+  // One that was sent back waits for nobody.
+  if (!gate?.revision || interrupted !== "approving") return undefined;
+  const { plan: place, planned, left_out } = gate.revision;
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const { id, digest } of planned) {
+    const ticket = ticketValue(reader, session_id, id);
+    if (isAddition(ticket)) added.push(id);
+    else if (ticket?.status !== "done" && ticket?.digest !== digest) changed.push(id);
+  }
+  const isOpen = (id: string) => !["done", "error", undefined].includes(ticketValue(reader, session_id, id)?.status);
+  return { place, added, changed, left_out: left_out.filter(isOpen) };
 }
 
 export function questionSet(reader: StoreReader, session_id: string, ask_id: string): QuestionSet | undefined {

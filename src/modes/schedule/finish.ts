@@ -86,7 +86,7 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   draft.moveSession("finished");
   const failed = draft.all().some((ticket) => ticket.status !== "done" && ticket.reason !== "withdrawn");
   const ended = outcome ?? (failed ? "failed" : "done");
-  const { requirement, summary } = draft.session;
+  const { requirement, plan } = draft.session;
   const why = reason ?? (ended === "failed" ? "tickets_failed" : undefined);
   const how = { outcome: ended, ...(why === undefined ? {} : { reason: why }) };
   draft.patchSession({ ended: how });
@@ -96,8 +96,8 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
     report: {
       requirement: requirement
         ? (from(requirement[0], "/text") as unknown as Json)
-        : summary
-          ? (from(...summary) as unknown as Json)
+        : plan
+          ? (from(plan[0], `${plan[1]}/summary`) as unknown as Json)
           : "",
       tickets: ticketsForReport(draft),
       next_steps: nextSteps(draft, ended),

@@ -8,8 +8,8 @@ import { acceptPlan, armNotice, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
 import { isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./reviewing.ts";
-import { retry } from "./trouble.ts";
-import { canBeRetried, waitsForChecks } from "./waiting.ts";
+import { escalate, retry } from "./trouble.ts";
+import { canBeRetried, REVISION, waitsForChecks } from "./waiting.ts";
 
 /** The person's word on the plan, or on the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
@@ -36,10 +36,10 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   switch (decision) {
     case "approved":
       if (gate.subject === "result") finish(draft);
-      else acceptPlan(draft);
+      else acceptPlan(draft, gate.revision);
       return;
     case "changes_requested":
-      // A first plan that is sent back is still the first: the next one replaces it wholly.
+      // A first plan that is sent back is still the first: the next one replaces it wholly. Of a revision its manager is shown what it wrote.
       if (gate.subject === "plan") draft.patchSession({ gate });
       draft.moveSession("plan_sent_back");
       offer(draft, undefined, "requirement");
@@ -47,15 +47,20 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
     case "rejected":
       if (gate.subject === "result") finish(draft, "failed", "result_rejected");
       else if (gate.first) finish(draft, "cancelled", "plan_rejected");
-      else refuseAddition(draft);
+      else dropRevision(draft);
       return;
   }
 }
 
-/** A rejected revision: what it added is withdrawn, what was there goes on. */
-function refuseAddition(draft: Draft): void {
-  for (const ticket of draft.all()) if (ticket.gated) draft.move(ticket.id, "withdrawn", "withdrawn");
-  acceptPlan(draft);
+/** A rejected revision has changed nothing: the trouble that it answered is the manager's again. */
+function dropRevision(draft: Draft): void {
+  draft.moveSession("plan_accepted");
+  for (const { id, waits_for, reason = "agent_failed" } of draft.all()) {
+    if (waits_for !== REVISION) continue;
+    withdraw(draft, id, "the plan was rejected");
+    escalate(draft, id, reason);
+  }
+  finishIfAllOver(draft);
 }
 
 /** A review that was asked of the person, or given by one while the manager had not yet spoken, or did not know what to do with the work. */

@@ -2,15 +2,16 @@ import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
-import { spentOf } from "./budget.ts";
 import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
 import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
-import type { Place, RoleEntry, SessionValue, Settings, Ticket } from "./state.ts";
-import { digestOf, newTicket } from "./tasks.ts";
+import { create, isAdding, revise, revisionOf } from "./revising.ts";
+import type { Place, Revision, RoleEntry, SessionValue, Settings } from "./state.ts";
+import { newTicket, taskAt } from "./tasks.ts";
+import { REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.before.session) {
@@ -71,28 +72,30 @@ export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
 export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/plan"): Failure | undefined {
   const wrong = checkPlan(draft, tasks);
   if (wrong) return wrong;
-  const sequence = draft.fact.sequence;
-  const revised = draft.session.plan !== undefined && draft.session.gate?.first !== true;
-  const given = draft.fact.source === "user";
-  const gated = !given && draft.session.settings.plan_approval === "ask";
-  const placeOf = (index: number): Place => [sequence, `${pointer}/tasks/${index}`];
-  draft.replanned = true;
+  const { fact } = draft;
+  const { plan: before, gate, settings } = draft.session;
+  const plan: Place = [fact.sequence, pointer];
+  const asks = fact.source !== "user" && settings.plan_approval === "ask";
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
-  if (revised) revise(draft, tasks, placeOf, gated);
-  else replaceAll(draft, tasks, placeOf, gated);
-  draft.patchSession({ plan: [sequence, pointer], summary: [sequence, `${pointer}/summary`] });
-  if (gated && draft.all().some((ticket) => ticket.gated)) {
-    openGate(draft, !revised, tasks.length);
-    beginReady(draft);
-  } else {
-    acceptPlan(draft);
+  if (before && gate?.first !== true) {
+    if (draft.answered?.message === "error") draft.patchHolder(fact.subject, { waits_for: REVISION });
+    const revision = revisionOf(draft, tasks, plan);
+    if (asks && isAdding(draft, revision)) openGate(draft, tasks.length, revision);
+    else acceptPlan(draft, revision);
+    return undefined;
   }
+  replaceAll(draft, tasks, plan, asks);
+  draft.patchSession({ plan });
+  if (asks) openGate(draft, tasks.length);
+  else acceptPlan(draft);
   return undefined;
 }
 
-/** The plan counts as it stands: what waited for approval is begun. */
-export function acceptPlan(draft: Draft): void {
+/** The plan counts, with what a revision makes of it: what waited for approval is begun. */
+export function acceptPlan(draft: Draft, revision?: Revision): void {
+  draft.replanned = true;
+  if (revision) revise(draft, revision);
   for (const ticket of draft.all()) if (ticket.gated) draft.patchTicket(ticket.id, { gated: undefined });
   draft.moveSession("plan_accepted");
   armNotice(draft);
@@ -114,9 +117,11 @@ export function armNotice(draft: Draft): void {
   draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
 }
 
-function openGate(draft: Draft, first: boolean, tasks: number): void {
+/** A first plan's tickets are there and wait; a revision is only kept, and nothing of it counts. */
+function openGate(draft: Draft, tasks: number, revision?: Revision): void {
   const ask_id = `a${draft.session.asked + 1}`;
-  draft.patchSession({ asked: draft.session.asked + 1, gate: { ask_id, subject: "plan", first } });
+  const gate = { ask_id, subject: "plan", first: !revision, ...(revision ? { revision } : {}) } as const;
+  draft.patchSession({ asked: draft.session.asked + 1, gate });
   draft.moveSession("plan_proposed");
   draft.envelope({
     target: "user",
@@ -126,67 +131,9 @@ function openGate(draft: Draft, first: boolean, tasks: number): void {
   draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
 }
 
-function replaceAll(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
+function replaceAll(draft: Draft, tasks: readonly Task[], plan: Place, gated: boolean): void {
   for (const { id } of draft.all()) draft.dropTicket(id);
-  for (const [index, task] of tasks.entries()) create(draft, task, placeOf(index), gated);
-}
-
-/**
- * Takes over a revised plan. Done tasks stand. Absent ones are withdrawn. Changed ones start again, as does the one whose trouble
- * the plan answers. New ones are added. One that was withdrawn counts as new, so that what a person rejected needs approval
- * again.
- */
-function revise(draft: Draft, tasks: readonly Task[], placeOf: (index: number) => Place, gated: boolean): void {
-  const ids = new Set(tasks.map((task) => task.task_id));
-  for (const ticket of draft.all()) {
-    // What a plan left out before and is not in error now, a person has taken up again. A plan about another ticket knows nothing of that.
-    if (ids.has(ticket.id) || (ticket.unplanned && ticket.id !== draft.fact.subject)) continue;
-    draft.patchTicket(ticket.id, { unplanned: true });
-    if (ticket.status === "error") continue;
-    withdraw(draft, ticket.id, "withdrawn by the revised plan");
-    draft.move(ticket.id, "withdrawn", "withdrawn");
-  }
   for (const [index, task] of tasks.entries()) {
-    const ticket = draft.ticket(task.task_id);
-    if (!ticket) {
-      create(draft, task, placeOf(index), gated);
-    } else if (ticket.status === "error" && ticket.reason === "withdrawn") {
-      restart(draft, ticket, task, placeOf(index), gated);
-    } else if (ticket.status !== "done" && (ticket.digest !== digestOf(task) || ticket.id === draft.fact.subject)) {
-      restart(draft, ticket, task, placeOf(index), gated && ticket.gated === true);
-    } else if (ticket.order !== index || ticket.unplanned) {
-      draft.patchTicket(ticket.id, { order: index, unplanned: undefined });
-    }
+    create(draft, { ...newTicket(draft, task, taskAt(plan, index)), ...(gated ? { gated } : {}) });
   }
-}
-
-/** Back to pending along the machine's own arrows, keeping what the ticket has lived through. */
-function restart(draft: Draft, ticket: Ticket, task: Task, place: Place, gated: boolean): void {
-  withdraw(draft, ticket.id, "the plan was revised");
-  draft.stopTime(ticket);
-  if (ticket.status === "error") {
-    draft.move(ticket.id, "manual_reset", "replanned");
-  } else if (ticket.status !== "pending") {
-    if (ticket.status !== "blocked") draft.move(ticket.id, "work_stopped", "replanned");
-    draft.move(ticket.id, "replanned");
-  }
-  const { attempt, history, notes, clarifications, since, escalations, allowance } = draft.ticket(ticket.id) ?? ticket;
-  const planned = newTicket(draft, task, place);
-  draft.putTicket({
-    ...planned,
-    ...(allowance ? spentOf(planned, allowance) : {}),
-    since,
-    attempt,
-    ...(gated ? { gated } : {}),
-    // Else a manager that answers every trouble with a plan would never come to the end of its escalations.
-    ...(escalations === undefined ? {} : { escalations }),
-    ...(history ? { history } : {}),
-    ...(notes ? { notes } : {}),
-    ...(clarifications ? { clarifications } : {}),
-  });
-}
-
-function create(draft: Draft, task: Task, place: Place, gated: boolean): void {
-  draft.putTicket({ ...newTicket(draft, task, place), ...(gated ? { gated } : {}) });
-  draft.created(task.task_id);
 }

@@ -139,13 +139,16 @@ function context(
   ticket: Ticket | undefined,
 ): JsonObject {
   const notes = [...session.notes, ...(ticket?.notes ?? [])];
+  // Whoever may plan again goes on from what it planned last, though that is not approved: it would be given up unsaid.
+  const proposed = expects(turn, ticket).includes("plan") ? session.gate?.revision?.plan : undefined;
+  const plan = proposed ?? session.plan;
   return {
     requirement: session.requirement ? place([session.requirement[0], "/text"]) : "",
     clarifications: clarifications(state, [...session.clarifications, ...(ticket?.clarifications ?? [])]),
-    ...(session.plan
+    ...(plan
       ? {
-          plan: { ...(session.summary ? { summary: place(session.summary) } : {}), counts: countsOf(state) },
-          plan_file: { $file: session.plan },
+          plan: { summary: place([plan[0], `${plan[1]}/summary`]), counts: countsOf(state) },
+          plan_file: { $file: plan },
         }
       : {}),
     ...(ticket

@@ -43,7 +43,7 @@ export interface PutAgain {
 /** Whoever is waited for: a ticket, or the session about what is no ticket's. */
 export interface Holder {
   readonly turn?: OpenTurn;
-  /** What it waits for: a back-off timer, a person's answer, checks, a child session, being resumed. */
+  /** What it waits for: a back-off timer, a person's answer, checks, a child session, a revised plan, being resumed. */
   readonly waits_for?: string;
   readonly put_again?: PutAgain;
   /** The question sets that were settled. */
@@ -164,6 +164,14 @@ export interface RoleEntry {
   readonly capabilities: readonly string[];
 }
 
+/** What a revised plan makes of the tickets, as far as that is not how they stood when it came. */
+export interface Revision {
+  readonly plan: Place;
+  /** Those that it adds, begins anew or puts elsewhere, with nothing lived through yet. */
+  readonly planned: readonly Ticket[];
+  readonly left_out: readonly string[];
+}
+
 /** What belongs to the session and to no ticket. */
 export interface SessionValue extends Holder {
   readonly phase: SessionPhase;
@@ -175,9 +183,13 @@ export interface SessionValue extends Holder {
   readonly roles: readonly RoleEntry[];
   readonly requirement?: Place;
   readonly plan?: Place;
-  readonly summary?: Place;
-  /** The approval that is waited for: of a plan, whose new tickets stay `gated` until then, or of the result. */
-  readonly gate?: { readonly ask_id: string; readonly subject: "plan" | "result"; readonly first: boolean };
+  /** The approval that is waited for: of the `first` plan, whose tickets stay `gated` until then, of a revision, or of the result. */
+  readonly gate?: {
+    readonly ask_id: string;
+    readonly subject: "plan" | "result";
+    readonly first: boolean;
+    readonly revision?: Revision;
+  };
   readonly clarifications: readonly string[];
   readonly notes: readonly number[];
   readonly asked: number;
@@ -213,6 +225,11 @@ export function empty(): ScheduleState {
     doomed: new Set(),
     underway: new Set(),
   };
+}
+
+/** Whether a plan that has it adds it: what an earlier one withdrew counts as new. */
+export function isAddition(ticket: Ticket | undefined): boolean {
+  return !ticket || (ticket.status === "error" && ticket.reason === "withdrawn");
 }
 
 /** The records of a ticket's kept files, oldest first. */

@@ -10,6 +10,11 @@ import type { Place, Ticket } from "./state.ts";
 const RISKY_OUTPUT =
   /\b(deploy|deployment|release|publish|migrat\w*|delet\w*|drop|production|credential\w*|payment\w*)\b/i;
 
+/** Where the plan that stands at `plan` has that task. */
+export function taskAt([sequence, pointer]: Place, index: number): Place {
+  return [sequence, `${pointer}/tasks/${index}`];
+}
+
 /** The ticket that a task of a plan becomes, with nothing lived through yet. */
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;

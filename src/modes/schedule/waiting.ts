@@ -4,6 +4,9 @@ import type { Ticket } from "./state.ts";
 /** The timer after which a ticket's discussion is broken off. */
 export const DISCUSSION_TIMER = "discussion:";
 
+/** What a blocked ticket waits for whose trouble a revised plan answered, as long as that waits for approval. */
+export const REVISION = "revision";
+
 /** What waits for a child session says so by the child's number. */
 export function waitingForSession(child: string): string {
   return `s${child}`;
@@ -27,7 +30,7 @@ export function canBeRetried({ id, status, reason, delivered, waits_for }: Ticke
 
 /** What has to be told so that nothing comes any more of what a ticket waits for, or the session where `id` is absent. */
 export function endWaiting(waits_for: string, id: string | undefined, reason: string): Command[] {
-  if (waits_for === "resume") return [];
+  if (waits_for === "resume" || waits_for === REVISION) return [];
   if (waits_for.startsWith("retry:")) return [{ do: "clear_timer", timer_id: waits_for }];
   if (waitsForChecks(waits_for)) return [{ do: "drop_checks", check_id: waits_for }];
   const child = sessionWaitedFor(waits_for);

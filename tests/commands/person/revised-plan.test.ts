@@ -1,30 +1,96 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, it } from "vitest";
-import { typed } from "../in-process.ts";
-import { rig, tinyPlan } from "../rig.ts";
+import { onlySession, typed, typedJson } from "../in-process.ts";
+import { type Rig, rig, tinyPlan } from "../rig.ts";
+import { open } from "../terminal.ts";
 
-it("says to whoever is to approve a revised plan which of its tasks are new", async () => {
-  const here = rig();
+/** A crew whose worker fails, and whose manager answers that with another plan, and cannot mend that: what it takes to run it. */
+function revisingCrew(here: Rig): string[] {
   const manager = here.write(
     "manager.mjs",
     `import { readFileSync } from "node:fs";
     const { session_id, payload } = JSON.parse(readFileSync(0, "utf8"));
-    const task = (task_id, description, ...dependencies) => ({ task_id, description, dependencies, review: "checks", instruction: { summary: "Do it." },
-      acceptance_criteria: [{ text: "always", command: ["true"] }] });
+    const task = (task_id, description, ...dependencies) => ({ task_id, description, dependencies, review: "checks",
+      instruction: { summary: description + "." }, acceptance_criteria: [{ text: "always", command: ["true"] }] });
     const first = [task("bad", "One way"), task("other", "Nobody needs it", "bad"), task("kept", "It stays", "bad")];
     const better = [task("bad", "Another way"), task("kept", "It stays", "bad"), task("first", "What was missing")];
+    if (payload.message.payload_type === "requirement" && payload.context.plan) process.exit(1);
     const tasks = payload.message.payload_type === "error" ? better : first;
     console.log(JSON.stringify({ session_id, source: payload.role_id, target: "scheduler", payload_type: "plan",
       version: "1.0", payload: { tasks } }));`,
   );
-  const [crew, config] = [
-    ["--manager", `${process.execPath} ${manager}`, "--worker", "false"],
-    here.write("config.json", JSON.stringify({ plan_approval: "ask", max_retries: 0, max_workers: 1 })),
-  ];
-  expect((await typed(here, ["run", "Do it.", ...crew, "--config", config])).code).toBe(4);
-  expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 3 tasks\n\nTASK /);
+  const config = here.write("config.json", JSON.stringify({ plan_approval: "ask", max_retries: 0, max_workers: 1 }));
+  return ["--manager", `${process.execPath} ${manager}`, "--worker", "false", "--config", config];
+}
+
+async function ticketsOf(here: Rig): Promise<unknown[]> {
+  const asked = ["status", await onlySession(here), "--json"];
+  const { tickets } = await typedJson<{ tickets: Record<string, string>[] }>(here, asked);
+  return tickets.map(({ ticket_id, status, reason }) => [ticket_id, status, reason]);
+}
+
+it("is shown with what it would do, and rejected it has done nothing", async () => {
+  const here = rig();
+  expect((await typed(here, ["run", "Do it.", ...revisingCrew(here)])).code).toBe(4);
+  const first = (await typed(here, ["plan"])).stdout;
+  expect(first).toMatch(/^A plan of 3 tasks\n\nTASK /);
   expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
   expect((await typed(here, ["resume"])).code).toBe(4);
-  expect((await typed(here, ["plan"])).stdout).toMatch(/^A revised plan of 3 tasks\n {2}new: first\n\nTASK /);
+  const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  left out: other\n\nTASK ";
+  expect((await typed(here, ["plan"])).stdout.slice(0, head.length)).toBe(head);
+  const shown = await typedJson(here, ["plan", "--json"]);
+  expect(shown).toMatchObject({ waits_for_approval: true, added: ["first"], changed: ["bad"], left_out: ["other"] });
+  const file = join(here.workspace, "plan.json");
+  expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+  const exported = JSON.parse(readFileSync(file, "utf8")) as unknown;
+  expect(exported).toMatchObject({ tasks: [{ task_id: "bad", instruction: { summary: "Another way." } }, {}, {}] });
+
+  expect((await typed(here, ["plan", "--reject", "--notes", "Try again"])).code).toBe(0);
+  expect((await typed(here, ["resume"])).code).toBe(4);
+  const told = (await typed(here, ["log"])).stdout;
+  expect(told).toMatch(/REJECTED by .* "Try again"/);
+  expect(told).not.toContain("withdrawn");
+  // The manager has brought it once more, and is not asked a third time.
+  expect((await typed(here, ["plan", "--reject"])).code).toBe(0);
+  expect((await typed(here, ["resume"])).code).toBe(1);
+  expect((await typed(here, ["plan"])).stdout.split("\n\nnext")[0]).toBe(first.split("\n\nIt waits")[0]);
+  expect(await ticketsOf(here)).toEqual([
+    ["bad", "error", "agent_failed"],
+    ["other", "pending", "waiting_for_dependency"],
+    ["kept", "pending", "waiting_for_dependency"],
+  ]);
+  expect((await typed(here, ["replay", "--verify"])).code).toBe(0);
+});
+
+it("is not shown as what counts, nor as what waits, once it was sent back", async () => {
+  const here = rig();
+  await typed(here, ["run", "Do it.", ...revisingCrew(here)]);
+  await typed(here, ["plan", "--approve"]);
+  expect((await typed(here, ["resume"])).code).toBe(4);
+  expect((await typed(here, ["plan", "--revise", "Smaller."])).code).toBe(0);
+  expect((await typed(here, ["plan"])).stdout).toMatch(/^A revised plan of 3 tasks\n/);
+  const { code, stdout } = await typed(here, ["resume"]);
+  expect([code, stdout]).toEqual([4, expect.stringContaining("the manager failed once on requirement")]);
+  expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 3 tasks\n\n/);
+});
+
+it("is asked about at the terminal as what it is, and taken when it is approved", async () => {
+  const here = rig();
+  const pane = open(here, ["run", "Do it.", ...revisingCrew(here)]);
+  await pane.asks("4  Reject, and end the session");
+  pane.type("1", "Enter");
+  await pane.shows("A revised plan of 3 tasks");
+  await pane.asks("4  Reject, and go on without it");
+  pane.type("1", "Enter");
+  expect(await pane.exit()).toBe(1);
+  expect(await ticketsOf(here)).toEqual([
+    ["bad", "error", "agent_failed"],
+    ["kept", "pending", "waiting_for_dependency"],
+    ["other", "error", "withdrawn"],
+    ["first", "error", "agent_failed"],
+  ]);
+  expect((await typed(here, ["replay", "--verify"])).code).toBe(0);
 });
 
 it("does not take a first plan for a revised one because a task of it was cancelled", async () => {

@@ -172,7 +172,8 @@ export class Invariants {
         ticket.waits_for ||
         (ticket.status === "pending" && (ticket.gated || (state.unmet.get(ticket.id) ?? 0) > 0));
       holds(Boolean(waits) || isOver(state, ticket), `${ticket.id} is ${ticket.status} and nothing will move it`);
-      holds(!ticket.gated || session.gate, `${ticket.id} waits for an approval that nobody is asked for`);
+      const approved = ticket.gated ? session.gate : ticket.waits_for !== "revision" || session.gate?.revision;
+      holds(approved, `${ticket.id} waits for an approval that nobody is asked for`);
     }
     const stopped = session.phase === "stopped" || session.phase === "waiting" || ledger.figures.stopping === true;
     const moving =
@@ -209,6 +210,9 @@ function checkIndexes(state: ScheduleState): void {
   }
 }
 
+/** What is waited for that the ledger has no account of. */
+const NOBODY_COUNTS = new Set(["resume", "revision"]);
+
 /** Whoever holds a turn, a timer, a question or checks has them in the ledger, and the ledger has no others. */
 function checkHolders(state: ScheduleState, ledger: Ledger): void {
   const { session } = state;
@@ -221,7 +225,7 @@ function checkHolders(state: ScheduleState, ledger: Ledger): void {
   ];
   for (const { subject, holder } of holders) {
     if (holder.turn) turns.push(`${holder.turn.turn_id} ${subject}`);
-    if (holder.waits_for !== undefined && holder.waits_for !== "resume") waits.push(holder.waits_for);
+    if (holder.waits_for !== undefined && !NOBODY_COUNTS.has(holder.waits_for)) waits.push(holder.waits_for);
     holds(!holder.turn || !holder.waits_for, `${subject ?? "the session"} holds a turn and waits`);
   }
   if (session.gate && session.phase === "approving") waits.push(session.gate.ask_id);

@@ -349,6 +349,13 @@ export function done(scene: Scene, ...ids: readonly string[]): Scene {
   return scene;
 }
 
+/** The manager holds an error turn about `a`, and has those for the other tickets to come. */
+export function troubled(options: SceneOptions, ...tasks: readonly Task[]): Scene {
+  const scene = new Scene({ ...options, config: { max_retries: 0, ...options.config } }).planned(...tasks);
+  if (scene.phase === "approving") scene.person("approval", APPROVED);
+  return scene.says("a", "instruction", INSTRUCTION).fails("a");
+}
+
 /** A test may only send what the wire lets in; what is wrong with it must be for the rules to find. */
 function requireValid(type: PayloadType, payload: unknown): void {
   const checked = validatePayload(type, payload);
