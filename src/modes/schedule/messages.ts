@@ -21,6 +21,7 @@ export function isForWorker(message: MessageType): boolean {
 
 /** Reasons that only a plan, a person or the rules give. A session whose tickets are all done or withdrawn is done. */
 const NO_AGENTS: ReadonlySet<string> = new Set([
+  "cancelled",
   "needs_input",
   "no_progress",
   "plan_rejected",

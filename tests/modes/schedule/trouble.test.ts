@@ -337,13 +337,18 @@ describe("an agent that calls its failure what only a plan or a person can make 
     }
   });
 
-  test.each(["needs_input", "no_progress", "plan_rejected", "replanned", "result_rejected", "waiting_for_dependency"])(
-    "is not believed that it was %s",
-    (code) => {
-      const scene = instructed().says("a", "error", { code, message: "Nothing to see here" });
-      expect(scene.status("a")).toBe("blocked (agent_failed)");
-    },
-  );
+  test.each([
+    "cancelled",
+    "needs_input",
+    "no_progress",
+    "plan_rejected",
+    "replanned",
+    "result_rejected",
+    "waiting_for_dependency",
+  ])("is not believed that it was %s", (code) => {
+    const scene = instructed().says("a", "error", { code, message: "Nothing to see here" });
+    expect(scene.status("a")).toBe("blocked (agent_failed)");
+  });
 });
 
 describe("an answer that is not the sender's to give", () => {
