@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import canonicalize from "canonicalize";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -73,6 +75,27 @@ describe("canonical JSON", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+
+  test.each([499, 500, 501, 1_000, 1_001, 1_499, 1_501])("writes a list of %i entries as any other", (count) => {
+    const values = Array.from(
+      { length: count },
+      (_, index) => [`\u20ac"${index}`, null, { b: index, a: [index, "]"] }][index % 3],
+    );
+    expect(canonicalJson({ values, after: [values] })).toBe(canonicalize({ values, after: [values] }));
+    expect(() => canonicalJson([...values, undefined])).toThrow("A undefined is not JSON");
+  });
+
+  test("puts a long list together in little more memory than its text takes", () => {
+    const canonical = join(import.meta.dirname, "../../src/lib/canonical.ts");
+    const script = `
+      import { canonicalJson } from ${JSON.stringify(canonical)};
+      const text = canonicalJson(new Array(1_000_000).fill("one of a million"));
+      console.log(text.length, text.endsWith('","one of a million"]'));`;
+    const made = spawnSync(process.execPath, ["--max-old-space-size=96", "--input-type=module", "--eval", script], {
+      encoding: "utf8",
+    });
+    expect(made.stdout).toBe("19000001 true\n");
   });
 
   test("stays the same for more keys than it remembers", () => {
