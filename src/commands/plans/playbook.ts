@@ -9,7 +9,7 @@ import { makeDirectory } from "../../lib/directory.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
-import { assignment } from "../../modes/schedule/tasks.ts";
+import { workerFor } from "../../modes/schedule/tasks.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Instruction, Task } from "../../protocol/payload.ts";
 import { planProblems } from "../../protocol/playbook/plan-check.ts";
@@ -38,7 +38,7 @@ export function unplayable({ source }: LoadedPlan): Failure | undefined {
  */
 export function nothingToRun({ plan, source }: LoadedPlan, roles: readonly Role[]): Failure | undefined {
   const problems = plan.tasks.flatMap((task, index) => {
-    const takers = roles.filter((role) => suits(role, { type: "worker", ...assignment(task) }));
+    const takers = roles.filter((role) => suits(role, workerFor(task)));
     if (!takers.every(isShell) || hasCommand(task)) return [];
     const pointer = `/tasks/${index}/${task.instruction === undefined ? "task_id" : "instruction"}`;
     const what = `task "${task.task_id}" has no step with a command, and its worker only runs commands`;

@@ -37,9 +37,9 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
     if (before) forgetDependencies(state, before);
     let unmet = 0;
     for (const dependency of new Set(ticket.depends_on)) {
-      const waiting = state.dependents.get(dependency);
-      if (waiting) waiting.add(ticket.id);
-      else state.dependents.set(dependency, new Set([ticket.id]));
+      // Made empty: what a set is made of has room for eight.
+      const waiting = state.dependents.get(dependency) ?? new Set();
+      state.dependents.set(dependency, waiting.add(ticket.id));
       const status = state.tickets.get(dependency)?.status;
       if (status !== "done") unmet += 1;
       if (status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);

@@ -3,7 +3,7 @@ import { suits } from "../../kernel/seat.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
 import type { Draft } from "./draft.ts";
-import { assignment, digestOf, executablesOf } from "./tasks.ts";
+import { digestOf, executablesOf, workerFor } from "./tasks.ts";
 
 /** Why a plan cannot stand, for its tasks, the crew and what is done already; undefined if it can. */
 export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undefined {
@@ -17,8 +17,9 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
   if (!graph.ok) return graph.error;
   const workers = draft.session.roles.filter((role) => role.type === "worker");
   for (const [index, task] of tasks.entries()) {
-    const { role_id, capability } = assignment(task);
-    if (!workers.some((role) => suits(role, { type: "worker", ...assignment(task) }))) {
+    const seat = workerFor(task);
+    if (!workers.some((role) => suits(role, seat))) {
+      const { role_id, capability } = seat;
       const wanted = role_id === undefined ? `a worker with the capability "${capability}"` : `the worker "${role_id}"`;
       return failure("invalid_plan", `task "${task.task_id}" is assigned to ${wanted}, which this crew does not have`, {
         hint: `assign it to one of: ${workers.map((role) => role.role_id).join(", ")}`,

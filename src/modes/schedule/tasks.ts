@@ -1,4 +1,5 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
+import type { Seat } from "../../kernel/mode.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { allowanceOf } from "./budget.ts";
@@ -15,11 +16,13 @@ export function taskAt([sequence, pointer]: Place, index: number): Place {
   return [sequence, `${pointer}/tasks/${index}`];
 }
 
-/** The ticket that a task of a plan becomes, with nothing lived through yet. */
+/** The ticket that a task of a plan becomes, with nothing lived through yet. What it can share it shares: there may be 100,000 of them. */
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);
   const allowance = allowanceOf(settings, task);
+  const named = task.dependencies ?? [];
+  const dependencies = new Set(named);
   const discuss =
     settings.proposal === "always" ||
     task.proposal_needed === true ||
@@ -34,8 +37,8 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
     task: place,
     order: Number(place[1].slice(place[1].lastIndexOf("/") + 1)),
     digest: digestOf(task),
-    depends_on: [...new Set(task.dependencies ?? [])],
-    seat: { type: "worker", ...assignment(task) },
+    depends_on: dependencies.size === named.length ? named : [...dependencies],
+    seat: workerFor(task),
     review: task.review ?? settings.review,
     attempt: 0,
     ...(allowance ? { allowance } : {}),
@@ -56,13 +59,13 @@ export function executablesOf(draft: Draft, task: Task, place: Place): Place[] {
   return [...draft.session.settings.checks, ...own, ...instructed];
 }
 
-/** Whom a task names, in the words of a seat. */
-export function assignment(task: Task): { role_id?: string; capability?: string } {
-  const to = task.assigned_to;
-  if (!to) return {};
-  if ("role_id" in to && to.role_id !== undefined) return { role_id: to.role_id };
-  if ("capability" in to && to.capability !== undefined) return { capability: to.capability };
-  return {};
+const ANY_WORKER: Seat = { type: "worker" };
+
+/** Who may work on a task: whom it names, or any worker, as for most of a plan. */
+export function workerFor({ assigned_to: to }: Task): Seat {
+  if (to && "role_id" in to && to.role_id !== undefined) return { type: "worker", role_id: to.role_id };
+  if (to && "capability" in to && to.capability !== undefined) return { type: "worker", capability: to.capability };
+  return ANY_WORKER;
 }
 
 function text(value: unknown): string {
@@ -76,5 +79,6 @@ function text(value: unknown): string {
 /** What the manager may not change of a done task, and what makes a revised one different: all but its `status` echo. */
 export function digestOf(task: Task): string {
   const { status: _echo, ...planned } = task;
-  return createHash("sha256").update(canonicalJson(planned)).digest("hex").slice(0, 16);
+  // Not the beginning of the whole digest's text: that would be kept with it.
+  return hash("sha256", canonicalJson(planned), "buffer").toString("hex", 0, 8);
 }

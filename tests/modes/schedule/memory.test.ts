@@ -1,0 +1,12 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+
+it("takes no more memory for a planned ticket than what only that ticket has", () => {
+  const script = join(import.meta.dirname, "children/planned-memory.ts");
+  const measured = spawnSync(process.execPath, ["--expose-gc", script], { encoding: "utf8" });
+  expect(measured.stderr).toBe("");
+  // 618 of Node 24. A seat of its own is 32 more, a list of dependencies 64, the text of a whole digest 80.
+  expect(Number(measured.stdout)).toBeGreaterThan(0);
+  expect(Number(measured.stdout)).toBeLessThan(640);
+});
