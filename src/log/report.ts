@@ -22,7 +22,33 @@ function writeBoth(folder: string, payload: JsonObject, showing: Showing): void 
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, showing));
   crashPoint("report_begun");
   // The last to be written is the one that a proof holds against the record.
-  replace(join(folder, "final_report.json"), [JSON.stringify(payload, ordered, 2)]);
+  replace(join(folder, "final_report.json"), reportJson(payload));
+}
+
+/** As `JSON.stringify(payload, ordered, 2)`, but a list is written entry by entry: the text of 100,000 tickets took 80 MiB more. */
+function* reportJson(payload: JsonObject): IterableIterator<string> {
+  const keys = Object.keys(payload)
+    .filter((key) => payload[key] !== undefined)
+    .sort();
+  yield "{";
+  for (const key of keys) {
+    const value = payload[key];
+    const end = key === keys.at(-1) ? "" : ",";
+    if (Array.isArray(value) && value.length > 0) {
+      yield `  ${JSON.stringify(key)}: [`;
+      const last = value.length - 1;
+      for (const [place, entry] of value.entries()) yield `    ${indented(entry, 4)}${place < last ? "," : ""}`;
+      yield `  ]${end}`;
+    } else {
+      yield `  ${JSON.stringify(key)}: ${indented(value, 2)}${end}`;
+    }
+  }
+  yield "}";
+}
+
+/** Begins each line after the first so many columns later: a line feed that is part of a text is escaped there. */
+function indented(value: unknown, columns: number): string {
+  return JSON.stringify(value, ordered, 2).replaceAll("\n", `\n${" ".repeat(columns)}`);
 }
 
 /** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */

@@ -1,8 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Showing } from "../../src/kernel/showing.ts";
+import { canonicalJson } from "../../src/lib/canonical.ts";
 import { writeReport } from "../../src/log/report.ts";
 import { debateShowing } from "../../src/modes/debate/showing.ts";
 
@@ -36,6 +38,34 @@ it("has its members in the order that they have in the log, at every depth", () 
   const text = readFileSync(join(folder, "final_report.json"), "utf8");
   expect([...text.matchAll(/^ {2}"(\w+)"/gm)].map(([, name]) => name)).toEqual(Object.keys(report([])).toSorted());
   expect(text).toContain('"a": 2,\n          "b": 1');
+});
+
+it("is JSON with two columns for each depth, whatever it holds", () => {
+  const hostile = 'a "quote",\n  "id": [\u2028]\\n';
+  const tickets = [
+    { ticket_id: "t", outputs: [], issues: [hostile, { text: hostile }] },
+    {},
+    { ticket_id: "u", figures: {} },
+  ];
+  const whole = { ...report(tickets), reason: hostile, result: { points: [hostile, [], [[1]]] }, parent: undefined };
+  expect(writeReport(folder, whole, TICKETS).ok).toBe(true);
+  const text = readFileSync(join(folder, "final_report.json"), "utf8");
+  const inOrder = JSON.parse(canonicalJson(whole)) as object;
+  expect(text).toBe(`${JSON.stringify(inOrder, null, 2)}\n`);
+});
+
+it("is written in little memory, however many tickets it tells of", () => {
+  const script = `
+    import { writeReport } from ${JSON.stringify(join(import.meta.dirname, "../../src/log/report.ts"))};
+    const report = ${JSON.stringify(report([]))};
+    const ticket = { ticket_id: "t", status: "done", outputs: ["one line of output"], artifacts: [] };
+    const tickets = new Array(300_000).fill(ticket);
+    console.log(writeReport(${JSON.stringify(folder)}, { ...report, tickets }, { subject: "ticket", parts: () => [] }).ok);`;
+  const written = spawnSync(process.execPath, ["--max-old-space-size=48", "--input-type=module", "--eval", script], {
+    encoding: "utf8",
+  });
+  expect(written.stdout).toBe("true\n");
+  expect(statSync(join(folder, "final_report.json")).size).toBeGreaterThan(40_000_000);
 });
 
 it("tells of more tickets than a call takes arguments", () => {
