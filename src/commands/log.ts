@@ -9,7 +9,8 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { WHOLE } from "../ui/telling.ts";
+import { PROGRESS_MS, progressLine, progressOf } from "../ui/progress.ts";
+import { type RecordLine, WHOLE } from "../ui/telling.ts";
 import { Teller } from "../ui/teller.ts";
 import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
@@ -58,9 +59,11 @@ async function log(
       turns: new Map(),
       tickets: new Set(),
       subjects: new Map(),
+      progress: undefined,
     };
     let shown = show(story, 0);
     if (follow) shown = await followOn(story, shown);
+    tellProgress(story);
     showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
     if (ticket_id !== undefined) {
       out.line(`next    ${context.bosun} replay ${session_id} --ticket ${safeLine(ticket_id)}`);
@@ -89,11 +92,13 @@ interface Story {
   readonly tickets: Set<string>;
   /** Which of them a turn was about. */
   readonly subjects: Map<string, string>;
+  /** What was said last of such a turn, and how often something was, until it is told: there may be thousands. */
+  progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
 }
 
 /** Shows the records after `from`; gives the last one's sequence. */
 function show(story: Story, from: number): number {
-  const { out, store, output, teller, turns, tickets, subjects } = story;
+  const { store, output, teller, turns, tickets, subjects } = story;
   const { row, ticket_id } = story.target;
   let last = from;
   for (const record of recordsOf(store, row.session_id, from + 1)) {
@@ -104,15 +109,30 @@ function show(story: Story, from: number): number {
       if (about === ticket_id) turns.set(turn_id, { turn_id, role_id: record.target, attempt });
       if (about !== undefined) subjects.set(turn_id, about);
     }
+    const words = about === ticket_id ? progressOf(record) : undefined;
+    if (words !== undefined) story.progress = { record, words, times: (story.progress?.times ?? 0) + 1 };
     for (const told of teller.tell(record, { ...WHOLE, output })) {
       const ticket = told.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
-      const text = safeLine(told.text);
-      const name = safeLine(ticket ?? "-").padEnd(16);
-      out.line(`${localTime(new Date(received_at))} ${name} ${told.style ? out.style(told.style, text) : text}`);
+      tellProgress(story);
+      tell(story, received_at, { ...told, ticket });
     }
   }
   return last;
+}
+
+function tell({ out }: Story, at: string, { ticket, text, style }: RecordLine): void {
+  const words = safeLine(text);
+  const name = safeLine(ticket ?? "-").padEnd(16);
+  out.line(`${localTime(new Date(at))} ${name} ${style ? out.style(style, words) : words}`);
+}
+
+/** How far a turn was when something else happened, or when nothing more is known. */
+function tellProgress(story: Story): void {
+  if (story.progress === undefined) return;
+  const { record, words, times } = story.progress;
+  story.progress = undefined;
+  tell(story, record.record.received_at, progressLine(record, words, times));
 }
 
 /** The ticket that a person's answers are about: they answer a set of questions, or one about a turn, and only these say what they were asked for. */
@@ -129,12 +149,17 @@ async function followOn(story: Story, from: number): Promise<number> {
   const { out, store, target } = story;
   let shown = from;
   let version: number | undefined;
+  let told = performance.now();
   for (;;) {
     // Asked before the records, so that what its last owner wrote is still shown.
     const held = store.holder(target.row.session_id) !== undefined;
     const now = store.version();
     if (now !== version) shown = show(story, shown);
     version = now;
+    if (performance.now() - told >= PROGRESS_MS) {
+      tellProgress(story);
+      told = performance.now();
+    }
     if (!held || out.ended.aborted) return shown;
     await delay(LOOK_EVERY_MS);
   }

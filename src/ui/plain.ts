@@ -3,6 +3,7 @@ import { BRIEF } from "./telling.ts";
 import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { PROGRESS_MS, UntoldProgress } from "./progress.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
 import { Teller } from "./teller.ts";
 import type { Style, Terminal } from "./terminal.ts";
@@ -23,7 +24,9 @@ const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun: string): Reporter {
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
+  let progressTimer: NodeJS.Timeout | undefined;
   const teller = new Teller(bosun);
+  const progress = new UntoldProgress();
 
   const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
     const name = safeLine(ticket ?? "-");
@@ -46,7 +49,10 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   };
 
   return {
-    earlier: (record) => void teller.tell(record, BRIEF),
+    earlier(record) {
+      teller.tell(record, BRIEF);
+      progress.note(record);
+    },
     begin(begun) {
       opening = begun;
       const { session_id, requirement, resumed, closed } = begun;
@@ -63,12 +69,16 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         // Kept back until an answer is typed they would come all at once, and say what was.
         if (!out.isHeld) line(new Date(), undefined, `HEARTBEAT ${standing()}`);
       });
+      progressTimer = setInterval(() => {
+        if (!out.isHeld) for (const { at, told } of progress.take()) line(at, told.ticket, told.text, told.style);
+      }, PROGRESS_MS).unref();
     },
     event(event) {
       if (event.kind === "record") {
         const { record } = event;
         const at = new Date(record.record.received_at);
         const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
+        progress.note(record);
         for (const told of teller.tell(record, telling)) line(at, told.ticket, told.text, told.style);
       } else if (event.kind === "stopping" && event.reason === "signal") {
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
@@ -88,6 +98,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     },
     end(ending) {
       clearInterval(heartbeat);
+      clearInterval(progressTimer);
       if (ending.failure) err.line(safeText(ending.failure.message));
       for (const text of endingLines(out, bosun, ending, opening?.resumed)) out.line(text);
     },

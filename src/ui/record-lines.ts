@@ -7,8 +7,8 @@ import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
 /**
  * What a record means to somebody who follows a session: a line for every transition, and for what else they would want to
- * know, with the last words of what failed. Requests, progress and what merely repeats a transition give none. Questions are told by
- * the reporter, with the answer's command.
+ * know, with the last words of what failed. Requests, progress (`progress.ts` has its latest) and what merely repeats a transition give
+ * none. Questions are told by the reporter, with the answer's command.
  */
 export function recordLines(record: UnsealedRecord, telling: Telling = BRIEF): RecordLine[] {
   const { disposition, ticket_id } = record.record;

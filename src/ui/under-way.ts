@@ -8,10 +8,12 @@ export interface RunningTurn {
   readonly subject?: string | undefined;
   /** When it was given, in milliseconds since 1970, if it is known. */
   readonly since?: number | undefined;
+  /** What its agent said last of how far it is, if that is known. */
+  readonly progress?: string | undefined;
 }
 
 /** More than these are counted, and not named. */
-const MOST_NAMED = 8;
+export const MOST_NAMED = 8;
 
 /** Who works on what, and for how long: `build (hand, 4m), docs (hand, 12s)`; nothing if nobody does. */
 export function runningWords(running: readonly RunningTurn[], now: number): string {

@@ -12,7 +12,7 @@ import { loadReading } from "../session/modes.ts";
 import { figuresOf, recordsOf, stateOf, valuesOf } from "../session/state.ts";
 import { ChildrenWatch } from "../shown/children-waiting.ts";
 import { endingOf, storedStand } from "../shown/leaving.ts";
-import { underWay, withSince } from "../shown/under-way.ts";
+import { underWay, withLatest } from "../shown/under-way.ts";
 import { lastWords } from "./scheduler-log.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
@@ -59,7 +59,7 @@ export class Viewer {
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const found = underWayIn(stored.value);
-    this.#underWay = { ...found, running: withSince(store, stored.value.session, found.running) };
+    this.#underWay = { ...found, running: withLatest(store, stored.value.session, found.running) };
   }
 
   /**

@@ -4,15 +4,15 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, safeLine } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/time.ts";
-import { runningWords } from "../../ui/under-way.ts";
+import { MOST_NAMED, runningWords } from "../../ui/under-way.ts";
 import { showWaiting } from "../../ui/waiting.ts";
-import { counted, nextLines } from "../../ui/words.ts";
+import { counted, nextLines, quoted } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
 import { keptFor } from "../person/kept.ts";
 import { isBegun } from "../session/choose.ts";
 import type { StoredView } from "../session/view.ts";
 import { nextFor } from "./next.ts";
-import { runningTurns, withSince } from "./under-way.ts";
+import { runningTurns, withLatest } from "./under-way.ts";
 
 /** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
 export function showSession(
@@ -30,9 +30,11 @@ export function showSession(
   if (tickets.length > 0) for (const line of ["", ...ticketTable(showing, tickets, out)]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   if (running.length > 0) {
-    const words = runningWords(withSince(store, row, running), now);
+    const turns = withLatest(store, row, running);
     out.line();
-    out.line(`Running: ${safeLine(words)}`);
+    out.line(`Running: ${safeLine(runningWords(turns, now))}`);
+    for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))
+      if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
   }
   for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
     out.line();

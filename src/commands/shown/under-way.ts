@@ -1,6 +1,7 @@
 import type { LedgerChecks, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { progressOf } from "../../ui/progress.ts";
 import type { Standing } from "../../ui/reporter.ts";
 import type { RunningTurn } from "../../ui/under-way.ts";
 import { latestOf } from "../session/state.ts";
@@ -27,18 +28,20 @@ export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
   );
 }
 
-const TURN_REQUESTS: ReadonlySet<PayloadType> = new Set(["turn_request"]);
+const TELL_OF_TURNS: ReadonlySet<PayloadType> = new Set(["turn_request", "report"]);
 
-/** The same turns with when they were given, from the latest records; those from long ago go without it. */
-export function withSince(
+/** The same turns with when they were given and what was said last of them, from the latest records; what is from long ago is left out. */
+export function withLatest(
   store: StoreReader,
   row: Pick<SessionRow, "session_id" | "last_sequence">,
   running: readonly RunningTurn[],
 ): RunningTurn[] {
-  const given = new Map<string, number>();
-  for (const { record } of running.length === 0 ? [] : latestOf(store, row, TURN_REQUESTS)) {
-    const { turn_id, received_at } = record;
-    if (turn_id !== undefined) given.set(turn_id, Date.parse(received_at));
+  const latest = new Map<string, Pick<RunningTurn, "since" | "progress">>();
+  for (const told of running.length === 0 ? [] : latestOf(store, row, TELL_OF_TURNS)) {
+    const { turn_id = "", received_at } = told.record;
+    const progress = progressOf(told);
+    if (told.payload_type === "turn_request") latest.set(turn_id, { since: Date.parse(received_at) });
+    else if (progress !== undefined) latest.set(turn_id, { ...latest.get(turn_id), progress });
   }
-  return running.map((turn) => ({ ...turn, since: given.get(turn.turn_id) }));
+  return running.map((turn) => ({ ...turn, ...latest.get(turn.turn_id) }));
 }
