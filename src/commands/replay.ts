@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { isDirectory } from "../config/found.ts";
+import { didYouMean } from "../lib/nearest.ts";
 import { err, ok, type Result } from "../lib/result.ts";
-import { listFolder, readFolder } from "../log/reader.ts";
+import { type Listing, listFolder, readFolder } from "../log/reader.ts";
 import { parseRecord } from "../log/record-shape.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { PAYLOAD_TYPES } from "../protocol/payload.ts";
@@ -18,7 +19,8 @@ import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { homeOf, readHome } from "./call/home.ts";
 import { oneOf } from "./input/manner.ts";
-import { chooseAnySession } from "./session/choose.ts";
+import { chooseAnySession, findSession, ticketsIn } from "./session/choose.ts";
+import { subjectWord } from "./session/modes.ts";
 import { type LogSource, NO_RECORDS, typedName, verify } from "./shown/verify.ts";
 
 interface ReplayOptions {
@@ -76,7 +78,7 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
   // What has no record in the database may have some in its folder.
-  const row = named === undefined ? chooseAnySession(store, named) : store.session(named);
+  const row = named === undefined ? chooseAnySession(store, named) : findSession(store, named);
   const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
   store.close();
   if (row.ok) {
@@ -163,14 +165,18 @@ function list(
   }
   if (!listing.ok) return listing;
   const { foreign } = listing.value;
+  const records = listing.value.files.length;
+  const unknown =
+    records === 0 || filter.ticket === undefined ? undefined : unknownTicket(source, listing.value, filter.ticket);
+  if (unknown) return err(unknown);
   const files = listing.value.files.filter(
     ({ sequence, payload_type }) =>
       sequence >= filter.from && sequence <= filter.to && (filter.type === undefined || payload_type === filter.type),
   );
   let shown = 0;
   for (const { name, sequence, bytes } of readFolder(folder, { files, foreign })) {
-    const record = bytes === null ? null : parseRecord(bytes.toString("utf8"));
-    if (record !== null && filter.ticket !== undefined && !isAbout(record, filter.ticket)) continue;
+    const record = recordIn(bytes);
+    if (record !== null && filter.ticket !== undefined && !ticketsIn(record).includes(filter.ticket)) continue;
     shown += 1;
     if (record === null) {
       if (!json)
@@ -179,15 +185,30 @@ function list(
     }
     out.line(json ? safeJson(record) : lineOf(sequence, record));
   }
-  const records = listing.value.files.length;
   if (records === 0) messages.line(NO_RECORDS);
   else if (shown === 0) messages.line(`None of its ${counted(records, "record")} is one that was asked for.`);
   if (!json) out.line(out.style("dim", `next    ${bosun} replay ${typedName(source)} --verify`));
   return ok(EXIT_DONE);
 }
 
-function isAbout({ record }: LogRecord, ticket: string): boolean {
-  return record.ticket_id === ticket || (record.effects ?? []).some((effect) => effect.ticket_id === ticket);
+function recordIn(bytes: Buffer | null): LogRecord | null {
+  return bytes === null ? null : parseRecord(bytes.toString("utf8"));
+}
+
+/** Why nothing can be about a ticket: no record of the whole log is, and each can be read. */
+function unknownTicket(source: LogSource, listing: Listing, ticket: string): Failure | undefined {
+  const known = new Set<string>();
+  for (const { bytes } of readFolder(source.folder, listing)) {
+    const record = recordIn(bytes);
+    if (record === null) return undefined;
+    for (const id of ticketsIn(record)) known.add(id);
+    if (known.has(ticket)) return undefined;
+  }
+  const word = source.row === undefined ? "ticket" : subjectWord(source.row);
+  const question = didYouMean(ticket, known);
+  return failure("not_found", `${typedName(source)} has no ${word} ${JSON.stringify(ticket)}.${question}`, {
+    hint: `All its records: bosun replay ${typedName(source)}.`,
+  });
 }
 
 function lineOf(sequence: number, { source, target, payload_type, record }: LogRecord): string {

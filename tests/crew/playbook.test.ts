@@ -311,7 +311,7 @@ describe("the playbook's review", () => {
 
   it("approves what passed every check", async () => {
     const { payload } = await playbook(plan, review([passed], { status: "completed" }));
-    expect(payload).toMatchObject({ decision: "approved", notes: "All 1 checks passed." });
+    expect(payload).toMatchObject({ decision: "approved", notes: "Its check passed." });
   });
 
   it("names a failed criterion with well-formed text, wherever the output is cut", async () => {

@@ -2,6 +2,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 import { didYouMean } from "../../lib/nearest.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import type { LogRecord } from "../../protocol/record.ts";
 import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -34,9 +35,17 @@ export function chooseSession(reader: StoreReader, named: string | undefined): R
   );
 }
 
-/** By id or unique prefix. One that nobody will ever begin is told as that, whatever is wanted of it. */
-export function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+/** By id or unique prefix, whatever has become of it; where there is none the nearest is told. */
+export function findSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
   const row = reader.session(named);
+  if (row.ok || row.error.code !== "not_found") return row;
+  const ids = reader.sessions({ parent: null }).map(({ session_id }) => session_id);
+  return err({ ...row.error, message: row.error.message + didYouMean(named, ids) });
+}
+
+/** The same. One that nobody will ever begin is told as that, whatever is wanted of it. */
+export function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+  const row = findSession(reader, named);
   return row.ok ? begunOrToBegin(reader, row.value) : row;
 }
 
@@ -174,10 +183,13 @@ function withTicket(reader: StoreReader, row: SessionRow, ticket_id: string, lea
   );
 }
 
-function ticketIds(reader: StoreReader, session_id: string): string[] {
+function ticketIds(reader: StoreReader, session_id: string): Set<string> {
   const ids = new Set<string>();
-  for (const { record } of recordsOf(reader, session_id, 1)) {
-    if (record.ticket_id !== undefined) ids.add(record.ticket_id);
-  }
-  return [...ids];
+  for (const record of recordsOf(reader, session_id, 1)) for (const id of ticketsIn(record)) ids.add(id);
+  return ids;
+}
+
+/** The tickets that a record is about, or moved: a plan makes them before anything is about one. */
+export function ticketsIn({ record: { ticket_id, effects = [] } }: LogRecord): string[] {
+  return [...(ticket_id === undefined ? [] : [ticket_id]), ...effects.map((effect) => effect.ticket_id)];
 }

@@ -50,7 +50,7 @@ it("tells a record that is none as lost, where the session is told and where it 
 it("says of a replay where nothing is what was asked for, and where a folder is no log", async () => {
   const { here, session_id } = await done();
   for (const filter of [
-    ["--ticket", "secnd"],
+    ["--ticket", "write", "--type", "verdict"],
     ["--from", "900"],
     ["--from", "5", "--to", "4"],
   ]) {
