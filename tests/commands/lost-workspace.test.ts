@@ -45,7 +45,7 @@ async function asking(here: Rig): Promise<string> {
 }
 
 const told = (here: Rig, session_id: string) =>
-  `Error: The workspace ${here.workspace} of ${session_id} is not a directory that is there.\n  Put it back, and try again: the session stands as it was.`;
+  `Error: The workspace ${here.workspace} of ${session_id} is not a directory that is there.\n  Put it back, or a link to where it is now, and try again: the session stands as it was.`;
 
 describe("a session whose workspace cannot be entered any more", () => {
   it.each<[how: string, replace: (workspace: string) => void, args: string[]]>([

@@ -1,6 +1,6 @@
 import { resolveHome } from "../../config/home.ts";
 import { rememberHome } from "../../config/known-homes.ts";
-import { ok, type Result } from "../../lib/result.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { ACCEPT_SHARED_HOME } from "../../store/failures.ts";
 import { fileSystemOf } from "../../store/file-system.ts";
@@ -8,6 +8,7 @@ import { openReader, openStore, type SharedHome } from "../../store/sqlite-store
 import type { Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "./command.ts";
+import { leftHomes } from "./left-homes.ts";
 
 /** A home with its store open; whoever opens one closes the store, which `withHome` does. */
 export interface OpenHome<S extends StoreReader> {
@@ -35,13 +36,17 @@ export async function withHome<S extends StoreReader>(
 
 /** What was opened, kept in mind if a person named it: from now on it is a home that may be found. */
 function opened<S extends StoreReader>(
-  { home: flag, environment }: CommandContext,
+  context: CommandContext,
   home: string,
   store: Result<S, Failure>,
 ): Result<OpenHome<S>, Failure> {
   if (!store.ok) return store;
-  if (flag !== undefined || (environment.BOSUN_HOME ?? "") !== "") rememberHome(environment, home);
+  if (isNamed(context)) rememberHome(context.environment, home);
   return ok({ home, store: store.value });
+}
+
+function isNamed({ home, environment }: CommandContext): boolean {
+  return home !== undefined || (environment.BOSUN_HOME ?? "") !== "";
 }
 
 /** The home for writing; it is made if it is not there. */
@@ -67,7 +72,10 @@ function doubt(home: string, file_system: string): string {
 export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
-  return opened(context, home.value, openReader(home.value, sharedHome(context.environment)));
+  const store = openReader(home.value, sharedHome(context.environment));
+  if (store.ok || store.error.code !== "not_found" || isNamed(context)) return opened(context, home.value, store);
+  const hints = [...leftHomes(home.value, context.directory), store.error.hint ?? ""];
+  return err({ ...store.error, hint: hints.join("\n") });
 }
 
 /** The home for writing to sessions that are there already: fails with `not_found` where `readHome` does. */

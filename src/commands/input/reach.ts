@@ -77,7 +77,7 @@ export function lostWorkspace({
   if (is === "yes") return undefined;
   const [why, mend] =
     is === "gone"
-      ? ["is not a directory that is there", "Put it back"]
+      ? ["is not a directory that is there", "Put it back, or a link to where it is now"]
       : ["may not be entered by you", "Give yourself the right to (chmod u+x)"];
   const otherwise = state === "closed" ? "" : ` To give the session up: bosun cancel ${session_id}.`;
   return failure("environment", `The workspace ${workspace} of ${session_id} ${why}.`, {
