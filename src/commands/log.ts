@@ -11,8 +11,8 @@ import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { PROGRESS_MS, progressLine, progressOf } from "../ui/progress.ts";
 import { type RecordLine, WHOLE } from "../ui/telling.ts";
+import { storyLines } from "../ui/story-lines.ts";
 import { Teller } from "../ui/teller.ts";
-import { localTime } from "../ui/time.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
@@ -121,10 +121,8 @@ function show(story: Story, from: number): number {
   return last;
 }
 
-function tell({ out }: Story, at: string, { ticket, text, style }: RecordLine): void {
-  const words = safeLine(text);
-  const name = safeLine(ticket ?? "-").padEnd(16);
-  out.line(`${localTime(new Date(at))} ${name} ${style ? out.style(style, words) : words}`);
+function tell({ out }: Story, at: string, told: RecordLine): void {
+  for (const line of storyLines(out, new Date(at), told)) out.line(line);
 }
 
 /** How far a turn was when something else happened, or when nothing more is known. */

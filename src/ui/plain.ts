@@ -6,17 +6,11 @@ import { startHeartbeat } from "./heartbeat.ts";
 import { PROGRESS_MS, UntoldProgress } from "./progress.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
 import { Teller } from "./teller.ts";
+import { storyLines, TICKET_WIDTH } from "./story-lines.ts";
 import type { Style, Terminal } from "./terminal.ts";
-import { localTime } from "./time.ts";
 import { runningWords } from "./under-way.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
-
-/** Width of the column of ticket ids; longer ones are cut where there is a terminal. */
-const TICKET_WIDTH = 16;
-
-/** In fewer columns the session's id, which is in the first line, would take the room of what happened. */
-const NARROW = 60;
 
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
@@ -29,15 +23,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   const progress = new UntoldProgress();
 
   const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
-    const name = safeLine(ticket ?? "-");
-    const column = (
-      name.length > TICKET_WIDTH && out.width !== Number.POSITIVE_INFINITY
-        ? `${name.slice(0, TICKET_WIDTH - 1)}…`
-        : name
-    ).padEnd(TICKET_WIDTH);
-    const shown = style ? out.style(style, safeLine(text)) : safeLine(text);
-    const session = out.width < NARROW ? "" : `${opening?.session_id ?? "-"} `;
-    out.line(`${localTime(at)} ${session}${column} ${shown}`);
+    // Where nothing is cut there is no terminal.
+    const name = out.width === Number.POSITIVE_INFINITY ? ticket : ticket && clipped(ticket, TICKET_WIDTH);
+    for (const shown of storyLines(out, at, { ticket: name, text, style }, opening?.session_id ?? "-")) out.line(shown);
     heartbeat?.refresh();
   };
 

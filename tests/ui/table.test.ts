@@ -1,4 +1,4 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { tableLines } from "../../src/ui/table.ts";
 
 it("a table may have more rows than a function takes arguments", () => {
@@ -6,4 +6,40 @@ it("a table may have more rows than a function takes arguments", () => {
   const lines = tableLines([{ heading: "ticket" }, { heading: "status" }], rows, 80);
   expect(lines[0]).toBe("ticket   status");
   expect(lines.at(-1)).toBe("t149999  done");
+});
+
+describe("a table", () => {
+  const COLUMNS = [
+    { heading: "TICKET", widest: 24 },
+    { heading: "STATE", widest: 36 },
+    { heading: "OWNER", widest: 16 },
+    { heading: "TRY" },
+    { heading: "WHAT" },
+  ];
+  const ROWS = [
+    ["write-changelog", "awaiting_review", "shell", "1", "Write what has changed since the last release"],
+    ["publish", "blocked (waits for write-changelog)", "-", "0", ""],
+  ];
+  const shown = (width: number) => tableLines(COLUMNS, ROWS, width).join("\n").split("\n");
+
+  it("has a line for each row where that fits, the last column cut", () => {
+    expect(shown(100)).toEqual([
+      "TICKET           STATE                                OWNER  TRY  WHAT",
+      "write-changelog  awaiting_review                      shell  1    Write what has changed since the…",
+      "publish          blocked (waits for write-changelog)  -      0",
+    ]);
+  });
+
+  it("has further lines for what does not fit, each column in its place, and none of them broken by the terminal", () => {
+    expect(shown(40)).toEqual([
+      "TICKET           STATE",
+      "  OWNER  TRY  WHAT",
+      "write-changelog  awaiting_review",
+      "  shell  1    Write what has changed si…",
+      "publish          blocked (waits for…",
+      "  -      0",
+    ]);
+    for (let width = 12; width < 120; width += 1)
+      for (const line of shown(width)) expect(line.length).toBeLessThanOrEqual(width);
+  });
 });

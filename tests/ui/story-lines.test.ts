@@ -1,0 +1,28 @@
+import { expect, it } from "vitest";
+import { storyLines } from "../../src/ui/story-lines.ts";
+import type { Output } from "../../src/ui/terminal.ts";
+import { localTime } from "../../src/ui/time.ts";
+
+const AT = new Date("2026-01-02T03:04:05Z");
+const TOLD = {
+  ticket: "write-changelog",
+  text: "in_progress -> awaiting_review attempt=1 by=shell",
+  style: "dim",
+} as const;
+const on = (width: number) =>
+  ({ width, style: (style: string, text: string) => `<${style}>${text}` }) as unknown as Output;
+
+it("what happened has columns where there is room for them", () => {
+  const line = `${localTime(AT)} s-1 write-changelog  <dim>in_progress -> awaiting_review attempt=1 by=shell`;
+  for (const width of [60, 80, Number.POSITIVE_INFINITY])
+    expect(storyLines(on(width), AT, TOLD, "s-1")).toEqual([line]);
+  expect(storyLines(on(80), AT, TOLD)).toEqual([line.replace(" s-1", "")]);
+});
+
+it("and is broken between words where there is none, without columns and the session", () => {
+  const time = localTime(AT).slice(0, 8);
+  expect(storyLines(on(40), AT, TOLD, "s-1")).toEqual([
+    `<dim>${time} write-changelog in_progress`,
+    "<dim>  -> awaiting_review attempt=1 by=shell",
+  ]);
+});
