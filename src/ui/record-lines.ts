@@ -48,12 +48,13 @@ function setAside(
   return { text: `${record.disposition.toUpperCase()} ${what}${of}${said(payload.message, room)}`, style: "dim" };
 }
 
-function details({ source, payload_type, payload, record }: UnsealedRecord, { room }: Telling): string {
+function details(whole: UnsealedRecord, { room }: Telling): string {
+  const { source, payload_type, payload, record } = whole;
   const parts: string[] = [];
   if (payload_type === "report" || payload_type === "turn_failed") {
     if (record.attempt !== undefined) parts.push(`attempt=${record.attempt}`);
   }
-  if (source !== "scheduler" && source !== "user") parts.push(`by=${source}`);
+  if (source !== "scheduler") parts.push(`by=${who(whole)}`);
   if (payload_type === "turn_failed" || payload_type === "error") {
     parts.push(`${said(payload.message, room)}${said(payload.resolution_hint, room)}`.trim());
   } else {

@@ -91,3 +91,17 @@ describe("a ticket that is blocked", () => {
     );
   });
 });
+
+it("names no report where it opens a session again that is then stopped", async () => {
+  const here = rig();
+  const shell = `test -e again || { touch again; exit 1; }; ${WAITING_TASK.shell}`;
+  const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell }]));
+  const config = here.write("config.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
+  const failed = await typed(here, ["run", "--plan", plan, "--config", config]);
+  expect([failed.code, failed.stdout]).toEqual([1, expect.stringMatching(/^report {2}/m)]);
+  const running = here.start(["retry", "one"]);
+  await taskRuns(here);
+  running.child.kill("SIGINT");
+  const stopped = await running.done;
+  expect([stopped.code, stopped.stdout]).toEqual([130, expect.not.stringMatching(/^report {2}/m)]);
+});

@@ -54,6 +54,16 @@ describe("a record, told to a person", () => {
     ["progress, which is not told", record("report", { status: "progress", summary: "half" }, { ticket_id: "a" }), []],
     ["a session that is taken up", record("session_recovered", { turns: [] }, {}, "scheduler"), ["-: RESUMED"]],
     [
+      "a person's review, with whose it is",
+      record(
+        "review",
+        { decision: "approved" },
+        { ...moved("awaiting_review", "done"), actor: { user: "ada", host: "h", via: "cli" } },
+        "user",
+      ),
+      ["t: awaiting_review -> done by=ada (cli)"],
+    ],
+    [
       "a review's wishes",
       record(
         "review",

@@ -105,7 +105,8 @@ export function endingOf(
     result: report?.result as JsonObject | undefined,
     waiting,
     children,
-    report: existsSync(file) ? file : undefined,
+    // One of an earlier end says nothing of how a session stands that was opened again.
+    report: report !== undefined && existsSync(file) ? file : undefined,
     log: paths.log,
     next: nextSteps(bosun, session_id, {
       showing,
