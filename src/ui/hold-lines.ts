@@ -65,11 +65,11 @@ export class HoldLines {
     if (until <= Math.max(at, this.#held.get(this.#key(role_id)) ?? 0)) return [];
     this.#held.set(this.#key(role_id), until);
     const code = wordsOf(payload.code);
-    const release = `${this.#bosun} resume ${session_id} --release ${role_id}`;
+    const command = `${this.#bosun} resume ${session_id} --release ${role_id}`;
     const text = told.ok
-      ? `until ${localMoment(new Date(until), new Date(at))} (${code}); at once: ${release}`
-      : `(${code}): ${remedyFor(code)}, then: ${release}`;
-    return [{ ticket: record.ticket_id, text: `HELD ${this.#name(role_id)} ${text}`, style: "yellow" }];
+      ? `until ${localMoment(new Date(until), new Date(at))} (${code}); at once:`
+      : `(${code}): ${remedyFor(code)}, then:`;
+    return [{ ticket: record.ticket_id, text: `HELD ${this.#name(role_id)} ${text}`, command, style: "yellow" }];
   }
 
   #ended({ record }: UnsealedRecord, role_id: string): RecordLine[] {

@@ -1,5 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
-import { BRIEF } from "./telling.ts";
+import { BRIEF, type RecordLine } from "./telling.ts";
 import { clipped, safeLine, safeText } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { startHeartbeat } from "./heartbeat.ts";
@@ -22,12 +22,14 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   const teller = new Teller(bosun);
   const progress = new UntoldProgress();
 
-  const line = (at: Date, ticket: string | undefined, text: string, style?: Style) => {
-    // Where nothing is cut there is no terminal.
-    const name = out.width === Number.POSITIVE_INFINITY ? ticket : ticket && clipped(ticket, TICKET_WIDTH);
-    for (const shown of storyLines(out, at, { ticket: name, text, style }, opening?.session_id ?? "-")) out.line(shown);
+  const tell = (at: Date, told: RecordLine) => {
+    // Without an end to the width it is no terminal, and nothing is cut.
+    const isCut = told.ticket !== undefined && out.width !== Number.POSITIVE_INFINITY;
+    const shown = isCut ? { ...told, ticket: clipped(told.ticket, TICKET_WIDTH) } : told;
+    for (const text of storyLines(out, at, shown, opening?.session_id ?? "-")) out.line(text);
     heartbeat?.refresh();
   };
+  const line = (text: string, ticket?: string, style?: Style) => tell(new Date(), { ticket, text, style });
 
   const standing = () => {
     const now = opening?.now();
@@ -51,14 +53,14 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
         out.line(out.style("dim", `${counted(skipped, "earlier record")}: ${bosun} log ${session_id}`));
-        line(new Date(), undefined, standing());
+        line(standing());
       }
       heartbeat = startHeartbeat(() => {
         // Kept back until an answer is typed they would come all at once, and say what was.
-        if (!out.isHeld) line(new Date(), undefined, `HEARTBEAT ${standing()}`);
+        if (!out.isHeld) line(`HEARTBEAT ${standing()}`);
       });
       progressTimer = setInterval(() => {
-        if (!out.isHeld) for (const { at, told } of progress.take()) line(at, told.ticket, told.text, told.style);
+        if (!out.isHeld) for (const { at, told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();
     },
     event(event) {
@@ -67,7 +69,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         const at = new Date(record.record.received_at);
         const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
         progress.note(record);
-        for (const told of teller.tell(record, telling)) line(at, told.ticket, told.text, told.style);
+        for (const told of teller.tell(record, telling)) tell(at, told);
       } else if (event.kind === "stopping" && event.reason === "signal") {
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
         const asked =
@@ -76,11 +78,11 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
       } else if (event.kind === "warning") err.line(`Warning: ${safeLine(event.text)}`);
     },
     asked(waiting) {
-      line(new Date(), "ticket_id" in waiting ? waiting.ticket_id : undefined, "WAITS FOR A PERSON", "yellow");
+      line("WAITS FOR A PERSON", "ticket_id" in waiting ? waiting.ticket_id : undefined, "yellow");
       showWaiting(out, bosun, opening?.session_id ?? "", waiting);
     },
     childWaits({ session_id, waiting, holds }) {
-      line(new Date(), undefined, `${session_id} WAITS FOR A PERSON`, "yellow");
+      line(`${session_id} WAITS FOR A PERSON`, undefined, "yellow");
       for (const one of waiting) showWaiting(out, bosun, session_id, one);
       showHolds(out, bosun, session_id, holds);
     },

@@ -21,25 +21,25 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   const cells = [columns.map((column) => column.heading), ...rows.map((row) => row.map(safeLine))];
   const endless = Number.POSITIVE_INFINITY;
   const last = columns.length - 1;
-  // No column leaves less than half of a line to the others.
-  const most = (index: number) => (index === last ? width - BETWEEN.length : Math.floor(width / 2));
   const widths = columns.map(({ widest = endless }, index) =>
     Math.min(
-      width === endless ? endless : Math.min(widest, most(index)),
+      width === endless ? endless : widest,
       cells.reduce((widestYet, row) => Math.max(widestYet, widthOf(row[index] ?? "")), 0),
     ),
   );
   const lines: number[][] = [[]];
   let used = 0;
   for (const [index, wide] of widths.entries()) {
-    const least = index === last ? Math.min(wide, LEAST_LAST) : wide;
+    // One that is cut to less than half of a line has more room in the next.
+    const least = Math.min(wide, index === last ? LEAST_LAST : Math.floor(width / 2) - BETWEEN.length);
     if (index > 0 && used + BETWEEN.length + least > width) {
       lines.push([]);
       used = 0;
     }
-    used += index > 0 ? BETWEEN.length : 0;
-    if (index === last) widths[last] = Math.min(wide, Math.max(LEAST_LAST, width - used));
-    used += wide;
+    if (index > 0) used += BETWEEN.length;
+    const given = Math.min(wide, Math.max(least, width - used));
+    widths[index] = given;
+    used += given;
     lines.at(-1)?.push(index);
   }
   const cellOf = (row: readonly string[], index: number) => {

@@ -4,6 +4,8 @@ import type { Style } from "./terminal.ts";
 export interface RecordLine {
   readonly ticket: string | undefined;
   readonly text: string;
+  /** What to type about it, which stands at the end; it is to be copied as a whole. */
+  readonly command?: string | undefined;
   readonly style?: Style | undefined;
 }
 

@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { jsonReporter } from "../../src/ui/json.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
-import { BRIEF } from "../../src/ui/telling.ts";
+import { BRIEF, type RecordLine } from "../../src/ui/telling.ts";
 import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
 import { SAY_OF_LATER, Teller } from "../../src/ui/teller.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
@@ -35,7 +35,8 @@ function toldFrom(records: readonly UnsealedRecord[], first: number): string[][]
   const [opening, ...earlier] = records.slice(0, first);
   if (opening) teller.tell(opening, BRIEF);
   for (const one of earlier) if (SAY_OF_LATER.has(one.payload_type)) teller.tell(one, BRIEF);
-  return records.slice(first).map((one) => teller.tell(one, BRIEF).map(({ text }) => text));
+  const told = ({ text, command }: RecordLine) => (command === undefined ? text : `${text} ${command}`);
+  return records.slice(first).map((one) => teller.tell(one, BRIEF).map(told));
 }
 
 /** What is told of holds, by the records of a session in their order; whoever comes later is told the same of the rest. */

@@ -19,6 +19,13 @@ it("what happened has columns where there is room for them", () => {
   expect(storyLines(on(80), AT, TOLD)).toEqual([line.replace(" s-1", "")]);
 });
 
+it("ends with what to type about it, unbroken where everything else is not", () => {
+  const command = "bosun resume s-1 --release builder-of-the-whole";
+  const told = { ...TOLD, text: "HELD builder-of-the-whole, at once:", command };
+  expect(storyLines(on(80), AT, told)[0]).toMatch(new RegExp(`, at once: ${command}$`));
+  expect(storyLines(on(40), AT, told).at(-1)).toBe(`<dim>  ${command}`);
+});
+
 it("and is broken between words where there is none, without columns and the session", () => {
   const time = localTime(AT).slice(0, 8);
   expect(storyLines(on(40), AT, TOLD, "s-1")).toEqual([

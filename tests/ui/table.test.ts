@@ -36,7 +36,7 @@ describe("a table", () => {
       "  OWNER  TRY  WHAT",
       "write-changelog  awaiting_review",
       "  shell  1    Write what has changed si…",
-      "publish          blocked (waits for…",
+      "publish          blocked (waits for wri…",
       "  -      0",
     ]);
     for (let width = 12; width < 120; width += 1)
