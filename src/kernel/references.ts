@@ -77,12 +77,7 @@ interface Meter {
 export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
   if (meter && meter.left < 0) return undefined;
   if (value === null || typeof value !== "object") return counted(value, meter);
-  if (Array.isArray(value)) {
-    if (meter) meter.left -= 1 + value.length;
-    const entries = cut ? cutEntries(value as readonly Json[], cut) : (value as readonly Json[]);
-    const found = entries.map((item: Json) => resolve(item, lookup, cut, meter) ?? null);
-    return found.length === value.length && found.every((item, place) => item === value[place]) ? value : found;
-  }
+  if (Array.isArray(value)) return listFrom(value as readonly Json[], lookup, cut, meter);
   const object = value as JsonObject;
   const keys = Object.keys(object);
   const [only = ""] = keys;
@@ -100,6 +95,14 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
     if (resolved && found !== undefined) resolved[key] = found;
   }
   return resolved ?? object;
+}
+
+/** Not in `resolve` itself: there what its two functions reach would be put aside for each value that is no list, too. */
+function listFrom(values: readonly Json[], lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): Json {
+  if (meter) meter.left -= 1 + values.length;
+  const entries = cut ? cutEntries(values, cut) : values;
+  const found = entries.map((item) => resolve(item, lookup, cut, meter) ?? null);
+  return found.length === values.length && found.every((item, place) => item === values[place]) ? values : found;
 }
 
 type Resolver = (of: never, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined) => Json | undefined;

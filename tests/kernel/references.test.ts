@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { from, historyOf, type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
 
@@ -29,6 +31,26 @@ describe("resolve", () => {
   it("puts a recorded value in place of its reference, by JSON pointer with escapes", () => {
     expect(resolve({ task: { ...from(1, "/tasks/0/a~1b/~0") } }, lookup)).toEqual({ task: 1 });
     expect(resolve({ ...from(1) }, lookup)).toEqual(plan.payload);
+  });
+
+  it("allocates next to nothing for what holds no reference", () => {
+    const script = `
+      import { resolve } from ${JSON.stringify(join(import.meta.dirname, "../../src/kernel/references.ts"))};
+      const texts = Object.fromEntries(Array.from({ length: 10_000 }, (_, place) => ["key" + place, "text"]));
+      const allocated = () => {
+        const before = process.memoryUsage().heapUsed;
+        resolve(texts, {});
+        return process.memoryUsage().heapUsed - before;
+      };
+      allocated();
+      console.log(allocated());`;
+    const roomy = ["--min-semi-space-size=64", "--max-semi-space-size=64"];
+    const measured = spawnSync(process.execPath, [...roomy, "--input-type=module", "--eval", script], {
+      encoding: "utf8",
+    });
+    // A list of the keys, and no more.
+    expect(Number(measured.stdout)).toBeGreaterThan(80_000);
+    expect(Number(measured.stdout)).toBeLessThan(200_000);
   });
 
   it("leaves out of an object what the record does not have", () => {
