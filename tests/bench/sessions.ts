@@ -42,7 +42,8 @@ function planOf({ tasks, layers }: Shape): JsonObject {
       instruction: { summary: `Do part ${place} of step ${layer} and say what came of it` },
     })),
   );
-  return { summary: "A plan to be measured", tasks: planned.flat() };
+  // As a file or an agent's line is read: no text is there in pieces, and an id is the same text wherever it stands.
+  return JSON.parse(JSON.stringify({ summary: "A plan to be measured", tasks: planned.flat() })) as JsonObject;
 }
 
 function rolesOf({ program, programWorks = false }: SessionOrder): Role[] {
