@@ -13,7 +13,7 @@ import { commandWord } from "./person/word.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
 import { chooseLastSession, chooseTarget, type Target, whyClosed } from "./session/choose.ts";
-import { hasTickets, ticketValue } from "./session/schedule-state.ts";
+import { errorBefore, hasTickets, ticketValue } from "./session/schedule-state.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {
@@ -80,7 +80,16 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
     });
   }
   const ticket = ticketValue(store, session_id, ticket_id);
-  if (ticket && canBeRetried(ticket)) return undefined;
+  const possible = ticket !== undefined && canBeRetried(ticket);
+  // Of a session that is open, what was said before may still let the other one go on: its owner decides that.
+  if (possible && row.state !== "closed") return undefined;
+  const lost = ticket && errorBefore(store, session_id, ticket);
+  if (lost !== undefined) {
+    return failure("usage", `The ticket ${ticket_id} of ${session_id} waits for ${lost}, which is in error.`, {
+      hint: `Try that one again: bosun retry ${session_id} ${lost}.`,
+    });
+  }
+  if (possible) return undefined;
   return failure(
     "usage",
     `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again.`,

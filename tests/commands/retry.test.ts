@@ -105,3 +105,28 @@ it("names no report where it opens a session again that is then stopped", async 
   const stopped = await running.done;
   expect([stopped.code, stopped.stdout]).toEqual([130, expect.not.stringMatching(/^report {2}/m)]);
 });
+
+describe("a ticket of a closed session that waits for one in error", () => {
+  it("is not tried again, and the one it waits for is named", async () => {
+    const here = rig();
+    const plan = tinyPlan([
+      { task_id: "bad", shell: "exit 1", more: { metadata: { playbook: { on_error: "give_up" } } } },
+      { task_id: "behind", shell: "true", dependencies: ["bad"] },
+      { task_id: "cancelled", shell: "true", dependencies: ["behind"] },
+    ]);
+    const config = here.write("config.json", '{"max_retries":0}');
+    const begun = ["run", "--plan", here.write("plan.json", plan), "--config", config, "--session", "s"];
+    expect((await typed(here, [...begun, "--budget-turns", "1"])).code).toBe(5);
+    expect((await typed(here, ["cancel", "s", "cancelled"])).code).toBe(0);
+    expect((await typed(here, ["resume", "--budget-turns", "20"])).code).toBe(1);
+    const closed = await typedJson<{ tickets: object[]; updated_at: string }>(here, ["status", "s", "--json"]);
+    expect(closed.tickets).toMatchObject([{ status: "error" }, { status: "pending" }, { status: "error" }]);
+    for (const ticket_id of ["behind", "cancelled"]) {
+      const refused = await typed(here, ["retry", ticket_id]);
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`The ticket ${ticket_id} of s waits for bad, which is in error.\n`);
+      expect(refused.stderr).toContain("Try that one again: bosun retry s bad.\n");
+    }
+    expect(await typedJson(here, ["status", "s", "--json"])).toEqual(closed);
+  });
+});

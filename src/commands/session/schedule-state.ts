@@ -45,6 +45,25 @@ export function waitingRevision(
   return { place, added, changed, left_out: left_out.filter(isOpen) };
 }
 
+/** The ticket in error that this one waits for, directly or not, and that waits for none itself: the one that can be tried again. */
+export function errorBefore(reader: StoreReader, session_id: string, { depends_on }: Ticket): string | undefined {
+  let found: string | undefined;
+  let ahead = [...depends_on];
+  const seen = new Set<string>();
+  for (let id = ahead.pop(); id !== undefined; id = ahead.pop()) {
+    const ticket = seen.has(id) ? undefined : ticketValue(reader, session_id, id);
+    seen.add(id);
+    if (ticket?.status === "error") {
+      found = id;
+      ahead = [...ticket.depends_on];
+      seen.clear();
+    } else if (ticket?.status === "pending") {
+      ahead.push(...ticket.depends_on);
+    }
+  }
+  return found;
+}
+
 export function questionSet(reader: StoreReader, session_id: string, ask_id: string): QuestionSet | undefined {
   return reader.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
 }
