@@ -12,6 +12,8 @@ export interface Answerable {
   readonly default?: string | undefined;
 }
 
+const NUMBER = /^[-+]?\d+(?:\.\d+)?$/;
+
 /** A question's id without its scope: `q1` for `c2.q1`. Either part may have dots of its own. */
 export function bareId({ ask_id, question_id }: Pick<Answerable, "ask_id" | "question_id">): string {
   return question_id.slice(ask_id.length + 1);
@@ -19,7 +21,7 @@ export function bareId({ ask_id, question_id }: Pick<Answerable, "ask_id" | "que
 
 /** Whether options can be named by their place: where all of them are numbers themselves, nobody could tell which is meant. */
 export function isCounted(options: readonly string[]): boolean {
-  return !options.every((option) => /^[-+]?\d+(?:\.\d+)?$/.test(option));
+  return !options.every((option) => NUMBER.test(option));
 }
 
 /**
@@ -29,9 +31,9 @@ export function isCounted(options: readonly string[]): boolean {
 export function answerTo(question: Answerable, words: string): Result<string, Failure> {
   const { question_id, options = [] } = question;
   // An option that is a number itself is named by it: a command that is printed to be copied says what it shows.
-  if (!isCounted(options) || !/^\d+$/.test(words) || options.includes(words) || words === question.default)
+  if (!isCounted(options) || !NUMBER.test(words) || options.includes(words) || words === question.default)
     return ok(words);
-  const counted = options[Number(words) - 1];
+  const counted = /^\d+$/.test(words) ? options[Number(words) - 1] : undefined;
   if (counted !== undefined) return ok(counted);
   return err(
     failure("usage", `${question_id} has no option ${words}.`, {

@@ -250,6 +250,11 @@ describe("bosun attach", () => {
     expect(waits.stderr).toContain("Nobody runs asks now.");
     for (const told of ["Whose name?", "bosun answer asks c1.name Ada", "bosun resume asks"])
       expect(waits.stdout).toContain(told);
+    expect((await typed(here, ["answer", "asks", "name", "Ada"])).code).toBe(0);
+    const answered = await typed(here, ["attach", "asks"]);
+    expect(answered.code).toBe(4);
+    expect(answered.stdout).toContain("next    bosun resume asks\n");
+    expect(answered.stdout).not.toContain("Whose name?");
     const limited = ["run", "--plan", plan, "--session", "limited", "--answer", "name=Eve", "--budget-turns", "1"];
     expect((await here.run(limited)).code).toBe(5);
     const limit = await typed(here, ["attach", "limited"]);

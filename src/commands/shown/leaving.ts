@@ -15,6 +15,7 @@ import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
 import { hintHere, toldHere } from "../call/called.ts";
 import { exitCodeAfter } from "../call/exit-code.ts";
+import { keptFor } from "../person/kept.ts";
 import { openAsks } from "../session/asks.ts";
 import { openedWith } from "../session/state.ts";
 import { finalReport, ticketLines } from "../session/tickets.ts";
@@ -73,8 +74,10 @@ export async function storedStand(
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
-  const { view, ...read } = stored.value;
-  const stand = { ...read, session_id, free: isFree(store, session_id), state: view.state, children: [] };
+  const { view, waiting: asked, ...read } = stored.value;
+  // What has its answer already goes on with `resume`, and a second one would be refused.
+  const waiting = asked.filter((one) => keptFor(store, session_id, one) === undefined);
+  const stand = { ...read, session_id, free: isFree(store, session_id), state: view.state, waiting, children: [] };
   return ok(await withChildren(store, stand));
 }
 
@@ -87,7 +90,7 @@ export function endingOf(
 ): Ending {
   const end = left.ok ? left : err(toldHere(bosun, left.error));
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
-  const message = messageOf(left, showing, waiting.length + children.length > 0);
+  const message = messageOf(left, showing, ledger.asks.size + children.length > 0);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
