@@ -67,6 +67,20 @@ function onTicket(task: string, type: string, more: Partial<Asked> & { history?:
   };
 }
 
+it("the playbook says of a plan that was sent back that words do not change it", async () => {
+  const sentBack: Asked = {
+    type: "requirement",
+    payload: { text: "Go." },
+    expects: ["clarification", "plan"],
+    context: { clarifications: answered, notes: ["Fewer tasks, please."] },
+  };
+  const { payload } = await playbook(plan, sentBack);
+  const first = await playbook(plan, { ...sentBack, context: { clarifications: answered } });
+  const said = `${textOf(first.payload["summary"])}\nThe plan is as its file has it, whatever is said to it: `;
+  expect(textOf(payload["summary"]).startsWith(said)).toBe(true);
+  expect(payload["tasks"]).toEqual(first.payload["tasks"]);
+});
+
 describe("the playbook's questions", () => {
   const requirement: Asked = { type: "requirement", payload: { text: "Go." }, expects: ["clarification", "plan"] };
 

@@ -58,8 +58,16 @@ function clarifyOrPlan(turn: Turn, plan: PlanFile, standing: Standing, program: 
   const values = { answers: standing.settled, program };
   const { questions: _questions, requirement: _requirement, ...payload } = plan.document;
   const tasks = plan.tasks.map((task) => planned(task, payload["metadata"]));
-  return { payload_type: "plan", payload: objectOf(substitute(withoutPlaybook({ ...payload, tasks }), values)) };
+  const made = objectOf(substitute(withoutPlaybook({ ...payload, tasks }), values));
+  const isSentBack = turn.message.payload_type === "requirement" && listOf(turn.context["notes"]).length > 0;
+  if (!isSentBack) return { payload_type: "plan", payload: made };
+  const summary = [textOf(made["summary"]), AS_IT_IS].filter((text) => text !== "").join("\n");
+  return { payload_type: "plan", payload: { ...made, summary } };
 }
+
+/** What a person is told whose words were to change a plan that nobody here can write anew. */
+const AS_IT_IS =
+  "The plan is as its file has it, whatever is said to it: edit it here, or reject it and change the file.";
 
 function ask(
   turn: Turn,
