@@ -60,8 +60,13 @@ async function log(
       tickets: new Set(),
       subjects: new Map(),
       progress: undefined,
+      told: false,
     };
     let shown = show(story, 0);
+    if (ticket_id !== undefined && !story.told && story.progress === undefined) {
+      const status = ticketValue(store, session_id, ticket_id)?.status;
+      out.line(`Nothing has happened to ${safeLine(ticket_id)} yet${status === undefined ? "" : `: it is ${status}`}.`);
+    }
     if (follow) shown = await followOn(story, shown);
     tellProgress(story);
     showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
@@ -94,6 +99,8 @@ interface Story {
   readonly subjects: Map<string, string>;
   /** What was said last of such a turn, and how often something was, until it is told: there may be thousands. */
   progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
+  /** Whether anything of it was told. */
+  told: boolean;
 }
 
 /** Shows the records after `from`; gives the last one's sequence. */
@@ -121,8 +128,9 @@ function show(story: Story, from: number): number {
   return last;
 }
 
-function tell({ out }: Story, at: string, told: RecordLine): void {
-  for (const line of storyLines(out, new Date(at), told)) out.line(line);
+function tell(story: Story, at: string, told: RecordLine): void {
+  story.told = true;
+  for (const line of storyLines(story.out, new Date(at), told)) story.out.line(line);
 }
 
 /** How far a turn was when something else happened, or when nothing more is known. */

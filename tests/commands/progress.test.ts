@@ -19,7 +19,13 @@ report("completed", "Built.")
 it("shows how far a turn is beside its ticket in the status and in its log, the latest alone", async () => {
   const here = rig();
   const crew = ["--worker", `python3 ${here.write("worker.py", WORKER)}`];
-  const plan = here.write("plan.json", tinyPlan([{ task_id: "build", shell: "true" }]));
+  const plan = here.write(
+    "plan.json",
+    tinyPlan([
+      { task_id: "build", shell: "true" },
+      { task_id: "publish", shell: "true", dependencies: ["build"] },
+    ]),
+  );
   const running = here.start(["run", "--plan", plan, ...crew]);
   const status = async () => (await typed(here, ["status"])).stdout;
   await until("the latest in the status", async () => (await status()).includes('  build: "step 300 of 400"\n'));
@@ -28,6 +34,7 @@ it("shows how far a turn is beside its ticket in the status and in its log, the 
   const log = async (...words: string[]) => (await typed(here, ["log", ...words])).stdout;
   const latest = 'build            progress of worker "step 300 of 400", the latest of 300\n';
   expect(await log("build")).toContain(latest);
+  expect(await log("publish")).toMatch(/^Nothing has happened to publish yet: it is pending\.\nnext {4}/);
   letGo(here);
   expect((await running.done).code).toBe(0);
   // Where something came of it, too, before that.
