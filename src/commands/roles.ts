@@ -7,7 +7,13 @@ import { safeJson } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
-import { addRegistryOptions, findConfiguration, loadRegistry, type RegistryOptions } from "./input/registry.ts";
+import {
+  addRegistryOptions,
+  findConfiguration,
+  loadRegistry,
+  type RegistryOptions,
+  settingsFrom,
+} from "./input/registry.ts";
 import { sandboxOf } from "./input/sandboxes.ts";
 
 interface RolesOptions extends RegistryOptions {
@@ -27,6 +33,9 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   if (!found.ok) return found;
   const roles = await loadRegistry(options, found.value);
   if (!roles.ok) return roles;
+  // What a run with these flags would be refused for is no less wrong here.
+  const settings = await settingsFrom(context, options, found.value, [], roles.value);
+  if (!settings.ok) return settings;
   const { out } = context.terminal;
   const seated = await Promise.all(
     roles.value.map(async (role) => ({ ...role, sandbox: await sandboxOf(role, context.environment.PATH) })),

@@ -58,6 +58,7 @@ const LONG = "x".repeat(300);
 const CREW = ["--manager", "cat", "--worker", "cat"];
 
 const WRONG: readonly Wrong[] = [
+  [["roles", "--config", "nope.yaml"], 3, "nope.yaml: there is no such file"],
   [["frobnicate"], 2, "unknown command 'frobnicate'"],
   [["rnu"], 2, "(Did you mean run?)"],
   [["--nonsense"], 2, "unknown option '--nonsense'"],
