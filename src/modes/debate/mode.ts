@@ -9,7 +9,7 @@ import { phase } from "./view.ts";
 /** A debate: participants answer independently, revise in rounds with each other's opinions before them, and a judge concludes. */
 export const debateMode: Mode<DebateState> = {
   ...debateReading,
-  rules: 6,
+  rules: 7,
   rights: DEBATE_RIGHTS,
   decide,
   request,

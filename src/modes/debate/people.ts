@@ -65,7 +65,7 @@ export function onSessionRecovered(draft: Draft): void {
     draft.moveDebate(`resumed_${interrupted}`);
     draft.patchDebate({ interrupted: undefined });
   }
-  if (judge.put_again?.waits_for === "resume") draft.offer(undefined);
+  if (judge.put_again?.waits_for === "resume") draft.offer(undefined, judge.put_again);
   // A debater that a person dropped while the session was stopping may have been the last one awaited.
   endRound(draft);
 }

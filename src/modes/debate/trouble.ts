@@ -13,7 +13,7 @@ export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTur
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
   if (turn.retries < draft.debate.max_retries) draft.offer(id, { retries: turn.retries + 1, refused: [refused] });
-  else exhausted(draft, id, turn, why.code);
+  else exhausted(draft, id, turn, why.code, [refused]);
 }
 
 /** A turn came to nothing: the same message is put again after a back-off, as long as there are retries left. */
@@ -26,7 +26,7 @@ export function setBack(
 ): void {
   const { max_retries, retry_backoff_ms } = draft.debate;
   if (turn.retries >= max_retries || NOT_RETRIED.has(code)) {
-    exhausted(draft, id, turn, code);
+    exhausted(draft, id, turn, code, refused);
     return;
   }
   if (id !== undefined) draft.move(id, "set_back", code);
@@ -37,12 +37,12 @@ export function setBack(
 }
 
 /** The others go on without a debater; without its judge a debate cannot end, so a person must look, and `resume` asks it again. */
-function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: string): void {
+function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: string, refused: readonly Json[]): void {
   if (id !== undefined) {
     drop(draft, id, code);
     return;
   }
-  draft.patchJudge({ put_again: { waits_for: "resume", retries: 0 } });
+  draft.patchJudge({ put_again: { waits_for: "resume", retries: 0, ...(refused.length > 0 ? { refused } : {}) } });
   const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
   draft.command({
     do: "stop_session",

@@ -56,7 +56,7 @@ function afterFailure(
   refused: readonly Json[] | undefined,
   code: string,
 ): void {
-  if (NOT_RETRIED.has(code)) exhausted(draft, id, turn, code);
+  if (NOT_RETRIED.has(code)) exhausted(draft, id, turn, code, refused);
   else again(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
 }
 
@@ -79,7 +79,7 @@ function again(
     ...(refused?.length ? { refused } : {}),
   };
   if (retries > draft.session.settings.max_retries) {
-    exhausted(draft, id, turn, code);
+    exhausted(draft, id, turn, code, refused);
     return;
   }
   if (instructed) draft.patchTicket(instructed.id, { retries });
@@ -92,7 +92,13 @@ function again(
   }
 }
 
-function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: string): void {
+function exhausted(
+  draft: Draft,
+  id: string | undefined,
+  turn: OpenTurn,
+  code: string,
+  refused: readonly Json[] | undefined,
+): void {
   if (id !== undefined && (turn.message === "instruction" || turn.message === "instruction_proposal")) {
     const ticket = draft.ticket(id);
     if (ticket && ticket.status !== "blocked") draft.move(id, "work_stopped", code);
@@ -100,7 +106,12 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
     return;
   }
   // Without a manager nothing can be judged or planned; a person must look, and `resume` puts the message again.
-  putAgainLater(draft, id, "resume", { message: turn.message, retries: 0, rounds: turn.rounds ?? 0 });
+  putAgainLater(draft, id, "resume", {
+    message: turn.message,
+    retries: 0,
+    rounds: turn.rounds ?? 0,
+    ...(refused?.length ? { refused } : {}),
+  });
   const about = id === undefined ? "the requirement" : `ticket ${id}`;
   const tail = turn.retries === 0 ? `with ${code}` : `the last time with ${code}`;
   draft.command({

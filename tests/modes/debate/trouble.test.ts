@@ -182,6 +182,17 @@ describe("a judge that fails", () => {
     expect(rig.phase).toBe("closed");
   });
 
+  it("is told when it is asked again what its last try had refused", () => {
+    const refused = [
+      { payload_type: "verdict", code: "validation_failed", pointer: "/conclusion", message: "is missing" },
+    ];
+    const rig = judging({ max_retries: 0 });
+    rig.fail("judge", "malformed_output", { refused });
+    rig.stop("manager_failed");
+    rig.recover(true);
+    expect(rig.request("judge").context["refused"]).toEqual(refused);
+  });
+
   it("that stopped the session is asked again even if nobody recorded the stop", () => {
     const rig = judging({ max_retries: 0 });
     rig.fail("judge");

@@ -102,6 +102,8 @@ describe("a plan that cannot stand", () => {
     const plan = { tasks: [task("a", { dependencies: ["a"] })] };
     scene.says(undefined, "plan", plan).says(undefined, "plan", plan);
     expect(scene.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
+    const resumed = scene.stops("manager_failed").recovers();
+    expect(resumed.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan" }]);
   });
 
   it("without tasks of its own (they were left in a file) is refused from a person too", () => {

@@ -306,6 +306,12 @@ describe("a manager that fails", () => {
     expect(scene.stops("manager_failed").recovers().open).toEqual(["manager requirement"]);
   });
 
+  it.each(["malformed_output", "cancelled"])("is told when that goes on what its last try had refused (%s)", (code) => {
+    const refused = [{ payload_type: "plan", code: "validation_failed", pointer: "/tasks", message: "is missing" }];
+    const scene = new Scene({ config: { max_retries: 0 } }).requirement().fails(undefined, code, { refused });
+    expect(scene.stops("manager_failed").recovers().draft().context["refused"]).toEqual(refused);
+  });
+
   it("gives up a ticket that it says it cannot instruct or review, and the session over the requirement", () => {
     const cannot = { code: "agent_failed", message: "I cannot" };
     const ticket = new Scene().planned(task("a"), task("b")).says("a", "error", cannot);
