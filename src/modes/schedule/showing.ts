@@ -17,12 +17,18 @@ export const scheduleShowing: Showing = {
 /** Why a ticket is in error of which the person knows, since they said so. */
 const GIVEN_UP: ReadonlySet<Json | undefined> = new Set(["cancelled", "plan_rejected"]);
 
-/** What a person gave up is no failure that anybody would look into, nor is what a plan withdrew and nothing waits for. */
 function lost(report: JsonObject): string[] {
   const tickets = listOf(report.tickets).map(objectOf);
   const awaited = new Set<Json | undefined>(tickets.flatMap(({ blocked_by }) => listOf(blocked_by)));
-  return tickets.flatMap(({ ticket_id, status, reason }) => {
-    const isSettled = GIVEN_UP.has(reason) || (reason === "withdrawn" && !awaited.has(ticket_id));
-    return status === "error" && !isSettled && typeof ticket_id === "string" ? [ticket_id] : [];
-  });
+  return tickets.flatMap(({ ticket_id, status, reason }) =>
+    typeof ticket_id === "string" && isLost({ status, reason }, awaited.has(ticket_id)) ? [ticket_id] : [],
+  );
+}
+
+/** What a person gave up is no failure that anybody would look into, nor is what a plan withdrew and nothing waits for. */
+export function isLost(
+  { status, reason }: { readonly status: Json | undefined; readonly reason?: Json | undefined },
+  isAwaited: boolean,
+): boolean {
+  return status === "error" && !GIVEN_UP.has(reason) && (reason !== "withdrawn" || isAwaited);
 }

@@ -41,6 +41,8 @@ describe("a session ends", () => {
     expect(lost.report.whole["next_steps"]).toHaveLength(20);
     const unplanned = new Scene().requirement().says(undefined, "error", GIVES_UP);
     expect(unplanned.report.whole["next_steps"]).toEqual(["bosun log"]);
+    const cancelled = new Scene().planned(task("a")).command("cancel");
+    expect(cancelled.report.whole["next_steps"]).toEqual(["bosun log"]);
   });
 
   it("when the last open ticket fails and takes all that wait for it along", () => {

@@ -198,6 +198,8 @@ describe("the plan gate", () => {
     expect(proposed("a").person("approval", { decision: "rejected" }).report).toMatchObject({
       ended: "cancelled plan_rejected",
       tickets: { a: "error plan_rejected" },
+      // To try again what somebody has just refused is nothing to propose.
+      whole: { next_steps: ["bosun log"] },
     });
   });
 
