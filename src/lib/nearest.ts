@@ -1,23 +1,29 @@
 /** Longer words than this are not compared: no key or name is that long, and the comparison costs the product of both lengths. */
 const MAX_COMPARED_LENGTH = 64;
 
+/** A beginning of fewer characters begins too much to say what is meant. */
+const SHORTEST_BEGINNING = 3;
+
 /**
- * The candidate a person most likely meant by a misspelt word; undefined when none is near.
+ * The candidate a person most likely meant by a misspelt word, or else one that begins with it; undefined when none is near.
  * Upper and lower case, `-`, `_` and blanks do not count as differences. Of equally near candidates the first wins.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = plain(word);
   if (wanted === "" || wanted.length > MAX_COMPARED_LENGTH) return undefined;
   let best: string | undefined;
+  let begun: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
-    const distance = editDistance(wanted, plain(candidate), bestDistance);
+    const plainCandidate = plain(candidate);
+    const distance = editDistance(wanted, plainCandidate, bestDistance);
     if (distance < bestDistance) {
       best = candidate;
       bestDistance = distance;
     }
+    if (wanted.length >= SHORTEST_BEGINNING && plainCandidate.startsWith(wanted)) begun ??= candidate;
   }
-  return best;
+  return best ?? begun;
 }
 
 /** ` Did you mean that?`, for the end of a sentence about a word that is unknown; nothing when no candidate is near. */

@@ -21,6 +21,12 @@ describe("the nearest known word", () => {
     expect(nearest(word, keys)).toBeUndefined();
   });
 
+  test("is one that begins so, where none is nearer", () => {
+    expect(nearest("disp", keys)).toBe("display_name");
+    expect(nearest("idle", [...keys, "idles"])).toBe("idles");
+    expect(nearest("di", keys)).toBeUndefined();
+  });
+
   test("is the first of several that are equally near", () => {
     expect(nearest("ab", ["ax", "ay"])).toBe("ax");
   });
