@@ -121,7 +121,7 @@ export class Journal {
       session: log ? { ...session, published: expected } : session,
     });
     if (!committed.ok) return committed;
-    records.trim();
+    records.stored(expected + group.records.length);
     // Who was frozen here may wake up beside a successor, who has done all of the following already.
     const beforeFiles = store.confirm(lease);
     if (!beforeFiles.ok) return beforeFiles;

@@ -26,6 +26,8 @@ const UNREFERENCED: ReadonlySet<string> = new Set(["turn_request", "timer_fired"
 
 /** Where references lead while a session runs: records by sequence, the latest used ones in memory. */
 export class SessionRecords implements Lookup {
+  /** Those that the store does not have yet. */
+  readonly #unstored = new Map<number, Kept>();
   // Two generations and no deleting: keeping a map in the order of use costs more than what it saves.
   #young = new Map<number, Kept>();
   #youngBytes = 0;
@@ -42,16 +44,18 @@ export class SessionRecords implements Lookup {
 
   /** A new record, known before it is stored; `line` is what will be. */
   add(sequence: number, record: UnsealedRecord, line: string): void {
-    if (!UNREFERENCED.has(record.payload_type)) this.#keep(sequence, { record, bytes: Buffer.byteLength(line) });
+    if (!UNREFERENCED.has(record.payload_type))
+      this.#unstored.set(sequence, { record, bytes: Buffer.byteLength(line) });
   }
 
-  /** Lets go of what has long not been used; only safe for records that are stored, so it is called after a commit. */
-  trim(): void {
+  /** What was added up to this sequence is stored now, and can be read again once it was let go of. */
+  stored(last: number): void {
+    for (const [sequence, kept] of this.#unstored) {
+      if (sequence > last) break;
+      this.#unstored.delete(sequence);
+      this.#keep(sequence, kept);
+    }
     this.#files.clear();
-    if (this.#young.size <= GENERATION && this.#youngBytes <= GENERATION_BYTES) return;
-    this.#old = this.#young;
-    this.#young = new Map();
-    this.#youngBytes = 0;
   }
 
   record(sequence: number): Recorded {
@@ -63,15 +67,19 @@ export class SessionRecords implements Lookup {
   }
 
   #find(sequence: number): Kept {
-    const young = this.#young.get(sequence);
-    if (young) return young;
+    const kept = this.#unstored.get(sequence) ?? this.#young.get(sequence);
+    if (kept) return kept;
     const found = this.#old.get(sequence) ?? this.#read(sequence);
-    // Generations change at a commit only. A report that quotes everything would make this one grow without end before that.
-    if (this.#youngBytes <= GENERATION_BYTES) this.#keep(sequence, found);
+    this.#keep(sequence, found);
     return found;
   }
 
   #keep(sequence: number, kept: Kept): void {
+    if (this.#young.size >= GENERATION || this.#youngBytes >= GENERATION_BYTES) {
+      this.#old = this.#young;
+      this.#young = new Map();
+      this.#youngBytes = 0;
+    }
     this.#young.set(sequence, kept);
     this.#youngBytes += kept.bytes;
   }

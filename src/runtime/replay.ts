@@ -93,7 +93,7 @@ class Replay {
   take(sequence: number, line: string): string | undefined {
     const record = JSON.parse(line) as LogRecord;
     this.#records.add(sequence, record, line);
-    this.#records.trim();
+    this.#records.stored(sequence);
     const wrong = record.record.kind === "decided" ? this.#compareDecided(record) : this.#decide(sequence, record);
     this.#head = { sequence, hash: record.integrity.hash };
     return wrong;
