@@ -16,6 +16,9 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
   const graph = checkGraph(tasks.map((task) => ({ id: task.task_id, depends_on: task.dependencies ?? [] })));
   if (!graph.ok) return graph.error;
   const workers = draft.session.roles.filter((role) => role.type === "worker");
+  // What was done while a revision waits may also stand as that has it, which is what whoever plans again is shown.
+  const { planned = [], left_out = [] } = draft.session.gate?.revision ?? {};
+  const proposed = new Map(planned.map(({ id, digest }) => [id, digest]));
   for (const [index, task] of tasks.entries()) {
     const seat = workerFor(task);
     if (!workers.some((role) => suits(role, seat))) {
@@ -47,17 +50,17 @@ export function checkPlan(draft: Draft, tasks: readonly Task[]): Failure | undef
       });
     }
     const done = draft.ticket(task.task_id);
-    if (done?.status === "done" && done.digest !== digestOf(task)) {
+    if (done?.status === "done" && ![done.digest, proposed.get(done.id)].includes(digestOf(task))) {
       return failure("invalid_plan", `task "${task.task_id}" is done and cannot be changed`, {
         hint: "leave done tasks as they are, and add a new task for what is missing",
         details: { pointer: `/tasks/${index}` },
       });
     }
   }
-  const ids = new Set(tasks.map((task) => task.task_id));
+  const kept = new Set([...tasks.map((task) => task.task_id), ...left_out]);
   for (const ticket of draft.all()) {
     // One that the plan before left out, and a person had tried again, is in no plan that the manager could keep it from.
-    if (ticket.status === "done" && !ticket.unplanned && !ids.has(ticket.id)) {
+    if (ticket.status === "done" && !ticket.unplanned && !kept.has(ticket.id)) {
       return failure("invalid_plan", `task "${ticket.id}" is done, but missing from the revised plan`, {
         hint: "a revision is the whole plan: keep done tasks in it, unchanged",
         details: { pointer: "/tasks" },

@@ -14,7 +14,8 @@ export function revisionOf(draft: Draft, tasks: readonly Task[], plan: Place): R
     plan,
     planned: planned.filter((one) => {
       const ticket = draft.ticket(one.id);
-      return !ticket || isBegunAnew(ticket, one) || ticket.order !== one.order || ticket.unplanned === true;
+      if (ticket?.digest !== one.digest || isBegunAnew(ticket, one)) return true;
+      return ticket.order !== one.order || ticket.unplanned === true;
     }),
     // What a plan left out before and is not in error now, a person has taken up again. A plan about another ticket knows nothing of that.
     left_out: draft.all().flatMap(({ id, unplanned, waits_for }) => {

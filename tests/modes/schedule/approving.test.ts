@@ -178,6 +178,27 @@ describe("a revised plan where plans are approved", () => {
     expect([less.phase, less.moved]).toEqual(["running", ["a: blocked -replanned-> pending"]]);
   });
 
+  it("is written again as it is shown, though what it changes and leaves out was done meanwhile", () => {
+    // What it changes has its place of the plan that counts.
+    const tasks = [0, 1, 3, 2].flatMap((index) => REVISED[index] ?? []).concat(task("other"));
+    const troubledTwice = () => done(waiting(), "gone", "changed").says("b", "instruction", INSTRUCTION).fails("b");
+    const replaced = troubledTwice().says("b", "plan", { tasks });
+    expect([replaced.refused, replaced.phase]).toEqual([undefined, "approving"]);
+    // Also the one that takes its place is shown, sent back, edited and taken.
+    const edited = { ...APPROVED, plan: { tasks: [...tasks, task("mine")] } };
+    for (const scene of [
+      done(waiting().person("approval", CHANGES), "gone", "changed").says(undefined, "plan", { tasks }),
+      replaced.person("approval", CHANGES).says(undefined, "plan", { tasks }),
+    ]) {
+      expect([scene.refused, scene.phase]).toEqual([undefined, "approving"]);
+      expect(scene.person("approval", edited).moved.at(-1)).toBe("mine: nothing -created-> pending");
+      scene.says("a", "instruction", INSTRUCTION).fails("a").says("a", "plan", { tasks: edited.plan.tasks });
+      expect([scene.refused, scene.moved]).toEqual([undefined, ["a: blocked -replanned-> pending"]]);
+    }
+    const rejected = troubledTwice().person("approval", REJECTED).says("b", "plan", { tasks });
+    expect(rejected.refused).toBe("invalid_plan /tasks/3");
+  });
+
   it("leaves alone what a person helped on meanwhile in another way", () => {
     const scene = troubled({ config: { ...ASK.config, max_review_rounds: 0 } }, task("b"), task("a"));
     scene.says("b", "instruction", INSTRUCTION).says("b", "report", COMPLETED).says("b", "review", CHANGES);

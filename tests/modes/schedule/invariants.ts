@@ -11,10 +11,18 @@ import { apply } from "../../../src/modes/schedule/apply.ts";
 import { decide } from "../../../src/modes/schedule/decide.ts";
 import { request } from "../../../src/modes/schedule/request.ts";
 import { SCHEDULE_RIGHTS } from "../../../src/modes/schedule/rights.ts";
-import { empty, type MessageType, type ScheduleState, type Ticket } from "../../../src/modes/schedule/state.ts";
+import {
+  empty,
+  type MessageType,
+  type Place,
+  planOrder,
+  type ScheduleState,
+  type Ticket,
+} from "../../../src/modes/schedule/state.ts";
+import { digestOf } from "../../../src/modes/schedule/tasks.ts";
 import { type TicketEvent, type TicketStatus, ticketLifecycle } from "../../../src/modes/schedule/ticket.machine.ts";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
-import { isNotice, type PayloadType } from "../../../src/protocol/payload.ts";
+import { isNotice, type PayloadType, type Task } from "../../../src/protocol/payload.ts";
 import { permits } from "../../../src/protocol/rights.ts";
 
 /** What must be true of a schedule session after each fact, whatever the fact. */
@@ -66,6 +74,7 @@ export class Invariants {
     if (!state.session) return;
     checkIndexes(state);
     checkHolders(state, ledger);
+    this.#checkPlan();
     checkLimits(state);
     checkEvidence(state, done);
     this.#checkProgress(fact, done);
@@ -146,6 +155,19 @@ export class Invariants {
     valid("final_report", report);
   }
 
+  /** The tickets are those of the plan that counts, as it has them, and those that a plan left out. */
+  #checkPlan(): void {
+    const { session, tickets } = this.#engine.state;
+    if (!session?.plan) return;
+    const planned = tasksAt(this.#lookup, session.plan).map((task, order) => [task.task_id, order, digestOf(task)]);
+    const kept = [...tickets.values()].filter(({ unplanned }) => !unplanned).toSorted(planOrder);
+    same(
+      kept.map(({ id, order, digest }) => [id, order, digest]),
+      planned,
+      "what the plan that counts has",
+    );
+  }
+
   /** Nothing is lost: each ticket is over, or something will move it; a session at work is not over. */
   #checkProgress(fact: Fact, { disposition }: Advance): void {
     const { state, ledger } = this.#engine;
@@ -186,6 +208,12 @@ export class Invariants {
     const over = session.phase === "running" && [...tickets.values()].every((ticket) => isOver(state, ticket));
     holds(!over, "every ticket is over, but the session is not");
   }
+}
+
+/** The tasks of the plan that stands there: one that was approved as a person edited it stands in the approval. */
+export function tasksAt(lookup: Lookup, [sequence, pointer]: Place): readonly Task[] {
+  const { payload } = lookup.record(sequence);
+  return ((pointer === "/plan" ? payload["plan"] : payload) as { tasks: Task[] }).tasks;
 }
 
 function isOver(state: ScheduleState, ticket: Ticket): boolean {

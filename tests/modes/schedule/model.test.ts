@@ -1,8 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
+import type { Place } from "../../../src/modes/schedule/state.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
 import { begun, DEBATE, finished } from "./children.ts";
+import { tasksAt } from "./invariants.ts";
 import { Scene } from "./rig.ts";
 import { CREW, runs, task } from "./words.ts";
 
@@ -159,6 +161,18 @@ function waitEnds(scene: Scene, { which, how, tasks }: Happening): void {
   pick(waits, which)?.();
 }
 
+/** A manager that goes on from the plan that it is shown is never refused it, whatever was done meanwhile. */
+function repeats(scene: Scene, subject: string | undefined, which: number): void {
+  const { plan_file } = scene.draft(subject).context as { plan_file?: { $file: Place } };
+  if (!plan_file) return;
+  const tasks = tasksAt(scene.lookup, plan_file.$file);
+  const isNew = (id: string) =>
+    scene.state.tickets.get(id)?.status !== "done" && tasks.every((one) => one.task_id !== id);
+  const added = pick(IDS.filter(isNew), which);
+  scene.says(subject, "plan", { tasks: added === undefined ? tasks : [...tasks, task(added)] });
+  expect(scene.refused, "the plan that was shown").toBeUndefined();
+}
+
 function happen(scene: Scene, one: Happening): void {
   const { what, which, how, tasks } = one;
   const { ledger } = scene.engine;
@@ -177,6 +191,8 @@ function happen(scene: Scene, one: Happening): void {
         turn.subject,
         pick(["timeout", "rate_limited", "malformed_output", "trust", "budget_exhausted", "cancelled"], how),
       );
+    else if (how < 90 && how % 3 === 1 && scene.draft(turn.subject).expects.includes("plan"))
+      repeats(scene, turn.subject, which);
     else scene.says(turn.subject, ...answer(scene.draft(turn.subject).message.payload_type, how, tasks));
   } else if (what < 84) waitEnds(scene, one);
   else if (what < 94) personSays(scene, one);
