@@ -58,6 +58,7 @@ function dropRevision(draft: Draft): void {
   for (const { id, waits_for, reason = "agent_failed" } of draft.all()) {
     if (waits_for !== REVISION) continue;
     withdraw(draft, id, "the plan was rejected");
+    draft.remember(id);
     escalate(draft, id, reason);
   }
   finishIfAllOver(draft);

@@ -94,7 +94,9 @@ describe("a revised plan where plans are approved", () => {
     const [{ waits_for: _, ...trouble }, plan] = [scene.ticket("a"), scene.state.session?.plan];
     scene.person("approval", REJECTED);
     expect([scene.phase, scene.moved]).toEqual(["running", []]);
-    expect(scene.ticket("a")).toEqual({ ...trouble, escalations: 2, turn: scene.ticket("a").turn });
+    const { turn } = scene.ticket("a");
+    const history = [...(trouble.history ?? []), scene.sequence];
+    expect(scene.ticket("a")).toEqual({ ...trouble, escalations: 2, turn, history });
     expect(scene.open).toEqual([
       "manager error a",
       "manager ticket b",
