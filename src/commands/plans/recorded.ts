@@ -48,11 +48,11 @@ export async function exportablePlan(
     const loaded = await loadPlanFile(played);
     return loaded.ok ? ok({ ...loaded.value.plan, ...requirementOf(row) }) : loaded;
   }
-  const changed = new Set(plan.changed);
+  const anew = new Set([...(plan.added ?? []), ...(plan.changed ?? [])]);
   const tasks = plan.tasks.map((task): Task => {
     const ticket = ticketValue(reader, row.session_id, task.task_id);
-    // What its ticket was told says nothing of a task that a revision changes.
-    const place = changed.has(task.task_id) ? undefined : ticket?.instruction;
+    // What its ticket was told says nothing of a task that a revision changes, or that was withdrawn and that it brings again.
+    const place = anew.has(task.task_id) ? undefined : ticket?.instruction;
     const record = place && recordAt(reader, row.session_id, place[0]);
     const given = record?.payload_type === "instruction" ? planned(record.payload) : task.instruction;
     return given === undefined ? task : { ...task, instruction: { ...given, ...playableSteps(given) } };

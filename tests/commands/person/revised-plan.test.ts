@@ -75,6 +75,39 @@ it("is not shown as what counts, nor as what waits, once it was sent back", asyn
   expect((await typed(here, ["plan"])).stdout).toMatch(/^A plan of 3 tasks\n\n/);
 });
 
+it("is written as a plan file without what was told of a task that it brings again", async () => {
+  const here = rig();
+  const manager = here.write(
+    "manager.mjs",
+    `import { readFileSync } from "node:fs";
+    const { session_id, payload } = JSON.parse(readFileSync(0, "utf8"));
+    const { message, context: { ticket } } = payload;
+    const gone = { task_id: "gone", description: "One way" };
+    const next = { task_id: "next", description: "Instead" };
+    const again = { task_id: "gone", description: "Another way" };
+    const revised = ticket?.ticket_id === "gone" ? [next] : [next, again];
+    const [payload_type, said] = message.payload_type === "requirement" ? ["plan", { tasks: [gone] }]
+      : message.payload_type === "error" ? ["plan", { tasks: revised }]
+      : ["instruction", { summary: "Told before." }];
+    console.log(JSON.stringify({ session_id, source: payload.role_id, target: "scheduler", payload_type, version: "1.0",
+      payload: said }));`,
+  );
+  const config = here.write("config.json", JSON.stringify({ plan_approval: "ask", max_retries: 0 }));
+  const crew = ["--manager", `${process.execPath} ${manager}`, "--worker", "false", "--config", config];
+  await typed(here, ["run", "Do it.", ...crew]);
+  for (const _ of ["the first", "the second"]) {
+    expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
+    expect((await typed(here, ["resume"])).code).toBe(4);
+  }
+  const file = join(here.workspace, "plan.json");
+  expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+  const { tasks } = JSON.parse(readFileSync(file, "utf8")) as { tasks: object[] };
+  expect(tasks).toEqual([
+    expect.objectContaining({ task_id: "next", instruction: { summary: "Told before." } }),
+    { task_id: "gone", description: "Another way" },
+  ]);
+});
+
 it("is asked about at the terminal as what it is, and taken when it is approved", async () => {
   const here = rig();
   const pane = open(here, ["run", "Do it.", ...revisingCrew(here)]);
