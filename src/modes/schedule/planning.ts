@@ -79,6 +79,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (before && gate?.first !== true) {
+    // Before the revision is looked at: what waits for it is begun anew with it.
     if (draft.answered?.message === "error") draft.patchHolder(fact.subject, { waits_for: REVISION });
     const revision = revisionOf(draft, tasks, plan);
     if (asks && isAdding(draft, revision)) openGate(draft, tasks.length, revision);

@@ -8,11 +8,11 @@ import { REVISION } from "./waiting.ts";
 
 /** What a revised plan makes of the tickets as they stand. */
 export function revisionOf(draft: Draft, tasks: readonly Task[], plan: Place): Revision {
-  const planned = tasks.map((task, index) => newTicket(draft, task, taskAt(plan, index)));
-  const ids = new Set(planned.map(({ id }) => id));
+  const tickets = tasks.map((task, index) => newTicket(draft, task, taskAt(plan, index)));
+  const ids = new Set(tickets.map(({ id }) => id));
   return {
     plan,
-    planned: planned.filter((one) => {
+    planned: tickets.filter((one) => {
       const ticket = draft.ticket(one.id);
       if (ticket?.digest !== one.digest || isBegunAnew(ticket, one)) return true;
       return ticket.order !== one.order || ticket.unplanned === true;
