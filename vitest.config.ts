@@ -11,8 +11,6 @@ export default defineConfig({
     // Whatever a test waits for comes from other processes, on a machine that is busy with more tests.
     expect: { poll: { timeout: 60_000, interval: 15 } },
     pool: "forks",
-    // A tenth of the time went into loading the same modules for each file; what a file changes beyond them it puts back itself.
-    isolate: false,
     // One more than CI has processors: a third of what tests take is waiting for other processes.
     maxWorkers: 3,
     projects: [
