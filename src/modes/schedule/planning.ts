@@ -6,6 +6,7 @@ import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
+import { armNotice } from "./notice.ts";
 import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import { create, isAdding, revise, revisionOf } from "./revising.ts";
@@ -110,12 +111,6 @@ export function closeGate(draft: Draft): void {
   if (!gate) return;
   draft.command({ do: "clear_ask", ask_id: gate.ask_id });
   draft.patchSession({ gate: undefined });
-}
-
-export function armNotice(draft: Draft): void {
-  if (draft.session.notice) return;
-  draft.patchSession({ notice: true });
-  draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
 }
 
 /** A first plan's tickets are there and wait; a revision is only kept, and nothing of it counts. */

@@ -1,22 +1,18 @@
 import type { FactOf } from "../../kernel/mode.ts";
-import { from } from "../../kernel/references.ts";
 import { backoff } from "../../kernel/step.ts";
 import { howOften } from "../../lib/how-often.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
-import { milliseconds } from "../../protocol/timestamp.ts";
 import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
 import { isForWorker, reasonSaid } from "./messages.ts";
+import { notice } from "./notice.ts";
 import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
-
-/** How many of those that wait a notice names. */
-const NOTICE_LENGTH = 10;
 
 /**
  * An answer that cannot stand is recorded as refused, and the same message is put again with the reason. It counts as a retry.
@@ -227,33 +223,4 @@ export function retry(draft: Draft, id: string | undefined, waits_for: string): 
     draft.move(ticket.id, "retry");
   }
   putAgain(draft, id, waits_for);
-}
-
-/** Says which unfinished tickets hold up others: to the person at once, to the manager with the next message about such a ticket. */
-function notice(draft: Draft): void {
-  const after = draft.session.settings.dependency_notice_s * 1000;
-  const now = milliseconds(draft.fact.received_at);
-  for (const ticket of draft.inOrder(draft.before.underway)) {
-    const { id } = ticket;
-    const dependents = draft.inOrder(draft.before.dependents.get(id) ?? []);
-    const waiting = dependents.filter(({ status }) => status === "pending").map((dependent) => dependent.id);
-    if (waiting.length === 0 || now - milliseconds(ticket.since) < after) continue;
-    const told = draft.envelope({
-      target: draft.session.roles.find((role) => role.type === "manager")?.role_id ?? "user",
-      payload_type: "report",
-      subject: id,
-      payload: {
-        status: "blocked",
-        summary: from(ticket.task[0], `${ticket.task[1]}/description`) as unknown as Json,
-        issues: [
-          `${id} is ${ticket.status} since ${ticket.since} and holds up ${waiting.slice(0, NOTICE_LENGTH).join(", ")}${waiting.length > NOTICE_LENGTH ? ` and ${waiting.length - NOTICE_LENGTH} more` : ""}`,
-        ],
-        metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
-      },
-    });
-    // Told every hour, they would leave no room for what was said of the ticket.
-    draft.remember(id, told, ticket.noticed);
-    draft.patchTicket(id, { noticed: told });
-  }
-  draft.setTimer("notice", after, true);
 }

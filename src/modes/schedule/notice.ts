@@ -1,0 +1,42 @@
+import { from } from "../../kernel/references.ts";
+import type { Json } from "../../lib/json.ts";
+import { milliseconds } from "../../protocol/timestamp.ts";
+import type { Draft } from "./draft.ts";
+
+/** How many of those that wait a notice names. */
+const NOTICE_LENGTH = 10;
+
+export function armNotice(draft: Draft): void {
+  if (draft.session.notice) return;
+  draft.patchSession({ notice: true });
+  draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
+}
+
+/** Says which unfinished tickets hold up others: to the person at once, to the manager with the next message about such a ticket. */
+export function notice(draft: Draft): void {
+  const after = draft.session.settings.dependency_notice_s * 1000;
+  const now = milliseconds(draft.fact.received_at);
+  for (const ticket of draft.inOrder(draft.before.underway)) {
+    const { id } = ticket;
+    const dependents = draft.inOrder(draft.before.dependents.get(id) ?? []);
+    const waiting = dependents.filter(({ status }) => status === "pending").map((dependent) => dependent.id);
+    if (waiting.length === 0 || now - milliseconds(ticket.since) < after) continue;
+    const told = draft.envelope({
+      target: draft.session.roles.find((role) => role.type === "manager")?.role_id ?? "user",
+      payload_type: "report",
+      subject: id,
+      payload: {
+        status: "blocked",
+        summary: from(ticket.task[0], `${ticket.task[1]}/description`) as unknown as Json,
+        issues: [
+          `${id} is ${ticket.status} since ${ticket.since} and holds up ${waiting.slice(0, NOTICE_LENGTH).join(", ")}${waiting.length > NOTICE_LENGTH ? ` and ${waiting.length - NOTICE_LENGTH} more` : ""}`,
+        ],
+        metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
+      },
+    });
+    // Told every hour, they would leave no room for what was said of the ticket.
+    draft.remember(id, told, ticket.noticed);
+    draft.patchTicket(id, { noticed: told });
+  }
+  draft.setTimer("notice", after, true);
+}
