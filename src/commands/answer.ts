@@ -51,7 +51,11 @@ async function answer(
     if (!answers.ok) return answers;
     if (answers.value === "interrupted") return ok(EXIT_INTERRUPTED);
     const noMore = options.more === false;
-    if (answers.value.length === 0 && !noMore) return ok(tellOpen(context, asked, await open(), words[0]));
+    if (answers.value.length === 0 && !noMore) {
+      const code = tellOpen(context, asked, await open(), words[0]);
+      if (code === EXIT_DONE && options.file !== undefined) return err(saysNothing(options.file, asked.row));
+      return ok(code);
+    }
     const overtaken = answeredAlready(asked, answers.value);
     if (overtaken) return err(overtaken);
     const put = await putAnswers(context, store, asked, answers.value, noMore);
@@ -74,6 +78,17 @@ function tellOpen(
   if (open.length > 0) listOpen(context, asked, "asks", open);
   tellMeant(context, asked.row, open, word);
   return open.every((one) => isKept(asked, one)) ? EXIT_DONE : EXIT_PERSON_NEEDED;
+}
+
+/** Where nobody is needed any more, a file was meant for something else: 0 would say that it was taken. */
+function saysNothing(file: string, { session_id }: SessionRow): Failure {
+  return failure(
+    "usage",
+    `Nothing in ${safeLine(file)} answers what ${session_id} asks, which has its answers already.`,
+    {
+      hint: `They take effect with bosun resume ${session_id}.`,
+    },
+  );
 }
 
 async function putAnswers(

@@ -324,6 +324,23 @@ describe("an answer to a session that nobody runs", () => {
     }
   });
 
+  it("is refused where it comes in a file that has nothing for any question, once all have theirs", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--session", "s"])).code).toBe(4);
+    const wrong = ["answer", "--file", here.write("wrong.yaml", "nmae: Eve\n")];
+    expect((await typed(here, wrong)).code).toBe(4);
+    expect((await typed(here, ["answer", "--file", here.write("right.yaml", "nmae: 1\nname: 2\n")])).code).toBe(0);
+    expect((await typed(here, wrong)).code).toBe(4);
+    expect((await typed(here, ["answer", "age", "7"])).code).toBe(0);
+    const refused = await typed(here, wrong);
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toContain('is called "nmae". Did you mean name?');
+    expect(refused.stderr).toMatch(
+      /Error: Nothing in \S+ answers what s asks, .*\n {2}They take effect with bosun resume s\./,
+    );
+    expect((await typed(here, ["answer"])).code).toBe(0);
+  });
+
   it("is shown so where it is a decision", async () => {
     const here = rig();
     const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
