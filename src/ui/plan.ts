@@ -1,5 +1,5 @@
 import type { Json } from "../lib/json.ts";
-import type { Task } from "../protocol/payload.ts";
+import type { ResolvedConfiguration, Task } from "../protocol/payload.ts";
 import { clipped, safeText } from "./display.ts";
 import { tableLines } from "./table.ts";
 import type { Output } from "./terminal.ts";
@@ -9,6 +9,8 @@ import { counted, wordsOf } from "./words.ts";
 export interface ShownPlan extends Partial<RevisedTasks> {
   readonly summary: string;
   readonly tasks: readonly Task[];
+  /** Who reviews what has no policy of its own. */
+  readonly review: ResolvedConfiguration["review"];
 }
 
 /** The ids of the tasks that a revised plan adds, changes and leaves out. */
@@ -22,7 +24,8 @@ export interface RevisedTasks {
 const ROOM = 400;
 
 /** The plan's summary, and a table of its tasks in their order. */
-export function planLines({ summary, tasks, added, changed = [], left_out = [] }: ShownPlan, output: Output): string[] {
+export function planLines(plan: ShownPlan, output: Output): string[] {
+  const { summary, tasks, review, added, changed = [], left_out = [] } = plan;
   const rows = tasks.map((task) => [
     task.task_id,
     (task.dependencies ?? []).join(", ") || "-",
@@ -31,6 +34,7 @@ export function planLines({ summary, tasks, added, changed = [], left_out = [] }
       (task.acceptance_criteria ?? []).filter((criterion) => typeof criterion === "object" && "command" in criterion)
         .length,
     ),
+    task.review ?? review,
     task.description,
   ]);
   const columns = [
@@ -38,6 +42,7 @@ export function planLines({ summary, tasks, added, changed = [], left_out = [] }
     { heading: "AFTER", widest: 30 },
     { heading: "BY", widest: 20 },
     { heading: "CHECKS" },
+    { heading: "REVIEW" },
     { heading: "WHAT" },
   ];
   const risks = tasks.flatMap((task) =>

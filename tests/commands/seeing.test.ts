@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import type { Ending, Opening } from "../../src/ui/reporter.ts";
-import { onlySession, typed } from "./in-process.ts";
+import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
@@ -198,6 +198,24 @@ describe("a table in a pipe", () => {
       new RegExp(`^${task_id} +done .*the-output-number-one\\.txt.*the-output-number-two\\.txt$`, "m"),
     );
     expect(ran.stdout).toContain("1 of 1 steps run, 6 artifacts kept");
+  });
+});
+
+describe("who reviews a task", () => {
+  it("stands in the plan, be it said there or in the settings", async () => {
+    const here = rig();
+    const plan = tinyPlan([
+      { task_id: "said", shell: "true", more: { review: "checks" } },
+      { task_id: "unsaid", shell: "true", more: { review: undefined } },
+    ]);
+    const config = here.write("config.json", JSON.stringify({ plan_approval: "ask", review: "user" }));
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
+    expect(ran.code).toBe(4);
+    const { stdout } = await typed(here, ["plan"]);
+    expect(stdout).toMatch(
+      /^TASK .* CHECKS +REVIEW +WHAT\nsaid .* 1 +checks +Do said\nunsaid .* 1 +user +Do unsaid\n/m,
+    );
+    expect(await typedJson(here, ["plan", "--json"])).toMatchObject({ review: "user" });
   });
 });
 

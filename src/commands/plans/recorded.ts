@@ -22,15 +22,16 @@ export interface RecordedPlan extends ShownPlan {
 
 /** The plan that waits for a person in a session, else the one that counts, as it is recorded; undefined while there is none. */
 export function planOf(reader: StoreReader, session_id: string): RecordedPlan | undefined {
-  const { place = sessionValue(reader, session_id)?.plan, ...changes } = waitingRevision(reader, session_id) ?? {};
-  if (place === undefined) return undefined;
+  const session = sessionValue(reader, session_id);
+  const { place = session?.plan, ...changes } = waitingRevision(reader, session_id) ?? {};
+  if (session === undefined || place === undefined) return undefined;
   const [sequence, pointer] = place;
   const record = recordAt(reader, session_id, sequence);
   // The person's own version of a plan stands inside the approval.
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
   if (record === undefined || plan === undefined) return undefined;
   const tasks = (plan.tasks ?? []) as unknown as Task[];
-  return { source: record.source, summary: wordsOf(plan.summary), tasks, ...changes };
+  return { source: record.source, summary: wordsOf(plan.summary), tasks, review: session.settings.review, ...changes };
 }
 
 /**

@@ -160,7 +160,7 @@ describe("a plan that waits for a person", () => {
     const here = rig();
     const session_id = await gated(here);
     const shown = await typed(here, ["plan"]);
-    expect(shown.stdout).toMatch(/^write +- +any worker +1 +Do write$/m);
+    expect(shown.stdout).toMatch(/^write +- +any worker +1 +checks +Do write$/m);
     expect(existsSync(join(here.workspace, "out.txt"))).toBe(false);
     expect((await typed(here, ["plan", session_id, "--approve"])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(0);
