@@ -47,7 +47,7 @@ async function stopHolder(
   const isHeld = () => store.holder(session_id) !== undefined;
   if (!isHeld()) {
     out.line(`Nobody runs ${session_id}: there is nothing to stop.`);
-    out.line(`  ${bosun} resume ${session_id}`);
+    out.line(`next    ${bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
   }
   const word = commandWord({ command: "stop", ...(reason === undefined ? {} : { reason }) });
@@ -58,7 +58,7 @@ async function stopHolder(
   if (!left.ok) return left;
   if (!stopped) return err(notLeft(store, session_id));
   out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
-  out.line(`  ${bosun} ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
+  out.line(`next    ${bosun} ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
 }
 

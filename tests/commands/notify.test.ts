@@ -194,7 +194,9 @@ describe("bosun stop", () => {
     const { session_id } = await detach(here, ...notifies(here, KEEPS, ["stopped"]));
     const stopped = await here.run(["stop", "--reason", "The machine is needed."]);
     expect(stopped).toMatchObject({ code: 0, stderr: "" });
-    expect(stopped.stdout).toBe(`Nobody runs ${session_id} any more: it is stopped.\n  bosun resume ${session_id}\n`);
+    expect(stopped.stdout).toBe(
+      `Nobody runs ${session_id} any more: it is stopped.\nnext    bosun resume ${session_id}\n`,
+    );
     await until("every process to be gone", () => strays(here).length === 0);
     expect(await statusOf(here, session_id)).toMatchObject({ state: "stopped", owner: null });
     const record = JSON.parse(

@@ -76,7 +76,7 @@ export async function putToOwner(
   if (value.took !== "taken") {
     out.line(untaken(session_id, value));
     if (value.took === "unseen") context.terminal.err.line(safeLine(value.trouble.message));
-    out.line(`  ${context.bosun} status ${session_id}`);
+    out.line(`next    ${context.bosun} status ${session_id}`);
     return ok(EXIT_DONE);
   }
   const { record } = value;
@@ -85,7 +85,7 @@ export async function putToOwner(
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
   }
   if (holds !== undefined) out.line(holds);
-  out.line(`  ${context.bosun} status ${session_id}`);
+  out.line(`next    ${context.bosun} status ${session_id}`);
   return ok(EXIT_DONE);
 }
 

@@ -55,6 +55,22 @@ describe("the commands that come next", () => {
     }
   });
 
+  it("are named where a session at work has taken a word, and where it was stopped", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", WAIT), "--session", "s"]);
+    await taskRuns(here);
+    for (const [words, next] of [
+      [["tell", "Hurry."], "bosun status s"],
+      [["pause"], "bosun status s"],
+      [["stop"], "bosun resume s"],
+      [["stop"], "bosun resume s"],
+    ] as const) {
+      const { stdout } = await typed(here, words);
+      expect([words, nextIn(stdout)]).toEqual([words, [next]]);
+    }
+    expect((await running.done).code).toBe(130);
+  });
+
   it("are named by every command that only looks, whatever it finds", async () => {
     const here = rig();
     await typed(here, ["run", "--session", "won", "--plan", here.write("plan.json", GOOD)]);
