@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
-import { canBeRetried } from "../modes/schedule/waiting.ts";
+import { canBeRetried, REVISION } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
 import type { CommandContext, Run } from "./call/command.ts";
@@ -13,7 +13,7 @@ import { commandWord } from "./person/word.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
 import { chooseLastSession, chooseTarget, type Target, whyClosed } from "./session/choose.ts";
-import { errorBefore, hasTickets, ticketValue } from "./session/schedule-state.ts";
+import { errorBefore, hasTickets, ticketValue, waitingRevision } from "./session/schedule-state.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {
@@ -94,7 +94,10 @@ function cannotRetry(store: StoreReader, { row, ticket_id }: Target): Failure | 
     "usage",
     `The ticket ${ticket_id} of ${session_id} is ${ticket?.status ?? "unknown"}; only one in error, waiting for a retry, out of budget, or blocked with delivered work can be tried again.`,
     {
-      hint: `See bosun status ${session_id}.`,
+      hint:
+        ticket?.waits_for === REVISION && waitingRevision(store, session_id)
+          ? `It waits for a revised plan to be approved: bosun plan ${session_id}.`
+          : `See bosun status ${session_id}.`,
     },
   );
 }

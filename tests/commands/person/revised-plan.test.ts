@@ -37,6 +37,9 @@ it("is shown with what it would do, and rejected it has done nothing", async () 
   expect(first).toMatch(/^A plan of 3 tasks\n\nTASK /);
   expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
   expect((await typed(here, ["resume"])).code).toBe(4);
+  const retried = await typed(here, ["retry", "bad"]);
+  const waits = `It waits for a revised plan to be approved: bosun plan ${await onlySession(here)}.\n`;
+  expect([retried.code, retried.stderr]).toEqual([2, expect.stringContaining(waits)]);
   const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  left out: other\n\nTASK ";
   expect((await typed(here, ["plan"])).stdout.slice(0, head.length)).toBe(head);
   const shown = await typedJson(here, ["plan", "--json"]);
