@@ -164,11 +164,14 @@ describe("the envelope reader", () => {
     expect(events).toMatchObject([refused, refused]);
   });
 
-  test("keeps the latest eight refusals and emits at most a thousand events, and still hears the answer", () => {
+  test("keeps the latest eight refusals and emits at most a thousand events, says so once, and still hears the answer", () => {
     const bad = Array.from({ length: 1_200 }, (_, index) => envelope("report", { status: `no-${index}` }));
     const { reader, events } = hear(...bad, REPORT);
     expect(reader.refused).toHaveLength(8);
-    expect(events).toHaveLength(1_000);
+    expect(events).toHaveLength(1_001);
+    const said = { code: "output_limit", message: expect.stringContaining("later ones") as string };
+    expect(events.at(-1)).toMatchObject({ kind: "refused", refusal: said });
+    expect(reader.refused).not.toContainEqual(expect.objectContaining({ code: "output_limit" }));
     expect(reader.answer).toBeDefined();
   });
 

@@ -13,6 +13,18 @@ const MAX_EVENTS = 1_000;
 const MAX_REFUSALS = 8;
 const EXCERPT_CHARACTERS = 2_048;
 
+/** Said once: whoever watches would take what was said last for the latest, and what was brought for kept. */
+const ONE_TOO_MANY: TurnEvent = {
+  kind: "refused",
+  refusal: {
+    payload_type: "",
+    code: "output_limit",
+    pointer: "",
+    message: "1,000 messages of this run are recorded; later ones that are no answer are lost.",
+  },
+  excerpt: "",
+};
+
 /** The one line that gives a turn to an agent: canonical, so that the log gives the same bytes again. */
 export function requestLine(request: TurnRequest): string {
   const envelope = {
@@ -35,7 +47,7 @@ export function mayBeEnvelope(firstByte: number): boolean {
 /**
  * Hears one turn's stdout, line by line, and tells messages from console text. The first acceptable message whose type the
  * request expects is the answer; what comes before it is emitted, what comes after it is a duplicate or late. A refused
- * message is emitted with its reason and ends nothing. At most 1,000 events are emitted, and the latest 8 refusals kept.
+ * message is emitted with its reason and ends nothing. At most 1,000 events are emitted, and one that says so; the latest 8 refusals are kept.
  */
 export class EnvelopeReader {
   readonly #channel: Channel;
@@ -136,6 +148,7 @@ export class EnvelopeReader {
   #tell(event: TurnEvent): void {
     this.#events += 1;
     if (this.#events <= MAX_EVENTS) this.#emit(event);
+    else if (this.#events === MAX_EVENTS + 1) this.#emit(ONE_TOO_MANY);
   }
 }
 
