@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, openSync, renameSync } from "node:fs";
+import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
@@ -62,7 +62,10 @@ function ordered(_key: string, value: unknown): unknown {
 const PIECE = 64 * 1024;
 
 function replace(path: string, lines: Iterable<string>): void {
-  const file = openSync(`${path}.tmp`, "w");
+  const partial = `${path}.tmp`;
+  // No file takes the place of a folder, and only an agent can have put one there.
+  rmSync(partial, { force: true, recursive: true });
+  const file = openSync(partial, "wx");
   try {
     let piece = "";
     for (const line of lines) {
@@ -75,7 +78,8 @@ function replace(path: string, lines: Iterable<string>): void {
   } finally {
     closeSync(file);
   }
-  renameSync(`${path}.tmp`, path);
+  if (lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) rmSync(path, { recursive: true });
+  renameSync(partial, path);
 }
 
 /** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */

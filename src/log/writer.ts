@@ -102,7 +102,8 @@ export class LogFolder {
    */
   catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
     return attempt(this.directory, () => {
-      rmSync(join(this.directory, PUBLISHING_FILE), { force: true });
+      // An agent may have put a folder in its place.
+      rmSync(join(this.directory, PUBLISHING_FILE), { force: true, recursive: true });
       // The lines of the last record told may be only some of its lines: they are written again with what is missing.
       const stand = standOf(this.#events);
       const [known] = stand.sequence === 0 ? [true] : records(stand.sequence);

@@ -1,5 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -38,6 +48,26 @@ it("has its members in the order that they have in the log, at every depth", () 
   const text = readFileSync(join(folder, "final_report.json"), "utf8");
   expect([...text.matchAll(/^ {2}"(\w+)"/gm)].map(([, name]) => name)).toEqual(Object.keys(report([])).toSorted());
   expect(text).toContain('"a": 2,\n          "b": 1');
+});
+
+it("takes the place of a folder or a link that an agent has put there", () => {
+  const paths = ["final_report.json", "final_report.md"].map((name) => join(folder, name));
+  const other = join(folder, "other");
+  writeFileSync(other, "untouched");
+  for (const path of paths) {
+    mkdirSync(join(path, "inside"), { recursive: true });
+    symlinkSync(other, `${path}.tmp`);
+  }
+  expect(writeReport(folder, report([]), TICKETS)).toEqual({ ok: true, value: undefined });
+  for (const path of paths) {
+    rmSync(path);
+    symlinkSync(other, path);
+    mkdirSync(join(`${path}.tmp`, "inside"), { recursive: true });
+  }
+  expect(writeReport(folder, report([]), TICKETS)).toEqual({ ok: true, value: undefined });
+  expect(paths.map((path) => lstatSync(path).isFile())).toEqual([true, true]);
+  expect(readFileSync(other, "utf8")).toBe("untouched");
+  expect(readdirSync(folder).toSorted()).toEqual(["final_report.json", "final_report.md", "other"]);
 });
 
 it("is JSON with two columns for each depth, whatever it holds", () => {

@@ -198,6 +198,11 @@ describe("catching up", () => {
       (directory) => writeFileSync(join(directory, ".publishing"), "{"),
       { missing: 0, torn: 0 },
     ],
+    [
+      "a folder in the place of such a file",
+      (directory) => mkdirSync(join(directory, ".publishing", "inside"), { recursive: true }),
+      { missing: 0, torn: 0 },
+    ],
     ["no events.log", (directory) => truncateSync(join(directory, "events.log"), 0), { missing: 0, torn: 0 }],
     ["an event torn in the middle", (directory) => cut(directory, 20), { missing: 0, torn: 0 }],
     [
