@@ -95,6 +95,17 @@ async function begun(place: Rig, args = discussed(place, ["sh", "-c", PATIENT, "
   return { running, child };
 }
 
+/** The child of a session that nobody runs, which asks whether its first debater's turn is to be run again. */
+async function inDoubt(place: Rig): Promise<string> {
+  const patient = ["sh", "-c", PATIENT, "sh"];
+  const args = discussed(place, patient);
+  place.write("roles.json", roles(patient).replace('"role_id":"one"', '"role_id":"one","recovery":"ask"'));
+  const { running, child } = await begun(place, args);
+  running.child.kill("SIGKILL");
+  await running.done;
+  return child;
+}
+
 /** The child of a session whose scheduler died when the child had a name and no record. */
 async function keptFromItsFirst(place: Rig): Promise<string> {
   const crashed = await place.run(discussed(place), { env: { BOSUN_CRASH_AT: "session_created:2" } });
@@ -265,12 +276,7 @@ describe("a child session", () => {
 
   it("that asks is told to whoever watches its parent, who answers it by the command that is shown", async () => {
     const place = endAfterwards(rig());
-    const args = discussed(place, ["sh", "-c", PATIENT, "sh"]);
-    const doubted = roles(["sh", "-c", PATIENT, "sh"]).replace('"role_id":"one"', '"role_id":"one","recovery":"ask"');
-    place.write("roles.json", doubted);
-    const { running, child } = await begun(place, args);
-    running.child.kill("SIGKILL");
-    await running.done;
+    const child = await inDoubt(place);
     expect((await place.run(["resume", "s", "--detach"])).code).toBe(0);
     const watching = place.start(["attach", "s"]);
     await until("the child's question", () => watching.stdout().includes(`${child} WAITS FOR A PERSON`));
@@ -282,6 +288,22 @@ describe("a child session", () => {
     const watched = await watching.done;
     expect([watched.code, watched.stderr]).toEqual([0, ""]);
     expect(watched.stdout.match(/WAITS FOR A PERSON/g)).toHaveLength(1);
+  });
+
+  it("that has its answer is asked about no more where its parent is looked at, which goes on with `resume`", async () => {
+    const place = rig();
+    const child = await inDoubt(place);
+    const left = await place.run(["resume", "s", "--no-input"]);
+    expect([left.code, left.stdout]).toEqual([
+      4,
+      expect.stringContaining(`next    bosun answer ${child} t1.again repeat`),
+    ]);
+    expect((await place.run(["answer", child, "t1.again", "repeat"])).code).toBe(0);
+    const attached = await place.run(["attach", "s"]);
+    expect([attached.code, attached.stdout]).toEqual([4, expect.stringMatching(/\nnext {4}bosun resume s\n$/)]);
+    expect(attached.stdout).not.toMatch(/t1\.again|waits for a person/);
+    writeFileSync(join(place.workspace, "go"), "");
+    expect((await place.run(["resume", "s", "--no-input"])).code).toBe(0);
   });
 
   it("that a crash kept from its first record is begun with its parent, whichever is named", async () => {
