@@ -1,5 +1,5 @@
 import type { ProcessIdentity } from "../kernel/agent.ts";
-import { applyToLedger, emptyLedger, LEDGER_COLLECTIONS } from "../kernel/ledger.ts";
+import type { Ledger } from "../kernel/ledger.ts";
 import type { Mode } from "../kernel/mode.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
@@ -10,7 +10,8 @@ import type { PayloadByType } from "../protocol/payload.ts";
 import { neverBegun } from "../store/failures.ts";
 import { keptRecord, lastReport } from "../store/kept-record.ts";
 import type { Role } from "../protocol/roles.ts";
-import type { SessionRow } from "../store/store.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import type { SessionRow, Store } from "../store/store.ts";
 import { removePartialCopies } from "./turns/artifacts.ts";
 import type { Held } from "./inbox.ts";
 import { sessionPaths } from "./paths.ts";
@@ -18,6 +19,7 @@ import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
 import { TOLD, type Told } from "./notifications.ts";
 import type { Session } from "./session.ts";
+import { stateIn } from "./stored-state.ts";
 import { assemble, holding, type Surroundings } from "./assemble.ts";
 
 /** What is new about a session that is taken up. */
@@ -41,82 +43,123 @@ export async function resumeSession<S>(
   row: SessionRow,
   change: Change = {},
 ): Promise<Result<Session<S>, Failure>> {
-  return holding(around, row.session_id, (lease) => takeUp(around, mode, row, change, lease));
+  return holding(around, row.session_id, (lease) => takeUp(around, mode, row.session_id, change, lease));
 }
 
+/**
+ * In this order: what may refuse comes before what cannot be taken back, so nothing is ended for a session that cannot go on. What a dead
+ * scheduler's programs could still write to is made whole when they are gone. The session comes last, since its log is open from then on,
+ * and nothing may fail any more; what is told of the take-over is in its first commit.
+ */
 async function takeUp<S>(
   around: Surroundings,
   mode: Mode<S>,
-  row: SessionRow,
+  session_id: string,
   change: Change,
   lease: Held,
 ): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
-  const loaded = await store.load(row.session_id);
-  if (!loaded.ok) return loaded;
-  const state = mode.empty();
-  const ledger = emptyLedger();
-  const processes: (ProcessIdentity & { readonly id: string })[] = [];
-  const told = new Map<string, Told>();
-  for (const { collection, id, value } of loaded.value.rows()) {
-    if (collection === "process") processes.push({ ...(value as unknown as ProcessIdentity), id });
-    else if (collection === TOLD) told.set(id, value as unknown as Told);
-    else if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
-    else mode.apply(state, { put: collection, id, value });
-  }
-  const { session: current } = loaded.value;
-  if (current.last_sequence === 0) return err(neverBegun(current));
-  const opened = keptRecord(store, row.session_id, 1);
-  const payload = opened.payload as unknown as PayloadByType["session_opened"];
-  const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
-  const known = change.roles ?? (isOver ? payload.roles : undefined);
-  const roles = known ? ok(known) : withSecrets(row.session_id, payload.roles, process.env);
+  const read = await readLeft(store, mode, session_id);
+  if (!read.ok) return read;
+  const left = read.value;
+  const roles = rolesOf(left, change);
   if (!roles.ok) return roles;
-  const paths = sessionPaths(around.home, row.session_id);
-  const survivors = await around.launcher.endLeftovers(processes, payload.config.kill_grace_s * 1000, {
-    session_id: row.session_id,
-    folder: paths.folder,
-  });
-  crashPoint("leftovers_ended");
-  if (survivors.length > 0) {
-    return err(
-      failure(
-        "environment",
-        `A program of the scheduler that died could not be ended: pid ${survivors.map(({ pid }) => pid).join(", ")}.`,
-        {
-          hint: "End it by hand, then resume again.",
-        },
-      ),
-    );
-  }
-  const cleaned = removePartialCopies(paths.artifacts);
-  if (!cleaned.ok) return cleaned;
-  if (ledger.figures.closed) {
-    const written = writeReport(paths.folder, lastReport(store, current), mode.showing);
-    if (!written.ok) return written;
-  }
+  const ended = await endPrograms(around, left);
+  if (!ended.ok) return ended;
+  const mended = mendFiles(around, mode, left);
+  if (!mended.ok) return mended;
+  const { row, opened, ledger } = left;
   const reopened = change.reopen !== undefined;
   const session = assemble(
     around,
     mode,
     { ...lease, reopened },
     {
-      session_id: row.session_id,
-      state,
+      session_id,
+      state: left.state,
       ledger,
-      head: { sequence: current.last_sequence, hash: current.head },
-      published: current.published,
-      config: payload.config,
+      head: { sequence: row.last_sequence, hash: row.head },
+      published: row.published,
+      config: opened.config,
       roles: roles.value,
-      workspace: payload.workspace,
-      opened_at: opened.timestamp,
-      last_at: keptRecord(store, row.session_id, current.last_sequence).record.received_at,
-      told,
+      workspace: opened.workspace,
+      opened_at: left.opened_at,
+      last_at: keptRecord(store, session_id, row.last_sequence).record.received_at,
+      told: left.told,
     },
   );
   if (!session.ok) return session;
-  for (const { id } of processes) void session.value.keep({ drop: "process", id });
-  recover((input) => session.value.submit(input), ledger, payload, lease.epoch, change);
+  for (const { id } of left.programs) void session.value.keep({ drop: "process", id });
+  recover((input) => session.value.submit(input), ledger, opened, lease.epoch, change);
   crashPoint("recovery_decided");
   return session;
+}
+
+/** A session as its last scheduler left it. */
+interface Left<S> {
+  readonly row: SessionRow;
+  readonly opened: PayloadByType["session_opened"];
+  readonly opened_at: Instant;
+  readonly state: S;
+  readonly ledger: Ledger;
+  /** What that scheduler had started and did not see end. */
+  readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
+  readonly told: ReadonlyMap<string, Told>;
+}
+
+async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Promise<Result<Left<S>, Failure>> {
+  const loaded = await store.load(session_id);
+  if (!loaded.ok) return loaded;
+  const { session: row } = loaded.value;
+  const { state, ledger } = stateIn(loaded.value, mode);
+  if (row.last_sequence === 0) return err(neverBegun(row));
+  const first = keptRecord(store, session_id, 1);
+  return ok({
+    row,
+    opened: first.payload as unknown as PayloadByType["session_opened"],
+    opened_at: first.timestamp,
+    state,
+    ledger,
+    programs: Array.from(loaded.value.rows("process"), ({ id, value }) => ({
+      ...(value as unknown as ProcessIdentity),
+      id,
+    })),
+    told: new Map(Array.from(loaded.value.rows(TOLD), ({ id, value }) => [id, value as unknown as Told])),
+  });
+}
+
+/** The roles with what the log withheld of them, unless no role is going to be started. */
+function rolesOf<S>({ row, opened, ledger }: Left<S>, change: Change): Result<readonly Role[], Failure> {
+  if (change.roles) return ok(change.roles);
+  const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
+  return isOver ? ok(opened.roles) : withSecrets(row.session_id, opened.roles, process.env);
+}
+
+async function endPrograms<S>(
+  { home, launcher }: Surroundings,
+  { row, opened, programs }: Left<S>,
+): Promise<Result<void, Failure>> {
+  const { session_id } = row;
+  const { folder } = sessionPaths(home, session_id);
+  const survivors = await launcher.endLeftovers(programs, opened.config.kill_grace_s * 1000, { session_id, folder });
+  crashPoint("leftovers_ended");
+  if (survivors.length === 0) return ok(undefined);
+  const pids = survivors.map(({ pid }) => pid).join(", ");
+  return err(
+    failure("environment", `A program of the scheduler that died could not be ended: pid ${pids}.`, {
+      hint: "End it by hand, then resume again.",
+    }),
+  );
+}
+
+/** Takes away what was half copied, and writes the report of a closed session, which its scheduler may not have come to. */
+function mendFiles<S>(
+  { home, store }: Surroundings,
+  { showing }: Mode<S>,
+  { row, ledger }: Left<S>,
+): Result<void, Failure> {
+  const { folder, artifacts } = sessionPaths(home, row.session_id);
+  const cleaned = removePartialCopies(artifacts);
+  if (!cleaned.ok || !ledger.figures.closed) return cleaned;
+  return writeReport(folder, lastReport(store, row), showing);
 }

@@ -1,10 +1,4 @@
-import {
-  applyToLedger,
-  emptyLedger,
-  type Ledger,
-  LEDGER_COLLECTIONS,
-  RUNTIME_COLLECTIONS,
-} from "../../kernel/ledger.ts";
+import type { Ledger } from "../../kernel/ledger.ts";
 import type { ModeReading, Results, SessionView } from "../../kernel/mode.ts";
 import { resolve } from "../../kernel/references.ts";
 import type { Showing } from "../../kernel/showing.ts";
@@ -13,6 +7,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { SessionRecords } from "../../runtime/records.ts";
+import { stateIn } from "../../runtime/stored-state.ts";
 import { measuredRecord } from "../../store/kept-record.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import type { TicketLine } from "../../ui/reporter.ts";
@@ -55,12 +50,7 @@ async function readAs(
   const stored = await reader.load(session_id);
   if (!stored.ok) return stored;
   const row = stored.value.session;
-  const state = mode.empty();
-  const ledger = emptyLedger();
-  for (const { collection, id, value } of stored.value.rows()) {
-    if (LEDGER_COLLECTIONS.has(collection)) applyToLedger(ledger, { put: collection, id, value });
-    else if (!RUNTIME_COLLECTIONS.has(collection)) mode.apply(state, { put: collection, id, value });
-  }
+  const { state, ledger } = stateIn(stored.value, mode);
   const records = new SessionRecords(
     (sequence) => measuredRecord(reader, session_id, sequence),
     sessionPaths(home, session_id).folder,
