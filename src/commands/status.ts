@@ -5,6 +5,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
+import { usageOf } from "../runtime/usage.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { Owner, SessionRow, StoreReader } from "../store/store.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
@@ -41,7 +42,7 @@ async function status(
     if (row.value === undefined) return listSessions(store, context, options);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
-    if (options.json === true) context.terminal.out.line(safeJson(await statusObject(store, stored.value)));
+    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, stored.value)));
     else showSession(context, store, stored.value, Date.now());
     return ok(EXIT_DONE);
   });
@@ -65,12 +66,7 @@ function rowToShow(
 }
 
 /** What `--json` promises (SPEC.md), and what else is known. */
-async function statusObject(
-  store: StoreReader,
-  { row, view, ledger, tickets, waiting, resultsOf }: StoredView,
-): Promise<object> {
-  // What writes records brings every validator along, which people who only look should not wait for.
-  const { usageOf } = await import("../runtime/closing.ts");
+function statusObject(store: StoreReader, { row, view, ledger, tickets, waiting, resultsOf }: StoredView): object {
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
   const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
   return {

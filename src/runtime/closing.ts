@@ -9,6 +9,7 @@ import type { UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_FAILED } from "./exit.ts";
+import { usageOf } from "./usage.ts";
 
 export interface Closing {
   readonly session_id: string;
@@ -66,15 +67,4 @@ function sandboxesOf({ records }: Closing): JsonObject {
   };
   const kept = roles.flatMap(({ role_id, sandbox = "none" }) => (sandbox === "none" ? [] : [[role_id, sandbox]]));
   return kept.length === 0 ? {} : { sandboxes: Object.fromEntries(kept) as JsonObject };
-}
-
-/** Totals as reports show them; a cost is unknown as soon as one turn did not say it. */
-export function usageOf(figures: LedgerFigures): JsonObject {
-  return {
-    turns: figures.turns,
-    input_tokens: figures.input_tokens,
-    output_tokens: figures.output_tokens,
-    ...(figures.cached_tokens > 0 ? { cached_tokens: figures.cached_tokens } : {}),
-    cost_usd: figures.unpriced_turns > 0 ? null : figures.cost_usd,
-  };
 }
