@@ -34,10 +34,8 @@ export class People<S> {
   #over = false;
   /** The last record that was told: what the store knows. */
   #told = 0;
-  /** Asks that are to be shown when the record that asks is: what is asked is durable before what it is about is told. */
-  #unshown: { readonly record: number; readonly waiting: Waiting }[] = [];
-  /** Those who wait for a record to be told, or for nothing more to come. */
-  readonly #waiting = new Set<{ readonly sequence: number; readonly settle: () => void }>();
+  /** What is done when a record is told, or when nothing more is to come. */
+  #later: { readonly record: number; readonly act: () => void }[] = [];
 
   constructor(parts: PeopleParts<S>) {
     this.#parts = parts;
@@ -58,8 +56,7 @@ export class People<S> {
   event(event: SessionEvent): void {
     if (event.kind === "record") {
       this.#told = event.sequence;
-      this.#show();
-      this.#settle();
+      this.#catchUp();
       this.#begin();
       this.#asking?.look();
     } else if (event.kind === "stopping") void this.end();
@@ -70,8 +67,7 @@ export class People<S> {
   /** Nobody is asked any more; settles when the terminal is free again. */
   async end(): Promise<void> {
     this.#over = true;
-    this.#show();
-    this.#settle();
+    this.#catchUp();
     await this.#asking?.end();
   }
 
@@ -98,7 +94,7 @@ export class People<S> {
   }
 
   #consider(ask_id: string): void {
-    const { session, manner, attended } = this.#parts;
+    const { session, manner, attended, tell } = this.#parts;
     const waiting = this.#waitingFor(ask_id);
     const [first] = waiting;
     if (this.#over || first === undefined) return;
@@ -115,16 +111,11 @@ export class People<S> {
     if (this.#asking) this.#asking.ask(ask_id);
     else {
       const open = waiting.filter((one) => !isAnswered(one, said));
-      this.#unshown.push(...open.map((one) => ({ record: ask.record, waiting: one })));
-      this.#show();
+      // Shown with the record that asks: what is asked is durable before what it is about is told.
+      this.#whenTold(ask.record, () => {
+        for (const one of open) tell(one);
+      });
     }
-  }
-
-  #show(): void {
-    const isTold = ({ record }: { readonly record: number }) => this.#over || record <= this.#told;
-    const shown = this.#unshown.filter(isTold);
-    this.#unshown = this.#unshown.filter((one) => !isTold(one));
-    for (const { waiting } of shown) this.#parts.tell(waiting);
   }
 
   /** Puts a person's word to the session; gives back why it does not stand, if it does not. */
@@ -136,19 +127,20 @@ export class People<S> {
   /** Comes back when what was said is committed: only then does the store know it. */
   async #sayAndCommit(word: Word): Promise<Refusal | undefined> {
     const refused = this.#say(word);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#waiting.add({ sequence: this.#parts.session.sequence, settle: resolve });
-    this.#settle();
-    await promise;
+    await new Promise<void>((resolve) => this.#whenTold(this.#parts.session.sequence, resolve));
     return refused;
   }
 
-  #settle(): void {
-    for (const one of this.#waiting) {
-      if (!this.#over && one.sequence > this.#told) continue;
-      this.#waiting.delete(one);
-      one.settle();
-    }
+  #whenTold(record: number, act: () => void): void {
+    this.#later.push({ record, act });
+    this.#catchUp();
+  }
+
+  #catchUp(): void {
+    const isDue = ({ record }: { readonly record: number }) => this.#over || record <= this.#told;
+    const due = this.#later.filter(isDue);
+    this.#later = this.#later.filter((one) => !isDue(one));
+    for (const { act } of due) act();
   }
 
   #waitingFor(ask_id: string): Waiting[] {
