@@ -23,7 +23,7 @@ import { stateIn } from "./stored-state.ts";
 import { assemble, holding, type Surroundings } from "./assemble.ts";
 
 /** What is new about a session that is taken up. */
-interface Change {
+export interface ResumeTerms {
   readonly limits?: JsonObject;
   /** Why a closed session is opened again. */
   readonly reopen?: string;
@@ -41,7 +41,7 @@ export async function resumeSession<S>(
   around: Surroundings,
   mode: Mode<S>,
   row: SessionRow,
-  change: Change = {},
+  change: ResumeTerms = {},
 ): Promise<Result<Session<S>, Failure>> {
   return holding(around, row.session_id, (lease) => takeUp(around, mode, row.session_id, change, lease));
 }
@@ -55,7 +55,7 @@ async function takeUp<S>(
   around: Surroundings,
   mode: Mode<S>,
   session_id: string,
-  change: Change,
+  change: ResumeTerms,
   lease: Held,
 ): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
@@ -129,7 +129,7 @@ async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Pro
 }
 
 /** The roles with what the log withheld of them, unless no role is going to be started. */
-function rolesOf<S>({ row, opened, ledger }: Left<S>, change: Change): Result<readonly Role[], Failure> {
+function rolesOf<S>({ row, opened, ledger }: Left<S>, change: ResumeTerms): Result<readonly Role[], Failure> {
   if (change.roles) return ok(change.roles);
   const isOver = change.ends === true || (ledger.figures.closed !== undefined && change.reopen === undefined);
   return isOver ? ok(opened.roles) : withSecrets(row.session_id, opened.roles, process.env);

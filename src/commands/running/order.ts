@@ -1,16 +1,11 @@
-import type { JsonObject } from "../../lib/json.ts";
 import type { Failure } from "../../protocol/failure.ts";
+import type { ResumeTerms } from "../../runtime/resume.ts";
 import type { Manner } from "../input/manner.ts";
 import type { RunInput } from "../input/run-input.ts";
 import type { Word } from "../person/word.ts";
 
-/** What is changed of a session that is taken up. */
-export interface TakeUp {
-  readonly limits?: JsonObject;
-  /** Why a closed session is opened again. */
-  readonly reopen?: string;
-  /** It is taken up only to be closed, so nothing of it is started. */
-  readonly ends?: true;
+/** What is new about a session that a command takes up. */
+export interface TakeUp extends Omit<ResumeTerms, "roles"> {
   /** What is put to it before it goes on. */
   readonly facts?: readonly Word[];
 }
