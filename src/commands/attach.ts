@@ -8,7 +8,7 @@ import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home
 import { watchSignals } from "./call/signals.ts";
 import { addReporterOptions, type Manner, mannerOf, type ReporterOptions } from "./input/manner.ts";
 import { attend } from "./running/attendance.ts";
-import { reporterFor } from "./running/drive.ts";
+import { reporterFor } from "./running/reporter-for.ts";
 import { Viewer } from "./running/viewer.ts";
 import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
 

@@ -1,15 +1,14 @@
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
+import type { SessionEnd } from "../../runtime/bus.ts";
 import type { Session } from "../../runtime/session.ts";
 import { formatDuration } from "../../lib/durations.ts";
-import { jsonReporter } from "../../ui/json.ts";
-import { plainReporter } from "../../ui/plain.ts";
-import type { Opening, Reporter } from "../../ui/reporter.ts";
-import { silentReporter } from "../../ui/silent.ts";
+import type { Ending, Opening, Reporter } from "../../ui/reporter.ts";
 import { SAY_OF_LATER } from "../../ui/teller.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
+import type { SessionRow } from "../../store/store.ts";
 import type { CommandContext } from "../call/command.ts";
 import { tellKilled, watchSignals } from "../call/signals.ts";
 import type { Manner } from "../input/manner.ts";
@@ -19,10 +18,14 @@ import { endingOf, lastStandOf, storedStand, withChildren } from "../shown/leavi
 import { underWay } from "../shown/under-way.ts";
 import { People } from "./people.ts";
 import type { Place } from "./place.ts";
+import { reporterFor } from "./reporter-for.ts";
 import { watchPatience, type Watchers } from "./watchers.ts";
 
 /** How often it is looked whether a child session waits for a person, in ms. */
 const LOOK_EVERY_MS = 500;
+
+/** What whoever has it run knows of a session. */
+type OpeningPart = Pick<Opening, "resumed" | "kill_grace_s" | "bundled_worker">;
 
 /**
  * Runs a session in this process to its end or stop, with its reporter, the people who answer and the signals that stop it. With
@@ -34,7 +37,7 @@ export async function driveSession<S>(
   place: Place,
   session: Session<S>,
   manner: Manner,
-  told: Pick<Opening, "resumed" | "kill_grace_s" | "bundled_worker">,
+  told: OpeningPart,
   watchers?: Watchers,
 ): Promise<Result<number, Failure>> {
   const { store } = place;
@@ -52,26 +55,7 @@ export async function driveSession<S>(
     attended: () => manner.ask || watchers?.attended() === true,
     tell: (waiting) => reporter.asked(waiting),
   });
-  if (told.resumed && reporter.earlier) {
-    // The opening says who shares an account, the latest records who is held.
-    reporter.earlier(keptRecord(store, session_id, 1));
-    for (const record of latestOf(store, row.value, SAY_OF_LATER)) reporter.earlier(record);
-  }
-  reporter.begin({
-    session_id,
-    version: place.version,
-    requirement: row.value.requirement ?? undefined,
-    workspace: row.value.workspace,
-    output: sessionPaths(place.home, session_id).output,
-    ...told,
-    now: () => ({
-      state: stateOf(store, session_id),
-      counts: session.view().counts,
-      turns: session.ledger.figures.turns,
-      waiting: session.ledger.asks.size,
-      ...underWay(session.ledger.turns.values(), session.ledger.checks.values(), session.ledger.holds.values()),
-    }),
-  });
+  showBeginning(reporter, place, session, row.value, told);
   session.bus.subscribe((event) => reporter.event(event));
   session.bus.subscribe((event) => people.event(event));
   const signals = watchSignals(
@@ -92,13 +76,7 @@ export async function driveSession<S>(
   forget?.();
   clearInterval(looking);
   await people.end();
-  const elapsed_ms = performance.now() - began;
-  const stand = await catchStorage(async () => {
-    // After a commit that failed, memory is ahead of what there is.
-    if (!end.ok) return storedStand(store, place.home, session_id);
-    return ok(await withChildren(store, lastStandOf(store, session)));
-  });
-  const left = stand.ok ? ok(endingOf(context.bosun, place.home, stand.value, { end, elapsed_ms })) : stand;
+  const left = await endingAfter(context, place, session, end, performance.now() - began);
   if (left.ok) {
     children.tell(left.value.children);
     reporter.end(left.value);
@@ -108,6 +86,54 @@ export async function driveSession<S>(
   if (left.ok) return ok(left.value.exit_code);
   // What failed first is the reason; that it cannot be read any more what came of it only follows.
   return end.ok ? left : end;
+}
+
+/** Shows what the session is about, and what earlier records say of later ones. */
+function showBeginning<S>(
+  reporter: Reporter,
+  place: Place,
+  session: Session<S>,
+  row: SessionRow,
+  told: OpeningPart,
+): void {
+  const { store, home, version } = place;
+  const { session_id } = session;
+  if (told.resumed && reporter.earlier) {
+    // The opening says who shares an account, the latest records who is held.
+    reporter.earlier(keptRecord(store, session_id, 1));
+    for (const record of latestOf(store, row, SAY_OF_LATER)) reporter.earlier(record);
+  }
+  reporter.begin({
+    session_id,
+    version,
+    requirement: row.requirement ?? undefined,
+    workspace: row.workspace,
+    output: sessionPaths(home, session_id).output,
+    ...told,
+    now: () => ({
+      state: stateOf(store, session_id),
+      counts: session.view().counts,
+      turns: session.ledger.figures.turns,
+      waiting: session.ledger.asks.size,
+      ...underWay(session.ledger.turns.values(), session.ledger.checks.values(), session.ledger.holds.values()),
+    }),
+  });
+}
+
+/** How the session was left, for whoever is shown it. */
+async function endingAfter<S>(
+  { bosun }: CommandContext,
+  { store, home }: Place,
+  session: Session<S>,
+  end: Result<SessionEnd, Failure>,
+  elapsed_ms: number,
+): Promise<Result<Ending, Failure>> {
+  const stand = await catchStorage(async () => {
+    // After a commit that failed, memory is ahead of what there is.
+    if (!end.ok) return storedStand(store, home, session.session_id);
+    return ok(await withChildren(store, lastStandOf(store, session)));
+  });
+  return stand.ok ? ok(endingOf(bosun, home, stand.value, { end, elapsed_ms })) : stand;
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */
@@ -127,16 +153,4 @@ function heed<S>(watchers: Watchers, { clock }: Place, session: Session<S>, peop
       session.stop("waiting", `nobody has come to a terminal for ${formatDuration(watchers.patience_ms)}`);
     },
   );
-}
-
-/** The reporter that was asked for. */
-export function reporterFor({ reporter }: Pick<Manner, "reporter">, { terminal, bosun }: CommandContext): Reporter {
-  switch (reporter) {
-    case "json":
-      return jsonReporter(terminal.out);
-    case "silent":
-      return silentReporter(terminal, bosun);
-    case "plain":
-      return plainReporter(terminal, bosun);
-  }
 }

@@ -12,7 +12,7 @@ import type { CommandContext } from "../call/command.ts";
 import { tellKilled, watchSignals } from "../call/signals.ts";
 import { killGraceOf } from "../session/state.ts";
 import { attend } from "./attendance.ts";
-import { reporterFor } from "./drive.ts";
+import { reporterFor } from "./reporter-for.ts";
 import type { AskersWord, Order, SchedulersWord } from "./order.ts";
 import type { Place } from "./place.ts";
 import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";

@@ -5,7 +5,7 @@ import { sessionPaths } from "../../runtime/paths.ts";
 import type { CommandContext } from "../call/command.ts";
 import type { Manner } from "../input/manner.ts";
 import { endingOf, lastStandOf } from "../shown/leaving.ts";
-import { reporterFor } from "./drive.ts";
+import { reporterFor } from "./reporter-for.ts";
 import type { Place } from "./place.ts";
 
 /**
