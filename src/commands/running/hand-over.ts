@@ -1,10 +1,7 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync } from "node:fs";
 import { formatDuration } from "../../lib/durations.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
-import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeJson } from "../../ui/display.ts";
 import { nextLines } from "../../ui/words.ts";
@@ -13,9 +10,10 @@ import { tellKilled, watchSignals } from "../call/signals.ts";
 import { killGraceOf } from "../session/state.ts";
 import { attend } from "./attendance.ts";
 import { reporterFor } from "./reporter-for.ts";
-import type { AskersWord, Order, SchedulersWord } from "./order.ts";
+import type { Order, SchedulersWord } from "./order.ts";
 import type { Place } from "./place.ts";
-import { lastWords, openSchedulerLog, schedulerLog } from "./scheduler-log.ts";
+import { lastWords, schedulerLog } from "./scheduler-log.ts";
+import { startScheduler } from "./scheduler-process.ts";
 import { Viewer } from "./viewer.ts";
 
 /**
@@ -37,7 +35,7 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
   const attached = manner.scheduler === "attached";
   const leave = attached ? attend(home, session_id) : ok(() => {});
   if (!leave.ok) return leave;
-  const started = startScheduler(context, home, order);
+  const started = startScheduler(context, home, order, PATIENCE_MS);
   if (!started.ok) {
     leave.value();
     return started;
@@ -127,76 +125,6 @@ function neverBegan(
   if (row.error.code !== "not_found") return row;
   const what = `The scheduler of ${session_id} ended before the session began${lastWords(home, session_id)}`;
   return err(failure("internal", what, { hint: "Run it in this process to see more: --foreground." }));
-}
-
-/** The scheduler as the process that started it knows it. */
-interface Scheduler {
-  readonly pid: number | undefined;
-  /** What it says of its beginning; undefined if it ended without a word. */
-  readonly answer: Promise<SchedulersWord | undefined>;
-  /** Its exit code; undefined if a signal ended it. */
-  readonly exited: Promise<number | undefined>;
-  readonly isGone: () => boolean;
-  readonly signal: (signal: NodeJS.Signals) => void;
-  readonly say: (word: AskersWord) => void;
-  /** Nothing of it is waited for any more. */
-  readonly letGo: () => void;
-}
-
-function startScheduler(context: CommandContext, home: string, order: Order): Result<Scheduler, Failure> {
-  const { session_id } = order;
-  const opened = openSchedulerLog(home, session_id);
-  if (!opened.ok) return opened;
-  const said = opened.value;
-  const [, program = ""] = process.argv;
-  const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
-  const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
-  const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
-    cwd: context.directory,
-    env: context.environment,
-    // A session of its own (setsid): a terminal that hangs up does not reach it.
-    detached: true,
-    stdio: ["ignore", said, said, "ipc"],
-  });
-  closeSync(said);
-  let gone = false;
-  const exited = new Promise<number | undefined>((resolve) => {
-    child.once("exit", (code) => {
-      gone = true;
-      resolve(code ?? undefined);
-    });
-  });
-  const say = (word: AskersWord) => void (child.connected && child.send(word, () => {}));
-  const scheduler = {
-    pid: child.pid,
-    answer: answerOf(child, exited),
-    exited,
-    isGone: () => gone,
-    signal: (signal: NodeJS.Signals) => void child.kill(signal),
-    say,
-    letGo: () => {
-      if (child.connected) child.disconnect();
-      child.unref();
-    },
-  };
-  say({ kind: "order", order, patience_ms: PATIENCE_MS });
-  return ok(scheduler);
-}
-
-function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<SchedulersWord | undefined> {
-  return new Promise((resolve) => {
-    child.once("message", (word: SchedulersWord) => resolve(word));
-    child.once("error", (error) =>
-      resolve({
-        kind: "failed",
-        failure: failure("environment", `The scheduler cannot be started: ${error.message}.`, {
-          hint: "Run the session in this process: --foreground.",
-        }),
-      }),
-    );
-    // What it said last may still be on its way when it has gone: the channel is closed after everything in it was read.
-    void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
-  });
 }
 
 function tellDetached(
