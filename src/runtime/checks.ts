@@ -1,11 +1,12 @@
-import type { Launcher } from "../agents/launcher.ts";
+import type { Launched, Launcher } from "../agents/launcher.ts";
 import { type RunLimits, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
 import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
-import { isOfStorage } from "../protocol/failure.ts";
+import type { Result } from "../lib/result.ts";
+import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import { gated } from "./check-gate.ts";
@@ -123,22 +124,11 @@ export class Checks {
     subject: string | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject & { readonly output: string }> {
-    const { launcher, clock, workspace, config, session_id, paths } = this.#parts;
+    const { clock, config } = this.#parts;
     const began = clock.monotonic();
     const { command = [], expect_exit = 0 } = criterion;
     const gate = gated(command, expect_exit);
-    const artifacts_dir = paths.work(subject);
-    const made = makeWorkDirectory(artifacts_dir);
-    if (!made.ok && isOfStorage(made.error)) this.#door.fail(made.error);
-    const launched = !made.ok
-      ? made
-      : await launcher.launch({
-          // Nothing that a check starts outlives it, where the machine can see to that.
-          isolation: { level: "processes", required: false },
-          command: gate.command,
-          directory: workspace,
-          environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
-        });
+    const launched = await this.#launch(gate.command, subject);
     const base = { criterion: criterion as unknown as JsonObject };
     if (!launched.ok) {
       return {
@@ -177,5 +167,20 @@ export class Checks {
       ...(killed ? { signal: killed } : {}),
       ...(cause === "timeout" ? { timed_out: true } : {}),
     };
+  }
+
+  async #launch(command: readonly string[], subject: string | undefined): Promise<Result<Launched, Failure>> {
+    const { launcher, workspace, session_id, paths } = this.#parts;
+    const artifacts_dir = paths.work(subject);
+    const made = makeWorkDirectory(artifacts_dir);
+    if (!made.ok && isOfStorage(made.error)) this.#door.fail(made.error);
+    if (!made.ok) return made;
+    return launcher.launch({
+      // Nothing that a check starts outlives it, where the machine can see to that.
+      isolation: { level: "processes", required: false },
+      command,
+      directory: workspace,
+      environment: checkEnvironment(process.env, { session_id, artifacts_dir, subject }),
+    });
   }
 }

@@ -1,4 +1,4 @@
-import type { Agent, TurnRequest } from "../../kernel/agent.ts";
+import type { Agent, ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
 import type { Mode, TurnStamp } from "../../kernel/mode.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
@@ -113,21 +113,9 @@ export class Turns {
     const heard = this.#hearing.begin(request, signal);
     const result = await agentFor(role).turn(request, {
       signal,
-      started: async (identity) => {
+      started: (identity) => {
         hasProcess = true;
-        crashPoint("turn_spawned");
-        const { turn_id, run } = stamp;
-        this.#door.bus.emit({
-          kind: "turn_started",
-          turn_id,
-          role_id: role.role_id,
-          pid: identity.pid,
-          ...aboutOf(stamp),
-        });
-        if (!(await this.#door.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
-          throw new Error("the process could not be put on record");
-        }
-        crashPoint("turn_pid_committed");
+        return this.#started(identity, request);
       },
       emit: (event) => {
         // One after the other. What one throws is told at once, and not only when the turn has ended.
@@ -142,5 +130,17 @@ export class Turns {
     const isLess = heard.missed && this.#parts.engine.ledger.turns.has(stamp.turn_id);
     if (result.answer ? !isLess : !signal.aborted) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
     if (hasProcess) void this.#door.keep({ drop: "process", id: stamp.turn_id });
+  }
+
+  /** Comes back when it is on record which process the turn has. */
+  async #started(identity: ProcessIdentity, { role, stamp }: TurnRequest): Promise<void> {
+    crashPoint("turn_spawned");
+    const { turn_id, run } = stamp;
+    const { pid } = identity;
+    this.#door.bus.emit({ kind: "turn_started", turn_id, role_id: role.role_id, pid, ...aboutOf(stamp) });
+    if (!(await this.#door.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
+      throw new Error("the process could not be put on record");
+    }
+    crashPoint("turn_pid_committed");
   }
 }
