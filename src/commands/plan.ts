@@ -50,42 +50,11 @@ async function plan(
   named: string | undefined,
   options: PlanOptions,
 ): Promise<Result<number, Failure>> {
-  const asked = [
-    options.approve,
-    options.reject,
-    options.edit,
-    options.revise !== undefined,
-    options.export !== undefined,
-  ];
-  if (asked.filter((one) => one === true).length > 1) {
-    return err(
-      failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", { hint: "Give one." }),
-    );
-  }
-  if (options.notes !== undefined && [options.approve, options.reject, options.edit].every((one) => one !== true)) {
-    return err(
-      failure("usage", "--notes goes with --approve, --reject or --edit.", {
-        hint: 'To send the plan back with your words: bosun plan --revise "…".',
-      }),
-    );
-  }
-  if (options.json === true && asked.includes(true)) {
-    return err(
-      failure("usage", "--json shows the plan, and goes with no other option.", {
-        hint: "A plan file is written as JSON where its name says so: bosun plan --export plan.json.",
-      }),
-    );
-  }
-  if (options.revise?.trim() === "") {
-    return err(
-      failure("usage", "--revise does not say what should be different.", {
-        hint: 'Write it in quotes: bosun plan --revise "Two files, please.". To look at the plan again: bosun plan.',
-      }),
-    );
-  }
+  const wrong = wrongIn(options);
+  if (wrong) return err(wrong);
   return withHome(openExistingHome(context), async ({ home, store }) => {
-    const looks = options.export !== undefined || !asked.includes(true);
-    const row = (looks ? chooseAnySession : chooseLastSession)(store, named);
+    const isDecided = wantedBy(options) > 0 && options.export === undefined;
+    const row = (isDecided ? chooseLastSession : chooseAnySession)(store, named);
     if (!row.ok) return row;
     const { session_id } = row.value;
     const shown = planOf(store, session_id);
@@ -95,11 +64,41 @@ async function plan(
     if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
-    if (!asked.includes(true)) return ok(show(context, row.value, shown, gate, kept, options));
+    if (!isDecided) return ok(show(context, row.value, shown, gate, kept, options));
     if (gate === undefined) return err(notWaiting(row.value));
     if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
     return decide(context, { store, home, row: row.value, session_id, shown, ask_id: gate.ask_id }, options);
   });
+}
+
+/** How many things are wanted of the plan besides a look at it. */
+function wantedBy({ approve, reject, edit, revise, export: file }: PlanOptions): number {
+  return [approve, reject, edit, revise !== undefined, file !== undefined].filter(Boolean).length;
+}
+
+/** Options that do not go together, or say nothing. */
+function wrongIn(options: PlanOptions): Failure | undefined {
+  if (wantedBy(options) > 1) {
+    return failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", {
+      hint: "Give one.",
+    });
+  }
+  if (options.notes !== undefined && ![options.approve, options.reject, options.edit].includes(true)) {
+    return failure("usage", "--notes goes with --approve, --reject or --edit.", {
+      hint: 'To send the plan back with your words: bosun plan --revise "…".',
+    });
+  }
+  if (options.json === true && wantedBy(options) > 0) {
+    return failure("usage", "--json shows the plan, and goes with no other option.", {
+      hint: "A plan file is written as JSON where its name says so: bosun plan --export plan.json.",
+    });
+  }
+  if (options.revise?.trim() === "") {
+    return failure("usage", "--revise does not say what should be different.", {
+      hint: 'Write it in quotes: bosun plan --revise "Two files, please.". To look at the plan again: bosun plan.',
+    });
+  }
+  return undefined;
 }
 
 interface Gate extends DecidedGate {
