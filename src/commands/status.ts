@@ -98,8 +98,8 @@ function statusObject(store: StoreReader, { row, view, ledger, tickets, waiting,
 }
 
 /** What came of a ticket, as the final report has it; its outputs are told in plain words. */
-function asReported({ reviews, artifacts, issues, next_actions }: JsonObject): JsonObject {
-  return { reviews, artifacts, issues, next_actions };
+function asReported({ reviews, checks_passed, summary, artifacts, issues, next_actions }: JsonObject): JsonObject {
+  return { reviews, checks_passed, summary, artifacts, issues, next_actions };
 }
 
 /** What the list says of each session. */

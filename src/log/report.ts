@@ -2,11 +2,13 @@ import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } fr
 import { join } from "node:path";
 import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { crashPoint } from "../lib/crash-point.ts";
+import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory } from "../lib/directory.ts";
 import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
+import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
 import { oneLine } from "./one-line.ts";
 
@@ -84,22 +86,29 @@ function replace(path: string, lines: Iterable<string>): void {
 
 /** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
 function* reportMarkdown(report: Report, showing: Showing): IterableIterator<string> {
-  const { tickets, next_steps } = report;
+  const { tickets, clarifications = [], next_steps } = report;
   yield* [
     `# ${phrase(report.requirement) || report.session_id}`,
     "",
     `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
     "",
-    `- from ${report.started_at} to ${report.finished_at}, recoveries: ${report.recoveries}`,
+    `- ${tookWords(report)}, recoveries: ${report.recoveries}`,
     `- ${usageWords(report.usage)}`,
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
-  if (tickets.length > 0) yield* ["", "| ticket | status | owner | attempts | |", "|---|---|---|---|---|"];
+  if (tickets.length > 0)
+    yield* ["", "| ticket | status | owner | attempts | reviews | checks | |", "|---|---|---|---|---|---|---|"];
   for (const ticket of tickets) yield ticketRow(ticket);
   for (const ticket of tickets) yield* ticketSection(ticket);
+  if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationWords)];
   if (report.result !== undefined) yield* resultSections(showing.parts(report.result as JsonObject));
   if (next_steps.length === 0) return;
   yield* ["", "## Next", "", ...next_steps.map((step) => `- ${ofSession(report.session_id, phrase(step))}`)];
+}
+
+function tookWords({ started_at, finished_at }: Report): string {
+  const took = formatDuration(milliseconds(finished_at) - milliseconds(started_at));
+  return `${took}, from ${started_at} to ${finished_at}`;
 }
 
 /** A recorded step knows of no other session; whoever reads it may have many. */
@@ -119,21 +128,27 @@ function usageWords({ turns, input_tokens, output_tokens, cost_usd }: Report["us
 }
 
 function resultSections(parts: readonly ResultPart[]): string[] {
-  // What an agent said is quoted, so that no line of it can pass for one of the report's own.
   return parts.flatMap(({ title, text, points }) => [
     "",
     `## ${phrase(title)}`,
     "",
-    ...text.split("\n").map((line) => `> ${oneLine(line)}`.trimEnd()),
+    ...quoted(text),
     ...(points.length > 0 ? ["", ...points.map((point) => `- ${phrase(point)}`)] : []),
   ]);
+}
+
+/** What an agent said is quoted, so that no line of it can pass for one of the report's own. */
+function quoted(text: string): string[] {
+  return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${oneLine(line)}`.trimEnd());
 }
 
 type ReportedTicket = NonNullable<Report["tickets"]>[number];
 
 function ticketRow(ticket: ReportedTicket): string {
   const why = ticket.blocked_by?.length ? `waits for ${ticket.blocked_by.join(", ")}` : (ticket.reason ?? "");
-  return `| ${ticket.ticket_id} | ${ticket.status} | ${ticket.owner ?? "-"} | ${ticket.attempts ?? 0} | ${phrase(why).replaceAll("|", "\\|")} |`;
+  const checks = ticket.checks_passed === undefined ? "-" : ticket.checks_passed ? "passed" : "failed";
+  const { ticket_id, status, owner = "-", attempts = 0, reviews = 0 } = ticket;
+  return `| ${[ticket_id, status, owner, attempts, reviews, checks, phrase(why).replaceAll("|", "\\|")].join(" | ")} |`;
 }
 
 function ticketSection(ticket: ReportedTicket): string[] {
@@ -146,8 +161,14 @@ function ticketSection(ticket: ReportedTicket): string[] {
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
   const entries = [...outputs, ...artifacts, ...issues, ...suggestions].map((entry) => `- ${phrase(entry)}`);
-  if (entries.length === 0) return [];
-  return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description ?? "")}`, "", ...entries];
+  const said = quoted(ticket.summary ?? "");
+  if (said.length + entries.length === 0) return [];
+  const parts = [said, entries].filter((part) => part.length > 0);
+  return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
+}
+
+function clarificationWords({ question, answer, ticket_id }: NonNullable<Report["clarifications"]>[number]): string {
+  return `- ${ticket_id === undefined ? "" : `${ticket_id}: `}${phrase(question)} **${phrase(answer)}**`;
 }
 
 /** What was made, and where it is if its worker said so. */

@@ -110,19 +110,42 @@ it("has for people no byte of an agent's that a terminal would obey, and no line
     ticket_id: "t",
     status: "done",
     description: hostile,
+    summary: hostile,
     outputs: [hostile],
     issues: [{ text: hostile }],
   };
+  const clarifications = [{ question: hostile, answer: hostile, ticket_id: "t" }];
   const result = { verdict: { conclusion: hostile, reasons: [hostile] }, judge: "j", rounds: { held: 1, of: 1 } };
-  expect(writeReport(folder, { ...report([ticket]), requirement: hostile, result }, debateShowing).ok).toBe(true);
+  expect(
+    writeReport(folder, { ...report([ticket]), requirement: hostile, clarifications, result }, debateShowing).ok,
+  ).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
   expect(text.match(/^#.*$/gm)).toEqual([
     "# one ]0;mine # two 2J three four",
     "## t: one ]0;mine # two 2J three four",
+    "## Asked and answered",
     "## Verdict of j",
   ]);
   expect(text).toContain("> one ]0;mine\n> # two 2J three  four\n");
+});
+
+it("tells what each worker said, how often its work was reviewed, whether its checks passed, and what a person answered", () => {
+  const tickets = [
+    { ticket_id: "a", status: "done", attempts: 2, reviews: 2, checks_passed: true, summary: "Tight.\nI tried it." },
+    { ticket_id: "b", status: "error", reviews: 1, checks_passed: false },
+  ];
+  const clarifications = [
+    { question: "Slate?", answer: "No, tiles" },
+    { question: "Red?", answer: "yes", ticket_id: "a" },
+  ];
+  expect(writeReport(folder, { ...report(tickets), clarifications }, TICKETS).ok).toBe(true);
+  const text = readFileSync(join(folder, "final_report.md"), "utf8");
+  expect(text).toContain(
+    "| a | done | - | 2 | 2 | passed |  |\n| b | error | - | 0 | 1 | failed |  |\n\n## a: \n\n> Tight.\n> I tried it.\n",
+  );
+  expect(text).toContain("\n## Asked and answered\n\n- Slate? **No, tiles**\n- a: Red? **yes**\n");
+  expect(text).toContain("\n- 1s, from 2026-01-01T00:00:00Z to 2026-01-01T00:00:01Z, recoveries: 0\n");
 });
 
 it("tells each output once, with its place where it was kept", () => {
@@ -161,5 +184,5 @@ it("tells what a worker suggests to do next", () => {
 it("keeps each reason in its own cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
-  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | a\\|b |\n");
+  expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | 0 | - | a\\|b |\n");
 });

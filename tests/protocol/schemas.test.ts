@@ -66,7 +66,7 @@ const required: { [name: string]: string } = {
   session_finished:
     "/session_id /outcome /usage /log /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
   final_report:
-    "/session_id /mode /outcome /started_at /finished_at /tickets /usage /recoveries /next_steps /log /tickets/*/ticket_id /tickets/*/task_id /tickets/*/description /tickets/*/status /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
+    "/session_id /mode /outcome /started_at /finished_at /tickets /usage /recoveries /next_steps /log /tickets/*/ticket_id /tickets/*/task_id /tickets/*/description /tickets/*/status /clarifications/*/question /clarifications/*/answer /usage/turns /usage/input_tokens /usage/output_tokens /usage/cost_usd /log/records /log/head",
   session_closed: "/outcome /exit_code",
   roles: "/roles /roles/*/role_id /roles/*/type /roles/*/cli_command /roles/*/backend",
   scheduler_config: "/checks/ticket/*/text",

@@ -106,6 +106,7 @@ function expectLogFolder(rig: Rig, session_id: string): void {
 function expectReport(rig: Rig, session_id: string): void {
   const report = reportOf(rig, session_id);
   expect(Object.keys(report).toSorted()).toEqual([
+    "clarifications",
     "finished_at",
     "log",
     "mode",
@@ -141,6 +142,8 @@ function expectReport(rig: Rig, session_id: string): void {
       "owner",
       "attempts",
       "reviews",
+      "checks_passed",
+      "summary",
       "outputs",
       "artifacts",
       "issues",

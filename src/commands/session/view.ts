@@ -76,6 +76,6 @@ async function readAs(
 function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
   if (results === undefined) return {};
   const { latest, kept, figures } = results;
-  const { issues, next_actions } = latest === undefined ? {} : records.record(latest).payload;
-  return { ...figures, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
+  const { summary, issues, next_actions } = latest === undefined ? {} : records.record(latest).payload;
+  return { ...figures, summary, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
 }

@@ -101,6 +101,7 @@ export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
           ? (from(plan[0], `${plan[1]}/summary`) as unknown as Json)
           : "",
       tickets: ticketsForReport(draft),
+      ...answersForReport(draft),
       next_steps: nextSteps(draft, ended),
     },
   });
@@ -119,12 +120,14 @@ function ticketsForReport(draft: Draft): Json[] {
       status: ticket.status,
       attempts: ticket.attempt,
       reviews: ticket.reviews ?? 0,
+      ...(ticket.checks_passed === undefined ? {} : { checks_passed: ticket.checks_passed }),
       ...reasonOf(ticket, cause !== undefined),
       ...(cause === undefined ? {} : { blocked_by: [cause] }),
       ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
       ...(ticket.report === undefined
         ? {}
         : {
+            summary: from(ticket.report, "/summary") as unknown as Json,
             outputs: from(ticket.report, "/outputs") as unknown as Json,
             issues: from(ticket.report, "/issues") as unknown as Json,
             next_actions: from(ticket.report, "/next_actions") as unknown as Json,
@@ -132,6 +135,25 @@ function ticketsForReport(draft: Draft): Json[] {
       artifacts: artifactsOf(ticket).map((artifact) => from(artifact) as unknown as Json),
     };
   });
+}
+
+/** What a person was asked and what they answered, in the order in which it was asked; what nobody answered was decided by agents. */
+function answersForReport(draft: Draft): { clarifications?: Json[] } {
+  const sets = [...draft.before.questions.values()].toSorted((a, b) => a.record - b.record);
+  const clarifications = sets.flatMap(({ record, pointer, answers, subject }) =>
+    answers.flatMap((answer, index): Json[] =>
+      answer === null
+        ? []
+        : [
+            {
+              question: from(record, `${pointer}/${index}/text`) as unknown as Json,
+              answer: from(answer[0], answer[1]) as unknown as Json,
+              ...(subject === undefined ? {} : { ticket_id: subject }),
+            },
+          ],
+    ),
+  );
+  return clarifications.length === 0 ? {} : { clarifications };
 }
 
 /** Pending tickets that wait, directly or not, for one in error, with that one's id. One pass: plans may be long chains. */

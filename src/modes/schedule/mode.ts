@@ -8,7 +8,7 @@ import type { ScheduleState } from "./state.ts";
 /** The scheduler: a manager plans, instructs and reviews tickets; workers do them. */
 export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReading,
-  rules: 10,
+  rules: 11,
   rights: SCHEDULE_RIGHTS,
   attached: { plan: { reference: "tasks_ref", field: "tasks" } },
   decide,

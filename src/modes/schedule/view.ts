@@ -25,8 +25,9 @@ export function view(state: ReadonlyState<ScheduleState>): SessionView {
 }
 
 function resultsOf(ticket: Ticket): Results {
-  const { reviews = 0, report } = ticket;
-  return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures: { reviews } };
+  const { reviews = 0, checks_passed, report } = ticket;
+  const figures = { reviews, ...(checks_passed === undefined ? {} : { checks_passed }) };
+  return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures };
 }
 
 /** Why a ticket stands where it does; one that has not begun has no reason of its own, but may wait for one in trouble. */

@@ -654,6 +654,10 @@ export type FinalReport = {
   readonly finished_at: string;
   readonly tickets: readonly ReportedTicket[];
   /**
+   * What a person was asked and answered.
+   */
+  readonly clarifications?: readonly ReportedClarification[];
+  /**
    * What a mode without tickets came to.
    */
   readonly result?: Json;
@@ -686,6 +690,8 @@ export type ReportedTicket = {
   readonly owner?: string;
   readonly attempts?: number;
   readonly reviews?: number;
+  readonly checks_passed?: boolean;
+  readonly summary?: string;
   readonly outputs?: Outputs;
   readonly artifacts?: readonly ArtifactReference[];
   readonly issues?: Texts;
@@ -696,6 +702,14 @@ export type OutputObject = {
   readonly uri?: string;
   readonly text?: string;
   readonly metadata?: Metadata;
+};
+export type ReportedClarification = {
+  readonly question: string;
+  readonly answer: string;
+  /**
+   * The ticket this belongs to; if an agent writes it, it must be that of its own turn.
+   */
+  readonly ticket_id?: string;
 };
 /**
  * What a whole session used; `cost_usd` is null when the cost of any turn is unknown.

@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { done, Scene } from "./rig.ts";
-import { APPROVED, COMPLETED, INSTRUCTION, task } from "./words.ts";
+import type { PayloadByType } from "../../../src/protocol/payload.ts";
+import { APPROVED, asking, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
 import { computing } from "../../computing.ts";
 
 const GIVES_UP = { code: "agent_failed", message: "I cannot" };
@@ -92,7 +93,13 @@ describe("a session ends", () => {
       .says("b", "artifact_ref", { label: "plan", uri: "plan.txt" })
       .says("b", "artifact_ref", { label: "roof", uri: "roof2.txt" });
     scene
-      .says("b", "report", { ...COMPLETED, outputs: ["a roof"], issues: ["a leak"], next_actions: ["mend it"] })
+      .says("b", "report", {
+        ...COMPLETED,
+        summary: "It is tight.",
+        outputs: ["a roof"],
+        issues: ["a leak"],
+        next_actions: ["mend it"],
+      })
       .says("b", "review", APPROVED);
     done(scene, "a");
     expect(scene.report.whole).toEqual({
@@ -106,6 +113,7 @@ describe("a session ends", () => {
           attempts: 1,
           reviews: 1,
           owner: "hand",
+          summary: "It is tight.",
           outputs: ["a roof"],
           issues: ["a leak"],
           next_actions: ["mend it"],
@@ -127,6 +135,43 @@ describe("a session ends", () => {
       ],
       next_steps: ["bosun replay --verify"],
     });
+  });
+
+  it("with a report of what a person was asked and answered, about the whole and about its tickets", () => {
+    const scene = new Scene()
+      .requirement()
+      .says(undefined, "clarification", asking("lang", "style"))
+      .answers({ lang: "Rust" }, "complete")
+      .says(undefined, "plan", { tasks: [task("a")] })
+      .says("a", "clarification", asking("colour"))
+      .answers({ colour: "green" });
+    done(scene, "a");
+    expect(scene.report.whole["clarifications"]).toEqual([
+      { question: "What of lang?", answer: "Rust" },
+      { question: "What of colour?", answer: "green", ticket_id: "a" },
+    ]);
+  });
+
+  it("with a report of whether the checks of a ticket passed when they last ran, where it has some", () => {
+    const checks = { acceptance_criteria: [runs("npm", "test")], review: "checks" } as const;
+    const scene = new Scene({ config: { check_rounds: 1, max_escalations: 0 } })
+      .planned(task("a", checks), task("b", checks), task("c"))
+      .says("a", "instruction", INSTRUCTION)
+      .says("a", "report", COMPLETED)
+      .checked("a", false)
+      .says("a", "report", COMPLETED)
+      .checked("a", true)
+      .says("b", "instruction", INSTRUCTION)
+      .says("b", "report", COMPLETED)
+      .checked("b", true, false)
+      .says("b", "report", COMPLETED)
+      .checked("b", false);
+    const { tickets } = done(scene, "c").report.whole as unknown as PayloadByType["final_report"];
+    expect(tickets.map((ticket) => [ticket.status, ticket.checks_passed])).toEqual([
+      ["done", true],
+      ["error", false],
+      ["done", undefined],
+    ]);
   });
 
   it("as failed, saying so, if nothing is open and it had not ended: that would be a bug", () => {
