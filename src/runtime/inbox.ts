@@ -5,7 +5,7 @@ import type { Actor } from "../protocol/record.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Clock } from "./time/clock.ts";
 import type { FactInput } from "./facts.ts";
-import type { SessionDoor } from "./door.ts";
+import type { TroubleDoor } from "./door.ts";
 
 /** How often another process's words are looked for, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 150;
@@ -24,7 +24,7 @@ export interface Held extends Lease {
   readonly reopened?: boolean;
 }
 
-interface InboxDoor extends SessionDoor {
+interface InboxDoor extends TroubleDoor {
   /** Gets each word once. */
   take(input: FactInput): void;
   /** It is time to look for what was put to children that nobody runs, too. */
