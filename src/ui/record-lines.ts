@@ -1,6 +1,7 @@
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
+import { clipped } from "./display.ts";
 import { checkLines, failedChecks, printedLines } from "./failure-lines.ts";
 import { BRIEF, type RecordLine, STATE_STYLE, type Telling } from "./telling.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
@@ -23,8 +24,8 @@ export function recordLines(record: UnsealedRecord, telling: Telling = BRIEF): R
   ];
 }
 
-/** What is said with these is more than why a subject moved: an opinion, or a person's word, which moves one subject or many. */
-const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "approval", "user_command"]);
+/** What is said with these is more than why a subject moved: an opinion, a plan, or a person's word, which moves one subject or many. */
+const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
 
 function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], telling: Telling): RecordLine[] {
   const { ticket_id } = record.record;
@@ -83,7 +84,7 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
       return record.record.ticket_id === undefined ? { text: `asked ${target}`, style: "dim" } : undefined;
     case "plan":
       return {
-        text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}`,
+        text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}${revised(record, room)}`,
         style: "bold",
       };
     case "clarification":
@@ -136,6 +137,23 @@ function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<Recor
     default:
       return undefined;
   }
+}
+
+/**
+ * What a plan made of the tickets that were there before, as far as it moved them: which pending ones are changed only the plans
+ * themselves would tell. A first plan makes all its tickets.
+ */
+function revised({ payload, record: { effects = [] } }: UnsealedRecord, room: number): string {
+  const made = effects.filter(({ from }) => from === null);
+  const told = [
+    { what: "new", of: made.length < lengthOf(payload.tasks) ? made : [] },
+    { what: "begun anew", of: effects.filter(({ from, to }) => from !== null && to === "pending") },
+    { what: "left out", of: effects.filter(({ reason }) => reason === "withdrawn") },
+  ].filter(({ of }) => of.length > 0);
+  const lists = told.map(
+    ({ what, of }) => `${what}: ${clipped(of.map(({ ticket_id }) => ticket_id).join(", "), room)}`,
+  );
+  return lists.length === 0 ? "" : `, ${lists.join("; ")}`;
 }
 
 function repeated(turns: number): string {

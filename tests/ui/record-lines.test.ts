@@ -94,10 +94,31 @@ describe("a record, told to a person", () => {
       record(
         "plan",
         { summary: "Two.", tasks: [{}, {}] },
-        { effects: [{ ticket_id: "t", from: null, event: "created", to: "pending" }] },
+        { effects: ["t", "u"].map((ticket_id) => ({ ticket_id, from: null, event: "created", to: "pending" })) },
         "m",
       ),
       ['-: PLAN 2 tasks by m "Two."'],
+    ],
+    [
+      "a revised plan as a plan, with what it does to those there are, beside how it moved them",
+      record(
+        "plan",
+        { summary: "v2", tasks: [{}, {}, {}] },
+        {
+          ticket_id: "b",
+          effects: [
+            { ticket_id: "c", from: "pending", event: "withdrawn", to: "error", reason: "withdrawn" },
+            { ticket_id: "b", from: "blocked", event: "replanned", to: "pending" },
+            { ticket_id: "b2", from: null, event: "created", to: "pending" },
+          ],
+        },
+        "m",
+      ),
+      [
+        'b: PLAN 3 tasks by m "v2", new: b2; begun anew: b; left out: c',
+        "c: pending -> error reason=withdrawn",
+        "b: blocked -> pending",
+      ],
     ],
     [
       "a refused message as refused",

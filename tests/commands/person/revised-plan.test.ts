@@ -6,7 +6,7 @@ import { type Rig, rig, tinyPlan } from "../rig.ts";
 import { open } from "../terminal.ts";
 
 /** A crew whose worker fails, and whose manager answers that with another plan, and cannot mend that: what it takes to run it. */
-function revisingCrew(here: Rig): string[] {
+function revisingCrew(here: Rig, plan_approval = "ask"): string[] {
   const manager = here.write(
     "manager.mjs",
     `import { readFileSync } from "node:fs";
@@ -20,7 +20,7 @@ function revisingCrew(here: Rig): string[] {
     console.log(JSON.stringify({ session_id, source: payload.role_id, target: "scheduler", payload_type: "plan",
       version: "1.0", payload: { tasks } }));`,
   );
-  const config = here.write("config.json", JSON.stringify({ plan_approval: "ask", max_retries: 0, max_workers: 1 }));
+  const config = here.write("config.json", JSON.stringify({ plan_approval, max_retries: 0, max_workers: 1 }));
   return ["--manager", `${process.execPath} ${manager}`, "--worker", "false", "--config", config];
 }
 
@@ -109,6 +109,15 @@ it("is written as a plan file without what was told of a task that it brings aga
     expect.objectContaining({ task_id: "next", instruction: { summary: "Told before." } }),
     { task_id: "gone", description: "Another way" },
   ]);
+});
+
+it("is told as a plan where it is taken at once, with what it does to the tickets that there were", async () => {
+  const here = rig();
+  const { stdout } = await typed(here, ["run", "Do it.", ...revisingCrew(here, "never")]);
+  const revised = "PLAN 3 tasks by manager, new: first; begun anew: bad; left out: other";
+  expect(stdout).toContain(`${revised}\n`);
+  expect(stdout).toMatch(/ bad +blocked -> pending\n/);
+  expect((await typed(here, ["log"])).stdout).toContain(`${revised}\n`);
 });
 
 it("is asked about at the terminal as what it is, and taken when it is approved", async () => {
