@@ -150,14 +150,18 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
       `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, held against ${known}`,
     ),
   );
-  const lines: [name: string, good: boolean, text: string][] = [
-    ["integrity", proof.integrity === "ok", INTEGRITY[proof.integrity]],
-    ["completeness", proof.completeness === "closed", COMPLETENESS[proof.completeness]],
-    ["decisions", proof.decisions !== "failed", DECISIONS[proof.decisions]],
-    ["authenticity", true, "unsigned: nothing says who wrote it"],
+  const lines: [name: string, found: keyof typeof MARK, text: string][] = [
+    proof.records === 0 && proof.integrity === "ok"
+      ? ["integrity", "unknown", "there is no record to look at"]
+      : ["integrity", proof.integrity, INTEGRITY[proof.integrity]],
+    ["completeness", proof.completeness === "closed" ? "ok" : "failed", COMPLETENESS[proof.completeness]],
+    ["decisions", proof.decisions === "not_comparable" ? "unknown" : proof.decisions, DECISIONS[proof.decisions]],
+    ["authenticity", "unknown", "unsigned: nothing says who wrote it"],
   ];
-  for (const [name, good, text] of lines)
-    out.line(`  ${out.style(good ? "green" : "red", good ? "ok" : "!!")}  ${name.padEnd(13)} ${text}`);
+  for (const [name, found, text] of lines) {
+    const [mark, style] = MARK[found];
+    out.line(`  ${out.style(style, mark)}  ${name.padEnd(13)} ${text}`);
+  }
   for (const { sequence, what } of proof.problems) {
     out.line(out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`));
   }
@@ -183,6 +187,9 @@ export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): s
 
 /** What may be meant where a folder is none of a log. */
 export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
+
+/** As `doctor` has them. */
+const MARK = { ok: ["ok", "green"], unknown: ["--", "yellow"], failed: ["!!", "red"] } as const;
 
 const INTEGRITY = {
   ok: "every record stands where it was written, as it was written",
