@@ -24,7 +24,7 @@ export function register(command: Command, run: Run): void {
   command
     .argument("[requirement]", "what is to be done; - reads it from standard input")
     .option("--file <file>", "the requirement is in this file; - reads standard input")
-    .option("--plan <file>", "your own plan, as YAML or JSON, instead of a manager's")
+    .option("--plan <file>", "your own plan, as YAML or JSON, instead of a manager's; - reads standard input")
     .option("--cwd <directory>", "the workspace (default: here)")
     .option("--plan-only", "stop as soon as there is a plan, for you to look at")
     .option("--confirm", "ask for your word on the result before the session closes")

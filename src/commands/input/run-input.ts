@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { type LoadedPlan, loadPlanFile, planIn } from "../../config/plan-file.ts";
+import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn, receivedPlanFile } from "../../config/plan-file.ts";
 import { type AskedOf, readRequirement } from "../../config/requirement.ts";
 import { checkSeats } from "../../config/roles.ts";
 import type { JsonObject } from "../../lib/json.ts";
@@ -11,12 +10,13 @@ import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../call/command.ts";
-import { isPlaybook, nothingToRun, unplayable, worksByShell } from "../plans/playbook.ts";
+import { isPlaybook, nothingToRun, type Playbook, unplayable, worksByShell } from "../plans/playbook.ts";
 import { placed } from "../plans/refused.ts";
 import { rehearse } from "../plans/rehearse.ts";
 import { discussionProblem } from "./discussion.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { standardInput } from "./standard-input.ts";
 import { typedRequirement } from "./typed-requirement.ts";
 
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
@@ -32,7 +32,7 @@ export interface RunInputOptions extends RegistryOptions, SettingOptions {
 export interface RunInput {
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
   /** The plan file that the playbook manager plays: it goes into the session's folder. */
-  readonly playbook: string | undefined;
+  readonly playbook: Playbook | undefined;
   /** All work goes to Bosun's own worker, though nobody named its crew. */
   readonly bundled_worker: boolean;
 }
@@ -43,7 +43,7 @@ export async function readRunInput(
   words: string | undefined,
   options: RunInputOptions,
 ): Promise<Result<RunInput, Failure>> {
-  const plan = options.plan === undefined ? ok(undefined) : await loadPlanFile(options.plan);
+  const plan = await planOf(context, words, options);
   if (!plan.ok) return plan;
   const requirement = await requirementOf(context, words, options.file, plan.value);
   if (!requirement.ok) return requirement;
@@ -61,6 +61,23 @@ export async function readRunInput(
   const manager = crew.find(isPlaybook);
   if (manager && plan.value === undefined) return err(noPlan(manager));
   return inputOf(requirement.value, settings.values, crew, plan.value, options);
+}
+
+async function planOf(
+  { terminal }: CommandContext,
+  words: string | undefined,
+  { plan, file }: RunInputOptions,
+): Promise<Result<LoadedPlan | undefined, Failure>> {
+  if (plan === undefined) return ok(undefined);
+  if (plan !== "-") return loadPlanFile(plan);
+  if ((file ?? words) === "-") {
+    return err(
+      failure("usage", "The plan and the requirement cannot both be read from standard input.", {
+        hint: "Leave the requirement out if the plan has one, or name a file for one of them.",
+      }),
+    );
+  }
+  return receivedPlanFile(await standardInput(terminal, "plan", MAX_PLAN_BYTES));
 }
 
 function inputOf(
@@ -89,7 +106,7 @@ function inputOf(
   const input: JsonObject = {
     ...(options.confirm === true ? { confirm: true } : {}),
     ...(given ? { plan_given: true } : {}),
-    ...(plan ? { plan_digest: digestOf(plan.source.file) } : {}),
+    ...(plan ? { plan_digest: digestOf(plan.text) } : {}),
   };
   const planFact = plan && { payload_type: "plan" as const, payload: { ...planIn(plan.plan) } };
   const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
@@ -107,7 +124,7 @@ function inputOf(
       facts: given && planFact ? [wanted, planFact] : [wanted],
       ...(Object.keys(input).length === 0 ? {} : { input }),
     },
-    playbook: played ? plan.source.file : undefined,
+    playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
     bundled_worker: options.crew === undefined && worksByShell(roles),
   });
 }
@@ -131,6 +148,6 @@ function noPlan({ role_id }: Role): Failure {
 }
 
 /** By content, so that going on with a session can tell whether it is the same plan. */
-function digestOf(file: string): string {
-  return `sha256:${createHash("sha256").update(readFileSync(file)).digest("hex")}`;
+function digestOf(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }

@@ -7,6 +7,7 @@ import {
 import { err, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
+import { standardInput } from "./standard-input.ts";
 
 /** What stands on a command line for what is wanted: words, or the file that holds them. Either may be `-`, standard input. */
 interface TypedSource {
@@ -16,7 +17,7 @@ interface TypedSource {
 
 /** What a person wants of a session that they begin, from where they say that it is. Failures as `readRequirement`. */
 export async function typedRequirement(
-  { input, err: messages }: Terminal,
+  terminal: Terminal,
   { words, file }: TypedSource,
   asked: AskedOf,
 ): Promise<Result<string, Failure>> {
@@ -28,20 +29,11 @@ export async function typedRequirement(
     );
   }
   const named = file ?? words;
-  if (named === "-" && input.isTTY) messages.line(`Type the ${asked.noun}, then Ctrl-D:`);
   const source: RequirementSource =
-    named === "-" ? { standard_input: await readAll(input) } : file === undefined ? { words: words ?? "" } : { file };
+    named === "-"
+      ? { standard_input: await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES) }
+      : file === undefined
+        ? { words: words ?? "" }
+        : { file };
   return readRequirement(source, asked);
-}
-
-/** All of it, or the beginning of what is too long in any case. */
-async function readAll(input: NodeJS.ReadStream): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of input as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    if (bytes > MAX_REQUIREMENT_BYTES) break;
-  }
-  return Buffer.concat(chunks);
 }

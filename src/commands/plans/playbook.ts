@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isJsonFile } from "../../config/document.ts";
 import { crewProgram } from "../../config/installation.ts";
@@ -65,15 +65,21 @@ function hasCommand({ instruction, metadata }: Task): boolean {
   );
 }
 
+/** A plan file that the playbook manager plays: what it is called, which says how it is read, and what stands in it. */
+export interface Playbook {
+  readonly file: string;
+  readonly text: string;
+}
+
 /** Where a session keeps its own copy of a plan file that is played. */
-function playbookIn(folder: string, file: string): string {
+function playbookIn(folder: string, { file }: Playbook): string {
   return join(folder, isJsonFile(file) ? "plan.json" : "plan.yaml");
 }
 
 /** The roles with what they must know: by this variable the playbook manager finds the session's copy of the plan that it plays. */
-export function withPlaybook(roles: readonly Role[], folder: string, file: string | undefined): readonly Role[] {
-  if (file === undefined) return roles;
-  const BOSUN_PLAYBOOK = playbookIn(folder, file);
+export function withPlaybook(roles: readonly Role[], folder: string, played: Playbook | undefined): readonly Role[] {
+  if (played === undefined) return roles;
+  const BOSUN_PLAYBOOK = playbookIn(folder, played);
   return roles.map((role) => (isPlaybook(role) ? { ...role, env: { ...role.env, BOSUN_PLAYBOOK } } : role));
 }
 
@@ -83,11 +89,10 @@ export function playedFile(folder: string): string | undefined {
 }
 
 /** Makes that copy, so that going on with the session does not depend on the original. Fails with `storage` or `storage_full`. */
-export function keepPlaybook(folder: string, file: string): Result<void, Failure> {
+export function keepPlaybook(folder: string, played: Playbook): Result<void, Failure> {
   const copy = () => {
     makeDirectory(folder);
-    copyFileSync(file, playbookIn(folder, file));
-    return ok(undefined);
+    return ok(writeFileSync(playbookIn(folder, played), played.text));
   };
   return attempt(folder, copy, "The session's copy of the plan file");
 }

@@ -1,0 +1,36 @@
+import { describe, expect, it } from "vitest";
+import { typed } from "./in-process.ts";
+import { rig, tinyPlan } from "./rig.ts";
+
+const WRITE = tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]);
+
+describe("a plan on standard input", () => {
+  it("is read as plan --export - writes it, also to go on with its session", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", WRITE), "--session", "first"])).code).toBe(0);
+    const exported = (await here.run(["plan", "first", "--export", "-"])).stdout;
+    const again = ["run", "--plan", "-", "--session", "second"];
+    expect(await here.run([...again, "--plan-only"], { input: exported })).toMatchObject({ code: 4, stderr: "" });
+    expect(await here.run(["plan", "second", "--approve"])).toMatchObject({ code: 0 });
+    expect(await here.run(again, { input: WRITE })).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("begun with another plan"),
+    });
+    expect(await here.run([...again, "--plan-only"], { input: exported })).toMatchObject({ code: 0, stderr: "" });
+    expect((await here.run(["plan", "second", "--export", "-"])).stdout).toBe(exported);
+  });
+
+  it("has what is wrong with it told where it stands, and is no requirement besides", async () => {
+    const here = rig();
+    const refused = async (input: string, ...more: string[]) =>
+      (await here.run(["run", "--plan", "-", ...more], { input })).stderr;
+    expect(await refused(`tasks:\n  - { task_id: a, description: A }\nquestion: no\n`)).toContain(
+      'standard input:3:1: a plan file has no key "question"',
+    );
+    expect(await refused("")).toContain("standard input: it is empty");
+    const both = "The plan and the requirement cannot both be read from standard input.";
+    expect(await refused(WRITE, "-")).toContain(both);
+    expect(await refused(WRITE, "--file", "-")).toContain(both);
+    expect(here.sessions()).toEqual([]);
+  });
+});
