@@ -9,7 +9,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
-import { safeJson, safeLine } from "../ui/display.ts";
+import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
 import { nextLines } from "../ui/words.ts";
 import { toldHere } from "./call/called.ts";
@@ -24,6 +24,7 @@ import {
   loadRegistry,
   type RegistryOptions,
   settingsFrom,
+  whenAsked,
 } from "./input/registry.ts";
 import { missingSandbox, sandboxesHere, sandboxOf } from "./input/sandboxes.ts";
 
@@ -123,18 +124,24 @@ async function crewFindings(context: CommandContext, options: DoctorOptions): Pr
   const found = findConfiguration(context, options, context.directory);
   const roles = found.ok ? await loadRegistry(options, found.value) : found;
   if (!roles.ok) return [because(roles.error, "roles", "missing")];
-  const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role)));
+  const findings = await Promise.all(roles.value.map((role) => roleFinding(context, role, roles.value)));
   return found.ok ? [...findings, await notifyFinding(context, options, found.value, roles.value)] : findings;
 }
 
-async function roleFinding({ directory, environment }: CommandContext, role: Role): Promise<Finding> {
+async function roleFinding(
+  { directory, environment }: CommandContext,
+  role: Role,
+  roles: readonly Role[],
+): Promise<Finding> {
   const name = `role ${role.role_id}`;
   const { PATH } = environment;
-  const wrong = missingProgram(role, directory, PATH) ?? unreachable(role) ?? (await missingSandbox(role, PATH));
+  const wrong = unreachable(role) ?? missingProgram(role, directory, PATH) ?? (await missingSandbox(role, PATH));
   if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
-  const what = `${role.type}, ${programOf(role, directory, PATH)}${kept}`;
+  const when = whenAsked(role, roles);
+  const asked = when === undefined ? "" : `, ${when}`;
+  const what = `${role.type}, ${programOf(role, directory, PATH)}${kept}${asked}`;
   if (role.permissions === undefined) return { name, state: "ok", what };
   const hint =
     "A sandbox keeps a program from other files than the workspace's (files), and from the network too (offline).";
@@ -209,14 +216,20 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
   off: ["  ", "dim"],
 };
 
+/** The width of the columns before what was found. */
+const INDENT = " ".repeat(25);
+
 /** The bundled crew needs a plan, and any other is named. */
 const RUNS = ["run --plan FILE", 'run "…" --manager CMD --worker CMD'];
 
 function show({ terminal: { out }, bosun }: CommandContext, findings: readonly Finding[], missing: number): void {
   for (const { name, state, what, hint } of findings) {
     const [mark, style] = MARK[state];
-    out.line(`${out.style(style, mark)}  ${safeLine(name).padEnd(20)} ${safeLine(what)}`);
-    if (hint !== undefined && state !== "ok") out.line(`${" ".repeat(25)}${out.style("dim", safeLine(hint))}`);
+    // What is wrong in a file is shown with the line where it stands, and a mark under the spot.
+    const [first = "", ...more] = safeText(what).trim().split("\n");
+    out.line(`${out.style(style, mark)}  ${safeLine(name).padEnd(20)} ${first}`);
+    for (const line of more) out.line(`${INDENT}${line}`);
+    if (hint !== undefined && state !== "ok") out.line(`${INDENT}${out.style("dim", safeLine(hint))}`);
   }
   out.line();
   out.line(missing === 0 ? "Everything is there." : out.style("red", `${missing} of these must be put right first.`));

@@ -3,7 +3,7 @@ import { dialectOf } from "../config/role-defaults.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role } from "../protocol/roles.ts";
-import { safeJson } from "../ui/display.ts";
+import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
@@ -13,6 +13,7 @@ import {
   loadRegistry,
   type RegistryOptions,
   settingsFrom,
+  whenAsked,
 } from "./input/registry.ts";
 import { sandboxOf } from "./input/sandboxes.ts";
 
@@ -61,6 +62,10 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     { heading: "RUNS" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
+  for (const role of roles.value) {
+    const when = whenAsked(role, roles.value);
+    if (when !== undefined) out.line(safeLine(`${role.role_id} is ${when}`));
+  }
   out.line(`next    ${context.bosun} doctor`);
   return ok(EXIT_DONE);
 }

@@ -15,7 +15,7 @@ export function roleFromFlag(type: "manager" | "worker", text: string): Result<R
   if (!split.ok) return err(failure("usage", `${flag} ${JSON.stringify(text)}: ${split.error}.`));
   const [program, ...rest] = split.value;
   if (program === undefined || program === "") {
-    const hint = `Give a command, such as ${flag} "python3 ${type}.py", or one of ${AGENT_PROGRAMS.join(", ")}.`;
+    const hint = `Give a command that speaks the envelope dialect, such as ${flag} "python3 ${type}.py".`;
     return err(failure("usage", `${flag} names no program.`, { hint }));
   }
   const [name = "", ...model] = program.split(":");
@@ -40,7 +40,7 @@ function seat(type: "manager" | "worker", rest: Pick<Role, "cli_command" | "mode
 function unknownProgram(flag: string, program: string, name: string): Result<never, Failure> {
   const meant = nearest(name, AGENT_PROGRAMS);
   const question = meant === undefined ? "" : ` Did you mean ${program.replace(name, meant)}?`;
-  const hint = `A model can be named for ${AGENT_PROGRAMS.join(", ")}; a path with a colon in it must have a / too: ${flag} ./${program}`;
+  const hint = `A model can be named for ${AGENT_PROGRAMS.join(", ")}, none of which this version can speak to yet; a path with a colon in it must have a / too: ${flag} ./${program}`;
   return err(
     failure("usage", `${flag} ${program}: no known agent program is called ${JSON.stringify(name)}.${question}`, {
       hint,

@@ -28,7 +28,46 @@ describe("bosun roles and doctor", () => {
     expect(findings.filter((finding) => finding.state === "missing").map((finding) => finding.name)).toEqual([
       "role worker",
     ]);
-    expect((await typed(here, ["doctor", "--crew", "claude"])).code).toBe(3);
+  });
+
+  it("says first of a program that cannot be spoken to yet that it cannot, whether it is installed or not", async () => {
+    const here = rig();
+    const told = await typed(here, ["doctor", "--crew", "claude"]);
+    expect([told.code, told.stdout]).toEqual([
+      3,
+      expect.stringMatching(
+        /role worker_claude +The role worker_claude is spoken to in the dialect claude, which this/,
+      ),
+    ]);
+    expect(told.stdout).not.toContain("Install it");
+    for (const command of ["run", "doctor"])
+      expect((await typed(here, ["help", command])).stdout).not.toMatch(/claude|codex/);
+  });
+
+  it("says of a second manager when it is asked", async () => {
+    const here = rig();
+    const manager = (role_id: string) => ({ role_id, type: "manager", cli_command: ["true"] });
+    const roles = here.write("roles.json", JSON.stringify({ roles: [manager("one"), manager("two")] }));
+    const looked = (await typed(here, ["doctor", "--roles", roles])).stdout;
+    expect(looked).toMatch(/role one +manager, (?!.*asked)/);
+    expect(looked).toMatch(/role two +manager, .*, asked only while one is busy or held\n/);
+    const listed = (await typed(here, ["roles", "--roles", roles])).stdout;
+    expect(listed).toContain("\ntwo is asked only while one is busy or held\nnext");
+  });
+
+  it("shows what is wrong in a file where it stands there, as a run does", async () => {
+    const here = rig();
+    const config = here.write("n.yaml", "max_workers: 2\nnotify:\n  command: [true]\n  on: [question, questions]\n");
+    const { stderr } = await typed(here, ["run", "Do it.", "--manager", "true", "--config", config]);
+    const [what = "", ...more] = stderr
+      .replace(/^Error: /, "")
+      .trimEnd()
+      .split("\n");
+    expect(more.length).toBeGreaterThan(1);
+    const indented = more.map((line) => `${" ".repeat(25)}${line}\n`).join("");
+    expect((await typed(here, ["doctor", "--config", config])).stdout).toContain(
+      `!!  ${"settings".padEnd(20)} ${what}\n${indented}`,
+    );
   });
 
   it("says of permissions that nothing keeps them yet", async () => {

@@ -84,22 +84,22 @@ describe("--worker and --manager", () => {
         [
           "usage",
           "--manager names no program.",
-          "Give a command, such as --manager "python3 manager.py", or one of claude, codex, gemini, opencode.",
+          "Give a command that speaks the envelope dialect, such as --manager "python3 manager.py".",
         ],
         [
           "usage",
           "--manager names no program.",
-          "Give a command, such as --manager "python3 manager.py", or one of claude, codex, gemini, opencode.",
+          "Give a command that speaks the envelope dialect, such as --manager "python3 manager.py".",
         ],
         [
           "usage",
           "--manager claud:opus: no known agent program is called "claud". Did you mean claude:opus?",
-          "A model can be named for claude, codex, gemini, opencode; a path with a colon in it must have a / too: --manager ./claud:opus",
+          "A model can be named for claude, codex, gemini, opencode, none of which this version can speak to yet; a path with a colon in it must have a / too: --manager ./claud:opus",
         ],
         [
           "usage",
           "--manager thing:x: no known agent program is called "thing".",
-          "A model can be named for claude, codex, gemini, opencode; a path with a colon in it must have a / too: --manager ./thing:x",
+          "A model can be named for claude, codex, gemini, opencode, none of which this version can speak to yet; a path with a colon in it must have a / too: --manager ./thing:x",
         ],
         [
           "usage",

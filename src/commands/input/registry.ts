@@ -30,9 +30,9 @@ export interface RegistryOptions {
 /** Adds the options that say who takes part, as `run` has them. */
 export function addRegistryOptions(command: Command): void {
   command
-    .option("--crew <name>", "a named set of roles: embedded, claude, codex, …")
+    .option("--crew <name>", "a named set of roles: embedded, or one of yours")
     .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
-    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect, or NAME[:model]")
+    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect")
     .option("--worker <cmd>", "the worker, likewise")
     .option("--config <file>", "scheduler settings, as YAML or JSON");
 }
@@ -124,6 +124,14 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
     roles = replaceSeat(roles, role.value);
   }
   return options.crew === undefined ? fillSeats(roles) : ok(roles);
+}
+
+/** When a manager gets a turn that is not the first one in the registry; undefined for whoever else. */
+export function whenAsked({ role_id, type }: Role, roles: readonly Role[]): string | undefined {
+  const managers = roles.filter((role) => role.type === "manager").map((role) => role.role_id);
+  const before = managers.slice(0, managers.indexOf(role_id));
+  if (type !== "manager" || before.length === 0) return undefined;
+  return `asked only while ${before.join(" and ")} ${before.length === 1 ? "is" : "are"} busy or held`;
 }
 
 async function fillSeats(roles: readonly Role[]): Promise<Result<Role[], Failure>> {
