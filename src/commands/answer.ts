@@ -12,7 +12,7 @@ import { type Asked, askedAmong, isKept, stillOpen } from "./person/asked.ts";
 import { putToOwner } from "./person/put.ts";
 import { type Answer, answerIn, askedHere } from "./person/typed-answers.ts";
 import { showUnused } from "./person/unused-answers.ts";
-import { OPEN_SESSION } from "./session/choose.ts";
+import { CHANGED_SESSION } from "./session/choose.ts";
 
 interface AnswerOptions {
   readonly file?: string;
@@ -25,7 +25,7 @@ interface AnswerOptions {
 /** `bosun answer`: a person answers the questions of a session, from any terminal. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(...OPEN_SESSION)
+    .argument(...CHANGED_SESSION)
     .argument("[question]", "the question's id; may be left out where only one is open")
     .argument("[text...]", "the answer, or the number of an option")
     .option("--file <file>", "answers by question id, as YAML or JSON")

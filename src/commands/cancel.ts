@@ -8,9 +8,11 @@ import { ownerOf, putToOwner } from "./person/put.ts";
 import { commandWord } from "./person/word.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
-import { chooseOpenTarget, OPEN_SESSION } from "./session/choose.ts";
+import { CHANGED_SESSION } from "./session/choose.ts";
+import { BY_SESSION, chooseOpenTarget } from "./session/target.ts";
 
 interface CancelOptions {
+  readonly session?: string;
   readonly reason?: string;
 }
 
@@ -28,8 +30,9 @@ const AT_ONCE: Manner = {
 /** `bosun cancel`: ends a session, or gives up one ticket. A session that nobody runs is closed by this command itself. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(...OPEN_SESSION)
+    .argument(...CHANGED_SESSION)
     .argument("[ticket]", "only this ticket")
+    .option(...BY_SESSION)
     .option("--reason <text>", "why, for the record");
   command.action((_session, _ticket, options: CancelOptions) =>
     run((context) => cancel(context, command.args, options)),
@@ -39,11 +42,11 @@ export function register(command: Command, run: Run): void {
 async function cancel(
   context: CommandContext,
   words: readonly string[],
-  { reason }: CancelOptions,
+  { session, reason }: CancelOptions,
 ): Promise<Result<number, Failure>> {
   return withHome(openExistingHome(context), async (home) => {
     const { store } = home;
-    const target = chooseOpenTarget(store, words);
+    const target = chooseOpenTarget(store, "cancel", { words, session });
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
     const word = commandWord({
@@ -54,6 +57,6 @@ async function cancel(
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
       return takeUp(context, placeOf(home, context), row, AT_ONCE, { ends: true, facts: [word] });
     }
-    return putToOwner(context, store, row, word);
+    return putToOwner(context, store, row, word, ticket_id === undefined ? "It is cancelled." : undefined);
   });
 }

@@ -17,9 +17,10 @@ import type { Output } from "../ui/terminal.ts";
 import { counted, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
-import { ANY_SESSION, chooseAnySession, chooseTarget, type Target } from "./session/choose.ts";
+import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
 import { questionSet, ticketValue } from "./session/schedule-state.ts";
 import { recordsOf } from "./session/state.ts";
+import { chooseTargetToSee, type Target } from "./session/target.ts";
 import { type PrintingTurn, showPrinted } from "./shown/printed.ts";
 
 interface LogOptions {
@@ -44,7 +45,7 @@ async function log(
   { follow = false }: LogOptions,
 ): Promise<Result<number, Failure>> {
   return withHome(readHome(context), async ({ home, store }) => {
-    const target = chooseTarget(store, words, chooseAnySession);
+    const target = chooseTargetToSee(store, words, chooseAnySession);
     if (!target.ok) return target;
     const { out } = context.terminal;
     const { row, ticket_id } = target.value;

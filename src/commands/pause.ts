@@ -6,12 +6,12 @@ import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putToOwner } from "./person/put.ts";
 import { commandWord } from "./person/word.ts";
-import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
+import { CHANGED_SESSION, chooseOpenSession } from "./session/choose.ts";
 import { figuresOf } from "./session/state.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
 export function register(command: Command, run: Run): void {
-  command.argument(...OPEN_SESSION).action((named: string | undefined) => run((context) => pause(context, named)));
+  command.argument(...CHANGED_SESSION).action((named: string | undefined) => run((context) => pause(context, named)));
 }
 
 async function pause(context: CommandContext, named: string | undefined): Promise<Result<number, Failure>> {

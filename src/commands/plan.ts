@@ -18,7 +18,7 @@ import { type DecidedGate, editPlan, settleEdit } from "./person/plan-edit.ts";
 import { putToOwner } from "./person/put.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
 import { waitingOf } from "./session/asks.ts";
-import { ANY_SESSION, chooseAnySession, chooseLastSession } from "./session/choose.ts";
+import { ANY_SESSION, chooseAnySession, chooseLastToChange } from "./session/choose.ts";
 import { openedWith } from "./session/state.ts";
 
 interface PlanOptions {
@@ -54,7 +54,7 @@ async function plan(
   if (wrong) return err(wrong);
   return withHome(openExistingHome(context), async ({ home, store }) => {
     const isDecided = wantedBy(options) > 0 && options.export === undefined;
-    const row = (isDecided ? chooseLastSession : chooseAnySession)(store, named);
+    const row = (isDecided ? chooseLastToChange : chooseAnySession)(store, named);
     if (!row.ok) return row;
     const { session_id } = row.value;
     const shown = planOf(store, session_id);

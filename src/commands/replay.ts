@@ -19,8 +19,9 @@ import { counted } from "../ui/words.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { homeOf, readHome } from "./call/home.ts";
 import { oneOf } from "./input/manner.ts";
-import { chooseAnySession, findSession, ticketsIn } from "./session/choose.ts";
+import { chooseAnySession, findSession } from "./session/choose.ts";
 import { subjectWord } from "./session/modes.ts";
+import { ticketsIn } from "./session/target.ts";
 import { type LogSource, NO_RECORDS, typedName, verify } from "./shown/verify.ts";
 
 interface ReplayOptions {

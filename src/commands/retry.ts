@@ -12,14 +12,15 @@ import { tellingUnused } from "./person/unused-answers.ts";
 import { commandWord } from "./person/word.ts";
 import { placeOf } from "./running/place.ts";
 import { takeUp } from "./running/take-up.ts";
-import { chooseLastSession, chooseTarget, type Target, whyClosed } from "./session/choose.ts";
+import { chooseLastToChange, whyClosed } from "./session/choose.ts";
 import { errorBefore, hasTickets, ticketValue, waitingRevision } from "./session/schedule-state.ts";
+import { chooseTarget, type Target } from "./session/target.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] <ticket>")
-    .argument("[words...]", "the session, which may be left out, and the ticket");
+    .argument("[words...]", "the session, which may be left out where not several run, and the ticket");
   addMannerOptions(command);
   command.action((words: string[], options: MannerOptions) => run((context) => retry(context, words, options)));
 }
@@ -61,7 +62,7 @@ function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: 
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
-  const target = chooseTarget(store, words, chooseLastSession);
+  const target = chooseTarget(store, words, chooseLastToChange);
   const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
   return wrong ? err(wrong) : target;
 }

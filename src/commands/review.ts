@@ -11,9 +11,11 @@ import { keptFor, saidAlready } from "./person/kept.ts";
 import { putToOwner } from "./person/put.ts";
 import type { Word } from "./person/word.ts";
 import { waitingOf } from "./session/asks.ts";
-import { chooseTarget, OPEN_SESSION, type Target } from "./session/choose.ts";
+import { CHANGED_SESSION, chooseSession } from "./session/choose.ts";
+import { BY_SESSION, chooseTargetToChange, chooseTargetToSee, type Target } from "./session/target.ts";
 
 interface ReviewOptions {
+  readonly session?: string;
   readonly approve?: boolean;
   readonly changes?: string;
   readonly reject?: boolean;
@@ -22,8 +24,9 @@ interface ReviewOptions {
 /** `bosun review`: a person's word on a ticket's work, or on the result of the whole session. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(...OPEN_SESSION)
+    .argument(...CHANGED_SESSION)
     .argument("[ticket]", "the ticket; without one, the session's result, or the only review that waits")
+    .option(...BY_SESSION)
     .option("--approve", "it is good")
     .option("--changes <text>", "what should be different")
     .option("--reject", "the session's result is no good");
@@ -50,7 +53,11 @@ async function review(
     );
   }
   return withHome(openExistingHome(context), async ({ store }) => {
-    const target = chooseTarget(store, words);
+    const { session } = options;
+    const target =
+      said === 0 && session === undefined
+        ? chooseTargetToSee(store, words, chooseSession)
+        : chooseTargetToChange(store, "review", { words, session });
     if (!target.ok) return target;
     const { row } = target.value;
     const waiting = await waitingOf(store, row.session_id);

@@ -8,7 +8,7 @@ import { openExistingHome, withHome } from "./call/home.ts";
 import { putWord } from "./person/put.ts";
 import { commandWord } from "./person/word.ts";
 import { released } from "./running/take-over.ts";
-import { chooseOpenSession, OPEN_SESSION } from "./session/choose.ts";
+import { CHANGED_SESSION, chooseOpenSession } from "./session/choose.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
 const STOPPED_WITHIN_MS = 60_000;
@@ -20,7 +20,7 @@ interface StopOptions {
 /** `bosun stop`: a session that is at work is left as by Ctrl-C in its own terminal; what runs is ended and stays open. */
 export function register(command: Command, run: Run): void {
   command
-    .argument(...OPEN_SESSION)
+    .argument(...CHANGED_SESSION)
     .option("--reason <text>", "why, for the record")
     .action((named: string | undefined, options: StopOptions) => run((context) => stop(context, named, options)));
 }

@@ -6,20 +6,33 @@ import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
 import { putToOwner } from "./person/put.ts";
 import { commandWord } from "./person/word.ts";
-import { chooseOpenTarget, chooseTarget } from "./session/choose.ts";
+import { chooseSession } from "./session/choose.ts";
 import { ticketValue } from "./session/schedule-state.ts";
+import { BY_SESSION, chooseOpenTarget, chooseTargetToSee } from "./session/target.ts";
+
+interface TellOptions {
+  readonly session?: string;
+}
 
 /** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] [ticket] <text>")
-    .argument("[words...]", "the session, the ticket, and the text; the first two may be left out")
-    .action((words: string[]) => run((context) => tell(context, words)));
+    .argument(
+      "[words...]",
+      "the session, the ticket, and the text; the first two may be left out where not several run",
+    )
+    .option(...BY_SESSION)
+    .action((words: string[], options: TellOptions) => run((context) => tell(context, words, options)));
 }
 
 const QUOTED = 'Put the text in quotes: bosun tell s-abc survey "Leave out generated files."';
 
-async function tell(context: CommandContext, words: readonly string[]): Promise<Result<number, Failure>> {
+async function tell(
+  context: CommandContext,
+  words: readonly string[],
+  { session }: TellOptions,
+): Promise<Result<number, Failure>> {
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
     return err(
@@ -34,7 +47,7 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
         failure("usage", `The text is missing: ${JSON.stringify(text)} is whom it would be for.`, { hint: QUOTED }),
       );
     }
-    const target = chooseOpenTarget(store, words.slice(0, -1));
+    const target = chooseOpenTarget(store, "tell", { words: words.slice(0, -1), session });
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
     if (ticket_id !== undefined && ticketValue(store, row.session_id, ticket_id)?.status === "done") {
@@ -53,6 +66,6 @@ async function tell(context: CommandContext, words: readonly string[]): Promise<
 
 /** Whether the words name a session or a ticket to the last of them, which was to be the text. */
 function isOnlyNamed(store: StoreReader, words: readonly string[], text: string): boolean {
-  const named = words.length > 2 ? undefined : chooseTarget(store, words);
+  const named = words.length > 2 ? undefined : chooseTargetToSee(store, words, chooseSession);
   return named?.ok === true && [named.value.row.session_id, named.value.ticket_id].includes(text);
 }

@@ -3,7 +3,7 @@ import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { waitingOf } from "../session/asks.ts";
-import { chooseSession } from "../session/choose.ts";
+import { chooseToChange } from "../session/choose.ts";
 import { isGivenId } from "../session/id.ts";
 import { keptFor } from "./kept.ts";
 import { orAnswering } from "./typed-answers.ts";
@@ -60,17 +60,18 @@ function sessionAmong(
   const named = first === undefined ? undefined : store.session(first);
   if (named?.ok === true) return ok({ row: named.value, rest });
   if (named !== undefined && isOfStorage(named.error)) return named;
-  const usual = chooseSession(store, undefined);
-  if (!usual.ok) return named ?? usual;
+  const usual = chooseToChange(store, undefined);
+  const isNone = !usual.ok && usual.error.code === "not_found";
   // A session's name that is misspelt must not become an answer.
-  if (named !== undefined && isGivenId(first ?? "")) return named;
+  if (named !== undefined && (isNone || isGivenId(first ?? ""))) return named;
+  if (!usual.ok) return usual;
   return ok({ row: usual.value, rest: words });
 }
 
 /** The same failure of the only word there is, which may have been meant as an answer to the session that is meant without a name. */
 async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]): Promise<Failure> {
   const [word, another] = words;
-  const usual = chooseSession(store, undefined);
+  const usual = chooseToChange(store, undefined);
   if (word === undefined || another !== undefined || !usual.ok) return wrong;
   const { session_id } = usual.value;
   const waiting = await waitingOf(store, session_id);

@@ -1,0 +1,122 @@
+import { hostname } from "node:os";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/store/sqlite-store.ts";
+import type { Lease } from "../../src/store/store.ts";
+import { value } from "../results.ts";
+import { typed, typedJson } from "./in-process.ts";
+import { type Rig, rig, tinyPlan } from "./rig.ts";
+import { endAfterwards } from "./strays.ts";
+import { letGo, type Status, taskRuns, WAIT } from "./waiting-task.ts";
+
+/** Has this process hold sessions, as whoever runs one does, until what is given back is called. */
+async function held(here: Rig, ...sessions: readonly string[]): Promise<() => Promise<void>> {
+  const store = value(openStore(here.home));
+  onTestFinished(() => store.close());
+  const owner = { pid: process.pid, host: hostname(), started_at: "2026-01-01T00:00:00Z" };
+  const leases: Lease[] = [];
+  for (const session_id of sessions) leases.push(value(await store.acquire(session_id, owner)));
+  return async () => {
+    for (const lease of leases) await store.release(lease);
+  };
+}
+
+/** A task whose work waits for a person's review. */
+const REVIEWED = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
+
+const CHANGING = [
+  ["cancel"],
+  ["cancel", "write"],
+  ["stop"],
+  ["pause"],
+  ["answer"],
+  ["answer", "Eve"],
+  ["review", "--approve"],
+  ["review", "write", "--changes", "More."],
+  ["tell", "Hurry."],
+  ["tell", "write", "Hurry."],
+  ["retry", "write"],
+  ["plan", "--approve"],
+  ["plan", "--revise", "Shorter."],
+];
+
+describe("a command that names no session where several run", () => {
+  it("is refused with their names where it changes something, and shows the newest where it only looks", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", REVIEWED);
+    for (const name of ["older", "newer"])
+      expect((await typed(here, ["run", "--plan", plan, "--session", name])).code).toBe(4);
+    const release = await held(here, "older", "newer");
+    const before = await typedJson<Status[]>(here, ["status", "--all", "--json"]);
+    for (const words of CHANGING) {
+      const { code, stdout, stderr } = await typed(here, words);
+      const told = "Error: More than one session runs: newer, older.\n  Name the one that is meant.\n";
+      expect([words, code, stdout, stderr]).toEqual([words, 2, "", told]);
+    }
+    for (const words of [["log"], ["log", "write"], ["plan"], ["review"], ["attach", "--no-input"], ["replay"]]) {
+      if (words[0] === "attach") await release();
+      expect(`${words.join(" ")}\n${(await typed(here, words)).stdout}`).toContain("newer");
+    }
+    expect(await typedJson<Status[]>(here, ["status", "--all", "--json"])).toMatchObject(
+      before.map(({ state, outcome }) => ({ state, outcome })),
+    );
+  });
+
+  it("is about the one that is named, be it by the beginning of its id", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", REVIEWED);
+    for (const name of ["older", "newer", "third"])
+      expect((await typed(here, ["run", "--plan", plan, "--session", name])).code).toBe(4);
+    await held(here, "newer", "third");
+    expect((await typed(here, ["cancel", "old"])).stdout).toContain("older is cancelled");
+  });
+});
+
+describe("a word that is a session's whole id and a ticket of another session", () => {
+  async function both(): Promise<Rig> {
+    const here = rig();
+    const plan = here.write("plan.json", tinyPlan([{ task_id: "tests", shell: "true", more: { review: "user" } }]));
+    const other = here.write("other.json", tinyPlan([{ task_id: "only", shell: "true", more: { review: "user" } }]));
+    expect((await typed(here, ["run", "--plan", other, "--session", "tests"])).code).toBe(4);
+    expect((await typed(here, ["run", "--plan", plan, "--session", "nightly"])).code).toBe(4);
+    return here;
+  }
+
+  it("is refused where something is changed, with what can be typed for either", async () => {
+    const here = await both();
+    const release = await held(here, "tests", "nightly");
+    for (const [command = "", ...more] of [["cancel"], ["review", "--approve"]]) {
+      const { code, stderr } = await typed(here, [command, "tests", ...more]);
+      const ticket = `The ticket: bosun ${command} nightly tests.`;
+      const hint = `${ticket} The session: bosun ${command} --session tests.`;
+      expect([code, stderr]).toEqual([2, `Error: "tests" is a session, and a ticket of nightly.\n  ${hint}\n`]);
+    }
+    await release();
+    expect((await typed(here, ["tell", "tests", "Hurry."])).code).toBe(2);
+    expect((await typed(here, ["tell", "nightly", "tests", "Hurry."])).stdout).toContain("Kept for nightly");
+    expect((await typed(here, ["tell", "--session", "tests", "Hurry."])).stdout).toContain("Kept for tests");
+    expect((await typed(here, ["review", "--session", "tests", "--approve"])).stdout).toContain("Kept for tests");
+    expect((await typed(here, ["cancel", "--session", "tests", "only"])).stdout).toContain("Kept for tests");
+    const twice = await typed(here, ["cancel", "--session", "tests", "tests", "only"]);
+    expect([twice.code, twice.stderr]).toEqual([2, expect.stringContaining("The session is named twice.")]);
+    expect((await typed(here, ["cancel", "--session", "tests"])).stdout).toContain("tests is cancelled");
+    expect(await typedJson(here, ["status", "nightly", "--json"])).toMatchObject({ state: "waiting" });
+  });
+
+  it("is the session where something is only looked at", async () => {
+    const here = await both();
+    expect((await typed(here, ["log", "tests"])).stdout).toContain("next    bosun log tests only\n");
+    expect((await typed(here, ["log", "nightly", "tests"])).stdout).toContain("replay nightly --ticket tests");
+    expect((await typed(here, ["status", "tests"])).stdout).toContain("tests is waiting");
+    expect((await typed(here, ["review", "tests"])).stdout).toContain("bosun review tests only --approve");
+  });
+});
+
+it("a session that is cancelled where somebody runs it is told as cancelled", async () => {
+  const here = endAfterwards(rig());
+  const run = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
+  const { session_id } = await taskRuns(here);
+  const cancelled = await typed(here, ["cancel"]);
+  expect(cancelled.stdout).toContain(`\nIt is cancelled.\nnext    bosun status ${session_id}\n`);
+  letGo(here);
+  expect((await run.done).code).toBe(1);
+});
