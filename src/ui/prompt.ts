@@ -13,6 +13,12 @@ export interface Choice<K extends string> {
   readonly label: string;
 }
 
+/** Which of the questions that are asked together it is. */
+export interface Place {
+  readonly number: number;
+  readonly of: number;
+}
+
 /** Nothing typed for so long, in ms, and what was typed before is read; the terminal gives one line at a time. */
 const QUIET_MS = 30;
 
@@ -84,7 +90,7 @@ export function promptLine({ input, err, isDumb }: Terminal, label: string, sign
 export async function promptQuestion(
   terminal: Terminal,
   question: OpenQuestion,
-  place: { readonly number: number; readonly of: number },
+  place: Place,
   signal: AbortSignal,
 ): Promise<Typed> {
   const { err } = terminal;

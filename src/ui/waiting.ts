@@ -85,6 +85,23 @@ export function sentenceFor(waiting: Waiting): string {
   }
 }
 
+/** That nobody is asked it any more, with what was said to it elsewhere, if that is why. */
+export function settledSentence(waiting: Waiting, taken: string | undefined): string {
+  const [what, how] = settledWords(waiting);
+  return taken === undefined ? `${what} waits for nobody any more.` : `${what} was ${how} elsewhere: ${quoted(taken)}`;
+}
+
+function settledWords(waiting: Waiting): [what: string, how: string] {
+  switch (waiting.kind) {
+    case "question":
+      return [safeLine(waiting.question_id), "answered"];
+    case "approval":
+      return [`The ${waiting.about}`, "decided on"];
+    case "review":
+      return [`The work on ${waiting.ticket_id}`, "reviewed"];
+  }
+}
+
 /** What work that is to be reviewed made, and what is wrong with it by the word of who did it. */
 export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review" }>): string[] {
   return [

@@ -1,10 +1,12 @@
 import type { LedgerAsk } from "../../kernel/ledger.ts";
 import { safeText } from "../../ui/display.ts";
-import { discardTyped, promptQuestion } from "../../ui/prompt.ts";
-import type { Waiting } from "../../ui/waiting.ts";
+import { discardTyped, type Place, promptLine, promptQuestion } from "../../ui/prompt.ts";
+import { settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { hintHere } from "../call/called.ts";
 import { waitingFor } from "../session/asks.ts";
+import { valueOf } from "../session/state.ts";
 import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
+import { takenFor } from "./kept.ts";
 import type { Refusal, Word } from "./word.ts";
 
 /** What asking at this terminal needs of the session, whichever process runs it. */
@@ -19,7 +21,7 @@ export interface AskingParts extends Omit<DecidingParts, "complain"> {
 
 /**
  * Asks the person at this terminal, one thing at a time. What is answered from elsewhere meanwhile is taken away from under the
- * prompt.
+ * prompt, and a line that was begun for it answers nothing else.
  */
 export class Asking {
   readonly #parts: AskingParts;
@@ -27,9 +29,10 @@ export class Asking {
   /** In the order in which they came. */
   readonly #queue: { readonly ask_id: string; readonly refused: Refusal | undefined }[] = [];
   #prompt: AbortController | undefined;
-  #prompting: string | undefined;
-  /** The question of it that is on the screen, if it is one of several, and what takes it away. */
-  #question: { readonly question_id: string; readonly answered: AbortController } | undefined;
+  /** What is asked now, and what takes it away once it is settled otherwise. */
+  #asked: { readonly waiting: Waiting; readonly settled: AbortController } | undefined;
+  /** A line may have been begun for what was taken away, which nobody has ended yet. */
+  #isLineBegun = false;
   #over = false;
   #done: Promise<void> = Promise.resolve();
 
@@ -58,12 +61,9 @@ export class Asking {
       );
   }
 
-  /** The session has moved: what is being asked may be answered. */
+  /** The session has moved: what is being asked may be settled. */
   look(): void {
-    if (this.#prompting === undefined) return;
-    if (!this.#isOpen(this.#prompting)) this.#prompt?.abort();
-    else if (this.#question && !this.#waits(this.#prompting, this.#question.question_id))
-      this.#question.answered.abort();
+    if (this.#asked && !this.#waits(this.#asked.waiting)) this.#asked.settled.abort();
   }
 
   /** Asks nothing any more; settles when the terminal is free again. */
@@ -85,22 +85,20 @@ export class Asking {
   async #askAll(): Promise<boolean> {
     const { terminal } = this.#parts.context;
     // Whoever asks while typed keys are thrown away must find that somebody is asked already.
-    this.#prompt = new AbortController();
+    const prompt = new AbortController();
+    this.#prompt = prompt;
     await discardTyped(terminal);
     terminal.err.bell();
     let left = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {
-      this.#prompt = new AbortController();
       const { ask_id, refused } = next;
-      this.#prompting = ask_id;
       if (refused) this.complain(refused);
-      const answered = await this.#askOne(ask_id, this.#prompt.signal);
+      const answered = await this.#askOne(ask_id, prompt.signal);
       if (this.#isOpen(ask_id)) {
         left = !answered && !this.#over;
         this.#queue.push({ ask_id, refused: undefined });
       }
     }
-    this.#prompting = undefined;
     this.#prompt = undefined;
     return left;
   }
@@ -108,35 +106,57 @@ export class Asking {
   /** False if the person left without a word. */
   async #askOne(ask_id: string, signal: AbortSignal): Promise<boolean> {
     const ask = this.#parts.openAsk(ask_id);
-    const waiting = this.#waitingFor(ask_id);
-    const [first] = waiting;
-    if (ask === undefined || first === undefined) return true;
-    if (first.kind === "approval") {
-      return first.about === "plan"
-        ? askPlan(this.#deciding, ask_id, signal)
-        : askResult(this.#deciding, ask_id, signal);
-    }
-    if (first.kind === "review") return askReview(this.#deciding, first, signal);
-    return this.#askQuestions(waiting, signal);
-  }
-
-  async #askQuestions(waiting: readonly Waiting[], signal: AbortSignal): Promise<boolean> {
-    for (const [index, question] of waiting.entries()) {
-      if (question.kind !== "question") continue;
-      const { ask_id, question_id } = question;
-      if (!this.#waits(ask_id, question_id)) continue;
+    if (ask === undefined) return true;
+    const { store, session_id } = this.#parts;
+    const waiting = waitingFor(store, session_id, ask);
+    for (const [index, one] of waiting.entries()) {
+      if (!this.#isOpen(ask_id) || !this.#waits(one)) continue;
       const place = { number: index + 1, of: waiting.length };
-      const answered = new AbortController();
-      this.#question = { question_id, answered };
-      const either = AbortSignal.any([signal, answered.signal]);
-      const typed = await promptQuestion(this.#parts.context.terminal, question, place, either);
-      this.#question = undefined;
-      if (typed.kind === "left" && answered.signal.aborted && !signal.aborted) continue;
-      if (typed.kind === "left") return false;
-      const answers = [{ question_id, text: typed.text }];
-      await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } }, ask_id);
+      if (!(await this.#put(one, place, ask.record, signal))) return false;
     }
     return true;
+  }
+
+  /** Puts one thing to the person, or tells that it was settled elsewhere meanwhile; false if they left without a word. */
+  async #put(waiting: Waiting, place: Place, asked_with: number, over: AbortSignal): Promise<boolean> {
+    const settled = new AbortController();
+    this.#asked = { waiting, settled };
+    const signal = AbortSignal.any([over, settled.signal]);
+    const isAnswered = (await this.#endLine(signal)) && (await this.#answered(waiting, place, signal));
+    this.#asked = undefined;
+    if (isAnswered || !settled.signal.aborted) return isAnswered;
+    const { store, session_id, context } = this.#parts;
+    const { err } = context.terminal;
+    const taken = takenFor(store, session_id, waiting, asked_with);
+    err.line(err.style("yellow", `  ${settledSentence(waiting, taken)}`));
+    this.#isLineBegun = true;
+    return true;
+  }
+
+  /** Has a line ended that may have been begun for something else, before another is asked for; false if nobody ends it. */
+  async #endLine(signal: AbortSignal): Promise<boolean> {
+    if (!this.#isLineBegun) return true;
+    const label = "Press Enter for what is asked next; what was typed until then is no answer. ";
+    const typed = await promptLine(this.#parts.context.terminal, label, signal);
+    this.#isLineBegun = typed.kind === "left";
+    return !this.#isLineBegun;
+  }
+
+  async #answered(waiting: Waiting, place: Place, signal: AbortSignal): Promise<boolean> {
+    const { ask_id } = waiting;
+    switch (waiting.kind) {
+      case "approval":
+        return (waiting.about === "plan" ? askPlan : askResult)(this.#deciding, ask_id, signal);
+      case "review":
+        return askReview(this.#deciding, waiting, signal);
+      case "question": {
+        const typed = await promptQuestion(this.#parts.context.terminal, waiting, place, signal);
+        if (typed.kind === "left") return false;
+        const answers = [{ question_id: waiting.question_id, text: typed.text }];
+        await this.#say({ payload_type: "clarification_response", payload: { answers, status: "answered" } }, ask_id);
+        return true;
+      }
+    }
   }
 
   /** Puts a word to the session; gives back, and says, why it does not stand if it does not. */
@@ -146,15 +166,14 @@ export class Asking {
     return refused;
   }
 
-  /** Whether this question of an open ask has no answer yet. */
-  #waits(ask_id: string, question_id: string): boolean {
-    return this.#waitingFor(ask_id).some((one) => one.kind === "question" && one.question_id === question_id);
-  }
-
-  #waitingFor(ask_id: string): Waiting[] {
-    const { store, session_id, openAsk } = this.#parts;
-    const ask = openAsk(ask_id);
-    return ask === undefined ? [] : waitingFor(store, session_id, ask);
+  /** Whether it waits for a person, as far as the store knows: what became of anything else could not be told yet. */
+  #waits(waiting: Waiting): boolean {
+    const { store, session_id } = this.#parts;
+    const ask = valueOf(store, session_id, "ask", waiting.ask_id);
+    if (ask === undefined || waiting.kind !== "question") return ask !== undefined;
+    return waitingFor(store, session_id, ask).some(
+      (one) => one.kind === "question" && one.question_id === waiting.question_id,
+    );
   }
 
   #isOpen(ask_id: string): boolean {

@@ -1,8 +1,10 @@
 import { bareId } from "../../config/picked-option.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
+import { latestOf } from "../session/state.ts";
 
 interface KeptAnswer {
   readonly question_id: string;
@@ -23,6 +25,25 @@ export function keptFor(reader: StoreReader, session_id: string, waiting: Waitin
     if (payload) kept = saidTo(waiting, payload_type, payload) ?? kept;
   }
   return kept;
+}
+
+/** A person's words on what a session asks. */
+const WORDS: ReadonlySet<string> = new Set<PayloadType>(["clarification_response", "approval", "review"]);
+
+/** What people have said to something that was asked with a record, in words, and the session has taken; undefined if nothing. */
+export function takenFor(
+  reader: StoreReader,
+  session_id: string,
+  waiting: Waiting,
+  asked_with: number,
+): string | undefined {
+  const row = reader.session(session_id);
+  let taken: string | undefined;
+  for (const { source, payload_type, payload, record, integrity } of row.ok ? latestOf(reader, row.value, WORDS) : []) {
+    const isWord = source === "user" && record.disposition === "applied" && integrity.sequence > asked_with;
+    if (isWord) taken = saidTo(waiting, payload_type, payload) ?? taken;
+  }
+  return taken;
 }
 
 /** A person's first word on what waits for a decision ends the wait, so the session would refuse a second one. */

@@ -41,6 +41,69 @@ describe("a person who is asked two things at once", () => {
   );
 });
 
+describe("a person who has begun a line for what is then settled elsewhere", () => {
+  const NEXT = "Press Enter for what is asked next; what was typed until then is no answer.";
+
+  it.each([{ flags: ["--foreground"] }, { flags: [] }])(
+    "is told so, and has answered no other question with its end: $flags",
+    async ({ flags }) => {
+      const here = endAfterwards(rig());
+      const shell = "echo ${answers.branch} ${answers.delete} > out.txt";
+      const two = tinyPlan([{ task_id: "write", shell }], {
+        questions: [
+          { question_id: "branch", text: "Which branch?", options: ["main", "next"] },
+          { question_id: "delete", text: "Delete the old data?", options: ["yes", "no"], default: "yes" },
+        ],
+      });
+      const pane = open(here, ["run", "--plan", here.write("plan.json", two), ...flags]);
+      await pane.asks("Question 1 of 2");
+      pane.type("ne");
+      await pane.shows("> ne");
+      expect((await typed(here, ["answer", "branch", "1"])).code).toBe(0);
+      await pane.shows('c1.branch was answered elsewhere: "main"');
+      await pane.shows(NEXT);
+      expect(pane.screen()).not.toContain("Question 2 of 2");
+      pane.type("xt", "Enter");
+      await pane.asks("Question 2 of 2");
+      expect(await pending(here, await onlySession(here))).toBe(1);
+      pane.type("2", "Enter");
+      expect(await pane.exit()).toBe(0);
+      expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("main no\n");
+    },
+  );
+
+  it.each([{ flags: ["--foreground"] }, { flags: [] }])(
+    "has decided nothing else with its end, whenever that is asked: $flags",
+    async ({ flags }) => {
+      const here = endAfterwards(rig());
+      const more = { review: "user" };
+      const plan = tinyPlan([
+        { task_id: "one", shell: "true", more },
+        { task_id: "two", shell: "true", more, dependencies: ["one"] },
+      ]);
+      const gated = here.write("config.json", JSON.stringify({ plan_approval: "ask" }));
+      const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, ...flags]);
+      await pane.asks("1  Approve");
+      const session_id = await onlySession(here);
+      const approved = 'The plan was decided on elsewhere: "approved"';
+      const reviewed = 'The work on one was reviewed elsewhere: "approved"';
+      for (const [command, told, next] of [
+        [["plan", session_id, "--approve"], approved, "Review of one"],
+        [["review", session_id, "one", "--approve"], reviewed, "Review of two"],
+      ] as const) {
+        expect((await typed(here, command)).code).toBe(0);
+        await pane.shows(told);
+        await until(NEXT, () => pane.screen().trimEnd().endsWith(NEXT));
+        pane.type("1", "Enter");
+        await pane.asks(next);
+        expect(await pending(here, session_id)).toBe(1);
+      }
+      pane.type("1", "Enter");
+      expect(await pane.exit()).toBe(0);
+    },
+  );
+});
+
 describe("a person who is asked by `bosun answer`", () => {
   it("gives nothing with Ctrl-C, of what they have typed before, too: 130", async () => {
     const here = rig();

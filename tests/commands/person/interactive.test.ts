@@ -277,7 +277,7 @@ echo >> ${seen}.times
     await pane.shows("Question 1 of 1");
     expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toMatch(/^>\n.*ANSWERED by/m);
+    expect(pane.screen()).toMatch(/^>\n {2}c1\.name was answered elsewhere: "Eve"\n.*ANSWERED by/m);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 
@@ -289,6 +289,8 @@ echo >> ${seen}.times
     const pane = open(here, ["run", "--plan", here.write("plan.json", two)]);
     await pane.shows("Question 1 of 2");
     expect((await typed(here, ["answer", "name", "Eve"])).stdout).toContain("took it");
+    await pane.shows("Press Enter for what is asked next");
+    pane.type("Enter");
     await pane.shows("Question 2 of 2");
     expect((await typed(here, ["answer", "age", "7"])).stdout).toContain("took it");
     expect(await pane.exit()).toBe(0);
