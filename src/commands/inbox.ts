@@ -4,18 +4,20 @@ import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson } from "../ui/display.ts";
-import { type ChildWaiting, showHolds, showWaiting } from "../ui/waiting.ts";
+import { type ChildWaiting, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
-import { keptFor } from "./person/kept.ts";
+import { cancelFor, keptCommands, keptFor, type KeptWord, settledBy } from "./person/kept.ts";
 import { neededOf } from "./session/asks.ts";
 
 interface InboxOptions {
   readonly json?: boolean;
 }
 
+/** What waits in one session for a person, or for somebody to resume it. */
 interface Waits extends Omit<ChildWaiting, "session_id"> {
   readonly row: SessionRow;
+  readonly kept: readonly KeptWord[];
 }
 
 /** `bosun inbox`: everything that waits for a person, in every session of this home. */
@@ -30,9 +32,10 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
     const all = await everyWait(store);
     if (!all.ok) return all;
     if (options.json === true) {
-      const entries = all.value.flatMap(({ row: { session_id }, waiting, holds }) => [
-        ...waiting.map((one) => ({ session_id, ...one, kept: keptFor(store, session_id, one) })),
+      const entries = all.value.flatMap(({ row: { session_id }, waiting, holds, kept }) => [
+        ...waiting.map((one) => ({ session_id, ...one, kept: settledBy(store, session_id, one) })),
         ...holds.map((hold) => ({ session_id, kind: "hold", ...hold })),
+        ...kept.map((word) => ({ session_id, kind: "kept", ...word })),
       ]);
       context.terminal.out.line(safeJson(entries));
     } else {
@@ -51,7 +54,8 @@ async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> 
     const { waiting } = needed.value;
     // What is spent is a limit, as the session's own are: others may do without that role.
     const holds = needed.value.holds.filter(({ limit }) => limit === undefined);
-    if (waiting.length + holds.length > 0) all.push({ row, waiting, holds });
+    const kept = keptCommands(store, row.session_id);
+    if (waiting.length + holds.length + kept.length > 0) all.push({ row, waiting, holds, kept });
   }
   return ok(all);
 }
@@ -61,10 +65,12 @@ function show({ terminal: { out }, bosun }: CommandContext, store: StoreReader, 
     out.line("Nothing waits for a person.");
     out.line(`next    ${bosun} status`);
   }
-  for (const { row, waiting, holds } of all) {
+  for (const { row, waiting, holds, kept } of all) {
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
-    for (const one of waiting) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+    const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
+    for (const one of asked) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+    showKept(out, bosun, session_id, kept);
     showHolds(out, bosun, session_id, holds);
     if (store.holder(session_id) === undefined)
       out.line(`  Nobody runs it now; it goes on with: ${bosun} resume ${session_id}`);

@@ -12,7 +12,7 @@ import { safeJson, safeLine } from "../ui/display.ts";
 import { tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
-import { keptFor } from "./person/kept.ts";
+import { keptCommands, settledBy, unheard } from "./person/kept.ts";
 import { isBegun, namedSession } from "./session/choose.ts";
 import { type StoredView, readSession } from "./session/view.ts";
 import { showSession, standing } from "./shown/session.ts";
@@ -68,7 +68,7 @@ function rowToShow(
 /** What `--json` promises (SPEC.md), and what else is known. */
 function statusObject(store: StoreReader, { row, view, ledger, tickets, waiting, resultsOf }: StoredView): object {
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
-  const pending = waiting.map((one) => ({ ...one, kept: keptFor(store, row.session_id, one) }));
+  const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
     ...listed(row, store.holder(row.session_id)),
     counts: view.counts,
@@ -88,6 +88,7 @@ function statusObject(store: StoreReader, { row, view, ledger, tickets, waiting,
     })),
     pending_questions: pending.filter((one) => one.kind === "question"),
     pending_decisions: pending.filter((one) => one.kind !== "question"),
+    kept: (row.state === "closed" ? unheard : keptCommands)(store, row.session_id),
     holds: [...ledger.holds.values()],
     children: store
       .sessions({ parent: row.session_id })

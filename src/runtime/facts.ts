@@ -6,6 +6,7 @@ import type { Actor, Exit } from "../protocol/record.ts";
 import { quote } from "../protocol/refusal.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import { wordName } from "../protocol/word-name.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
 /** A fact on its way in: what it says, and what its channel knows. */
@@ -46,7 +47,10 @@ export function personRefused(input: FactInput, rights: Rights): PersonRefused |
   if (!checked.ok) {
     return { code: "validation_failed", message: checked.error.message, details: { pointer: checked.error.pointer } };
   }
-  if (overtaken === "closed") return { code: "not_permitted", message: "the session closed before it heard of this" };
+  if (overtaken === "closed") {
+    const word = quote(wordName(payload_type, payload));
+    return { code: "not_permitted", message: `the session closed before it heard of ${word}` };
+  }
   const { command } = payload;
   if (overtaken === undefined || payload_type !== "user_command" || (command !== "stop" && command !== "pause"))
     return undefined;

@@ -6,7 +6,7 @@ import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, tableLines } from "./table.ts";
 import { STATE_STYLE } from "./telling.ts";
 import type { Output, Style } from "./terminal.ts";
-import { type ChildWaiting, holdSentence, sentenceFor } from "./waiting.ts";
+import { type ChildWaiting, holdSentence, sentenceFor, unheardLines } from "./waiting.ts";
 import { counted, nextLines } from "./words.ts";
 
 /** More tickets than this are more than anybody reads at the end; `bosun status` shows them all. */
@@ -25,6 +25,7 @@ export function endingLines(output: Output, bosun: string, ending: Ending, resum
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending, resumed)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
+  lines.push(...unheardLines(ending.unheard));
   if (ending.result) lines.push(...resultLines(showing.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
   if (needed.length > 0) {

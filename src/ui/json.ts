@@ -41,8 +41,21 @@ function standing({ state, counts, turns, waiting, running, checking, held }: St
 }
 
 function result(ending: Ending): object {
-  const { session_id, exit_code, state, outcome, message, tickets, usage, waiting, report, log, next, failure } =
-    ending;
+  const {
+    session_id,
+    exit_code,
+    state,
+    outcome,
+    message,
+    tickets,
+    usage,
+    waiting,
+    unheard,
+    report,
+    log,
+    next,
+    failure,
+  } = ending;
   return {
     type: "result",
     exit_code,
@@ -55,6 +68,7 @@ function result(ending: Ending): object {
     ...(ending.result ? { result: ending.result } : {}),
     usage,
     waiting,
+    unheard,
     report,
     log,
     next,

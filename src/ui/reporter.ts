@@ -4,7 +4,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
 import type { RunningTurn } from "./under-way.ts";
-import type { ChildWaiting, Waiting } from "./waiting.ts";
+import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
 export interface Reporter {
@@ -75,6 +75,8 @@ export interface Ending {
   /** What a mode without tickets came to. */
   readonly result: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
+  /** What was put to it and not heard before it closed. */
+  readonly unheard: readonly Unheard[];
   /** What its child sessions wait for. */
   readonly children: readonly ChildWaiting[];
   /** Where the final report lies, if there is one. */

@@ -44,6 +44,12 @@ export interface ChildWaiting {
   readonly holds: readonly LedgerHold[];
 }
 
+/** A word that a session closed before it heard of, and the command that does now what was meant, if one does. */
+export interface Unheard {
+  readonly said: string;
+  readonly again?: string;
+}
+
 /** The command that answers it, where this program is called as `bosun`. */
 export function commandFor(bosun: string, session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
@@ -139,6 +145,19 @@ export function releasesOf(bosun: string, session_id: string, holds: readonly Le
 export function showHolds(output: Output, bosun: string, session_id: string, holds: readonly LedgerHold[]): void {
   for (const hold of holds) output.line(`  ${output.style("yellow", "?")} ${safeLine(holdSentence(hold))}`);
   for (const release of releasesOf(bosun, session_id, holds)) output.line(`      ${safeLine(release)}`);
+}
+
+/** What was said beside answers and is kept until the session is resumed. */
+export function showKept(output: Output, bosun: string, session_id: string, words: readonly Unheard[]): void {
+  for (const { said } of words) output.line(`  ${safeLine(said)}, waits for: ${bosun} resume ${session_id}`);
+}
+
+/** What a session closed before it heard of, and what does it now. */
+export function unheardLines(words: readonly Unheard[]): string[] {
+  return words.flatMap(({ said, again }) => [
+    `Not heard, since the session closed first: ${safeLine(said)}`,
+    ...(again === undefined ? [] : [`  ${safeLine(again)}`]),
+  ]);
 }
 
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */

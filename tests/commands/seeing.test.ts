@@ -235,6 +235,7 @@ describe("a narrow terminal", () => {
         tickets: [],
         usage: {},
         waiting: [],
+        unheard: [],
         children: [],
         log: "/l",
         next: [],

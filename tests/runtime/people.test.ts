@@ -153,7 +153,7 @@ describe("a person in another process", () => {
     again.submitFromPerson({ ...COMMAND, payload: { command: "retry", ticket_id: "a" } });
     expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
     expect(logOf(rig, session_id, "error").at(-1)).toMatchObject({
-      payload: { code: "not_permitted", message: "the session closed before it heard of this" },
+      payload: { code: "not_permitted", message: 'the session closed before it heard of "cancel"' },
       record: { disposition: "refused" },
     });
     expect(rig.store.inbox.pending(session_id)).toEqual([]);

@@ -33,6 +33,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
     showing: { subject: "ticket", parts: () => [] } satisfies Showing,
     free: true,
     waiting: [],
+    unheard: [],
     children: [],
     next: [],
     log: "/log",

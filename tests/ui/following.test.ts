@@ -132,6 +132,7 @@ describe("a session that says nothing for half a minute", () => {
       tickets: [],
       usage: {},
       waiting: [],
+      unheard: [],
       children: [],
       log: "/l",
       next: [],

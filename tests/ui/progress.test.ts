@@ -96,7 +96,16 @@ describe("what agents say of a turn that they are at", () => {
     reporter.earlier?.(said("build", "half"));
     vi.advanceTimersByTime(10_000);
     expect(told()).toHaveLength(1);
-    const nothing = { session_id: "s", tickets: [], usage: {}, waiting: [], children: [], log: "/l", next: [] };
+    const nothing = {
+      session_id: "s",
+      tickets: [],
+      usage: {},
+      waiting: [],
+      unheard: [],
+      children: [],
+      log: "/l",
+      next: [],
+    };
     reporter.end(nothing as unknown as Ending);
     expect(vi.getTimerCount()).toBe(0);
   });

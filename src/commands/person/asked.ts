@@ -5,7 +5,7 @@ import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { waitingOf } from "../session/asks.ts";
 import { chooseToChange } from "../session/choose.ts";
 import { isGivenId } from "../session/id.ts";
-import { keptFor } from "./kept.ts";
+import { cancelFor, keptFor } from "./kept.ts";
 import { orAnswering } from "./typed-answers.ts";
 import { settled } from "./unused-answers.ts";
 
@@ -30,7 +30,7 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const { session_id } = row;
   const waiting = await waitingOf(store, session_id);
   if (!waiting.ok) return waiting;
-  const questions = questionsIn(waiting.value);
+  const questions = questionsIn(store, session_id, waiting.value);
   if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(row, waiting.value), words));
   const [first, more] = typed;
   const late = first === undefined ? undefined : await settled(store, session_id, first, questions);
@@ -44,11 +44,14 @@ export async function stillOpen(store: Store, asked: Asked): Promise<readonly Op
   const { session_id } = asked.row;
   const now = await waitingOf(store, session_id);
   if (!now.ok) return asked.questions;
-  return questionsIn(now.value).filter((one) => isKept(asked, one) || keptFor(store, session_id, one) === undefined);
+  return questionsIn(store, session_id, now.value).filter(
+    (one) => isKept(asked, one) || keptFor(store, session_id, one) === undefined,
+  );
 }
 
-function questionsIn(waiting: readonly Waiting[]): OpenQuestion[] {
-  return waiting.filter((one) => one.kind === "question");
+function questionsIn(store: Store, session_id: string, waiting: readonly Waiting[]): OpenQuestion[] {
+  const questions = waiting.filter((one) => one.kind === "question");
+  return questions.filter((one) => cancelFor(store, session_id, one) === undefined);
 }
 
 /** The first word is a session if one is called so; else all words belong to the session that is meant without a name. */
@@ -75,7 +78,7 @@ async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]
   if (word === undefined || another !== undefined || !usual.ok) return wrong;
   const { session_id } = usual.value;
   const waiting = await waitingOf(store, session_id);
-  return waiting.ok ? orAnswering(wrong, session_id, questionsIn(waiting.value), word) : wrong;
+  return waiting.ok ? orAnswering(wrong, session_id, questionsIn(store, session_id, waiting.value), word) : wrong;
 }
 
 function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {

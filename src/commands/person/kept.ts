@@ -1,6 +1,8 @@
 import { bareId } from "../../config/picked-option.ts";
+import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/json.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
+import { wordName } from "../../protocol/word-name.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
@@ -11,6 +13,13 @@ interface KeptAnswer {
   readonly text: string;
 }
 
+/** What was put to a session: in a person's words, and if it is a command which, and for which ticket. */
+export interface KeptWord {
+  readonly said: string;
+  readonly command: string | undefined;
+  readonly ticket_id: string | undefined;
+}
+
 /**
  * What people have said already to something that is asked, in words; undefined if nothing. It is kept until somebody runs the
  * session. Of a session that somebody runs, what is put is taken at once and nothing is kept.
@@ -18,12 +27,8 @@ interface KeptAnswer {
 export function keptFor(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
   if (reader.holder(session_id) !== undefined) return undefined;
   let kept: string | undefined;
-  for (const { body } of reader.inbox.pending(session_id)) {
-    // Whoever wrote the row may have written anything, `null` too.
-    const word = body as { payload_type?: string; payload?: Readonly<Record<string, unknown>> } | null;
-    const { payload_type, payload } = word ?? {};
-    if (payload) kept = saidTo(waiting, payload_type, payload) ?? kept;
-  }
+  for (const { payload_type, payload } of wordsIn(reader, session_id))
+    kept = saidTo(waiting, payload_type, payload) ?? kept;
   return kept;
 }
 
@@ -46,6 +51,47 @@ export function takenFor(
   return taken;
 }
 
+/** A cancel of the ticket that something is asked about, which is kept as well: then there is nothing to say to it any more. */
+export function cancelFor(reader: StoreReader, session_id: string, waiting: Waiting): KeptWord | undefined {
+  const ticket_id = "ticket_id" in waiting ? waiting.ticket_id : undefined;
+  if (ticket_id === undefined) return undefined;
+  return keptCommands(reader, session_id).find((word) => word.command === "cancel" && word.ticket_id === ticket_id);
+}
+
+/** What people have said that settles it, an answer or the end of its ticket. */
+export function settledBy(reader: StoreReader, session_id: string, waiting: Waiting): string | undefined {
+  return cancelFor(reader, session_id, waiting)?.said ?? keptFor(reader, session_id, waiting);
+}
+
+/** What else people have said to a session that nobody runs: it is heard when the session goes on. */
+export function keptCommands(reader: StoreReader, session_id: string): KeptWord[] {
+  return reader.holder(session_id) === undefined
+    ? unheard(reader, session_id).filter(({ command }) => command !== undefined)
+    : [];
+}
+
+/** All that was put to a session and is not heard yet; of one that is closed, what came too late. A stop or a pause is over with its scheduler. */
+export function unheard(reader: StoreReader, session_id: string): KeptWord[] {
+  return wordsIn(reader, session_id).flatMap(({ payload_type, payload }) => {
+    const { command, ticket_id } = payload_type === "user_command" ? payload : {};
+    if (command === "stop" || command === "pause") return [];
+    const said = wordName(payload_type, payload);
+    return [{ said, command: textIn(command), ticket_id: textIn(ticket_id) }];
+  });
+}
+
+function textIn(value: Json | undefined): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Whoever wrote the row may have written anything. */
+function wordsIn(reader: StoreReader, session_id: string): { payload_type: Json | undefined; payload: JsonObject }[] {
+  return reader.inbox.pending(session_id).flatMap(({ body }) => {
+    const { payload_type, payload } = objectOf(body);
+    return isJsonObject(payload) ? [{ payload_type, payload }] : [];
+  });
+}
+
 /** A person's first word on what waits for a decision ends the wait, so the session would refuse a second one. */
 export function saidAlready(session_id: string, what: string, kept: string): Failure {
   const said = `${what} of ${session_id} has your word already, ${JSON.stringify(kept)}, which comes first.`;
@@ -53,12 +99,8 @@ export function saidAlready(session_id: string, what: string, kept: string): Fai
 }
 
 /** Whoever wrote the row may have written anything, so nothing is relied on. */
-function saidTo(
-  waiting: Waiting,
-  payload_type: string | undefined,
-  payload: Readonly<Record<string, unknown>>,
-): string | undefined {
-  const { decision, ask_id, ticket_id, answers, status } = payload;
+function saidTo(waiting: Waiting, payload_type: Json | undefined, payload: JsonObject): string | undefined {
+  const { decision, ask_id, ticket_id, answers, status } = payload as Readonly<Record<string, unknown>>;
   switch (waiting.kind) {
     case "question": {
       if (payload_type !== "clarification_response" || !Array.isArray(answers)) return undefined;

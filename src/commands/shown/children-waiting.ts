@@ -2,7 +2,7 @@ import { StorageError } from "../../store/storage-error.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Reporter } from "../../ui/reporter.ts";
 import type { ChildWaiting } from "../../ui/waiting.ts";
-import { keptFor } from "../person/kept.ts";
+import { settledBy } from "../person/kept.ts";
 import { neededOf } from "../session/asks.ts";
 
 /** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
@@ -14,7 +14,7 @@ export async function childrenWaiting(reader: StoreReader, parent: string): Prom
     if (!needed.ok) throw new StorageError(needed.error);
     const { waiting: asked, holds } = needed.value;
     // What has its answer already goes on when the child is taken up, and a second one would be refused.
-    const waiting = asked.filter((one) => keptFor(reader, session_id, one) === undefined);
+    const waiting = asked.filter((one) => settledBy(reader, session_id, one) === undefined);
     if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
   }
   return all;

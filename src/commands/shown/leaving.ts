@@ -15,13 +15,13 @@ import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
 import { hintHere, toldHere } from "../call/called.ts";
 import { exitCodeAfter } from "../call/exit-code.ts";
-import { keptFor } from "../person/kept.ts";
+import { type KeptWord, settledBy, unheard } from "../person/kept.ts";
 import { openAsks } from "../session/asks.ts";
 import { openedWith } from "../session/state.ts";
 import { finalReport, ticketLines } from "../session/tickets.ts";
 import { readSession } from "../session/view.ts";
 import { childrenWaiting } from "./children-waiting.ts";
-import { nextSteps } from "./next.ts";
+import { nextSteps, unheardWords } from "./next.ts";
 
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
 export interface LastStand {
@@ -32,6 +32,8 @@ export interface LastStand {
   readonly tickets: readonly TicketLine[];
   readonly ledger: Ledger;
   readonly waiting: readonly Waiting[];
+  /** What was put to it and not heard before it closed. */
+  readonly unheard: readonly KeptWord[];
   /** What its child sessions wait for, where they do not speak for themselves. */
   readonly children: readonly ChildWaiting[];
   /** The final report, if there is one. */
@@ -56,7 +58,19 @@ export function lastStandOf(store: StoreReader, session: SessionInSight): LastSt
   const tickets = ticketLines(view, resolved, report);
   const waiting = openAsks(store, session_id, ledger);
   const free = isFree(store, session_id);
-  return { session_id, showing, free, state: view.state, tickets, ledger, waiting, children: [], report };
+  const late = ledger.figures.closed ? unheard(store, session_id) : [];
+  return {
+    session_id,
+    showing,
+    free,
+    state: view.state,
+    tickets,
+    ledger,
+    waiting,
+    unheard: late,
+    children: [],
+    report,
+  };
 }
 
 /** The same with what its children wait for. Throws a `StorageError`. */
@@ -76,8 +90,10 @@ export async function storedStand(
   if (!stored.ok) return stored;
   const { view, waiting: asked, ...read } = stored.value;
   // What has its answer already goes on with `resume`, and a second one would be refused.
-  const waiting = asked.filter((one) => keptFor(store, session_id, one) === undefined);
-  const stand = { ...read, session_id, free: isFree(store, session_id), state: view.state, waiting, children: [] };
+  const waiting = asked.filter((one) => settledBy(store, session_id, one) === undefined);
+  const late = read.ledger.figures.closed ? unheard(store, session_id) : [];
+  const free = isFree(store, session_id);
+  const stand = { ...read, session_id, free, state: view.state, waiting, unheard: late, children: [] };
   return ok(await withChildren(store, stand));
 }
 
@@ -85,7 +101,7 @@ export async function storedStand(
 export function endingOf(
   bosun: string,
   home: string,
-  { session_id, showing, free, state, tickets, ledger, waiting, children, report }: LastStand,
+  { session_id, showing, free, state, tickets, ledger, waiting, unheard: late, children, report }: LastStand,
   { end: left, exited, elapsed_ms }: End,
 ): Ending {
   const end = left.ok ? left : err(toldHere(bosun, left.error));
@@ -107,6 +123,7 @@ export function endingOf(
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,
+    unheard: unheardWords(bosun, session_id, late),
     children,
     // One of an earlier end says nothing of how a session stands that was opened again.
     report: report !== undefined && existsSync(file) ? file : undefined,

@@ -2,7 +2,8 @@ import type { LedgerFigures, LedgerHold } from "../../kernel/ledger.ts";
 import type { Showing } from "../../kernel/showing.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
-import { type ChildWaiting, commandFor, releasesOf, type Waiting } from "../../ui/waiting.ts";
+import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting } from "../../ui/waiting.ts";
+import type { KeptWord } from "../person/kept.ts";
 
 /** What decides on the commands that make sense after a session has run. */
 export interface Left {
@@ -77,6 +78,15 @@ export function nextFor(
     holds,
     report,
   });
+}
+
+/** What a session closed before it heard of: only a retry opens it again. */
+export function unheardWords(bosun: string, session_id: string, words: readonly KeptWord[]): Unheard[] {
+  return words.map(({ said, command, ticket_id }) =>
+    command === "retry" && ticket_id !== undefined
+      ? { said, again: `${bosun} retry ${session_id} ${ticket_id}` }
+      : { said },
+  );
 }
 
 /** The commands that answer what a session asks. */

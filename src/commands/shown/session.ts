@@ -5,13 +5,13 @@ import { clipped, safeLine } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/time.ts";
 import { MOST_NAMED, runningWords } from "../../ui/under-way.ts";
-import { showWaiting } from "../../ui/waiting.ts";
+import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, nextLines, quoted } from "../../ui/words.ts";
 import type { CommandContext } from "../call/command.ts";
-import { keptFor } from "../person/kept.ts";
+import { cancelFor, keptCommands, keptFor, unheard } from "../person/kept.ts";
 import { isBegun } from "../session/choose.ts";
 import type { StoredView } from "../session/view.ts";
-import { nextFor } from "./next.ts";
+import { nextFor, unheardWords } from "./next.ts";
 import { runningTurns, withLatest } from "./under-way.ts";
 
 /** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
@@ -40,10 +40,19 @@ export function showSession(
     out.line();
     out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${bosun} status ${child.session_id}`);
   }
-  if (waiting.length > 0) {
+  const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
+  if (asked.length > 0) {
     out.line();
     out.line("Waits for a person:");
-    for (const one of waiting) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+    for (const one of asked) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+  }
+  const late = row.state === "closed" ? unheardWords(bosun, session_id, unheard(store, session_id)) : [];
+  if (late.length > 0) for (const line of ["", ...unheardLines(late)]) out.line(line);
+  const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
+  if (kept.length > 0) {
+    out.line();
+    out.line("Said already:");
+    showKept(out, bosun, session_id, kept);
   }
   for (const hold of ledger.holds.values()) {
     const told = holdTold(hold, now);
