@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -133,6 +133,35 @@ describe("the scratch copy", () => {
     expect(files).toContain("src/engine.js");
     expect(files.filter((name) => /node_modules|nested|logs|bosun\.db/.test(name))).toEqual([]);
   });
+
+  it.each(["has no commit yet", "belongs to somebody else"])(
+    "has nothing that git ignores of a repository that %s",
+    async (why) => {
+      const at = place();
+      const directory = why === "has no commit yet" ? project(at) : repository(at);
+      if (why === "has no commit yet") git(at, directory, "init", "--quiet");
+      writeFileSync(join(directory, ".gitignore"), "/logs/\n");
+      git(at, directory, "add", "package.json", "docs/guide.md");
+      mkdirSync(join(directory, "logs", "s-1"), { recursive: true });
+      writeFileSync(join(directory, "logs", "s-1", "t1.1.stdout.log"), "of another demo");
+      writeFileSync(join(directory, "new.txt"), "not added");
+      rmSync(join(directory, "docs", "guide.md"));
+      const program = join(at.base, "older", "git");
+      const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+      const strange = why === "belongs to somebody else" ? directory : "nowhere";
+      const shim = `[ "$PWD" = '${strange}' ] && export GIT_TEST_ASSUME_DIFFERENT_OWNER=1\nexec '${real}' "$@"`;
+      writeFileSync(program, `#!/bin/sh\n${shim}\n`);
+      chmodSync(program, 0o755);
+      const source = { directory, committed: false, uncommitted: null };
+      const scratch = makeScratch(source);
+      const careful = carefulGit(at.environment);
+      const filled = await fillScratch(careful, source, scratch, at.home, new AbortController().signal);
+      const isThere = (path: string) => existsSync(join(scratch.work, path));
+      const copied = ["package.json", "new.txt", "src/engine.js", "docs/guide.md", "logs"].map(isThere);
+      removeScratch(scratch);
+      expect([filled, copied]).toEqual([{ ok: true, value: null }, [true, true, true, false, false]]);
+    },
+  );
 
   it("is not made of a folder too large to be what was meant", async () => {
     const at = place();

@@ -1,7 +1,7 @@
 import { constants, cpSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { copyFile, lstat, mkdir, readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Git } from "./git.ts";
@@ -46,7 +46,7 @@ export function removeScratch({ folder }: Scratch): void {
 
 /**
  * Puts the source's last commit into the work tree and says which it is; null where there is none, and its files are copied as they
- * are, without `home`. Failures: `environment` with what git says, `usage` for a folder that is too large to be copied, `interrupted`.
+ * are, without `home` and what git ignores. Failures: `environment` with what git says, `usage` for a folder that is too large to be copied, `interrupted`.
  */
 export async function fillScratch(
   git: Git,
@@ -89,7 +89,7 @@ async function copy(
   home: string,
   signal: AbortSignal,
 ): Promise<Result<string | null, Failure>> {
-  const files = await filesOf(directory, home, signal);
+  const files = await filesOf(git, directory, home, signal);
   if (!files.ok) return files;
   for (const path of files.value) {
     if (signal.aborted) break;
@@ -107,20 +107,24 @@ async function copy(
   return ok(null);
 }
 
-/** Ordinary files below a folder, relative to it. */
-async function filesOf(directory: string, home: string, signal: AbortSignal): Promise<Result<string[], Failure>> {
+/** The ordinary files of a folder, relative to it: where git knows them those that it does not ignore, else all. */
+async function filesOf(
+  git: Git,
+  directory: string,
+  home: string,
+  signal: AbortSignal,
+): Promise<Result<string[], Failure>> {
+  const isLeftOut = (path: string) => LEFT_OUT.has(basename(path)) || isOfHome(home, join(directory, path));
   const files: string[] = [];
   let bytes = 0;
-  const open = [""];
-  for (let below = open.pop(); below !== undefined && !signal.aborted; below = open.pop()) {
-    for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
-      const path = join(below, entry.name);
-      if (LEFT_OUT.has(entry.name) || isOfHome(home, join(directory, path))) continue;
-      if (entry.isDirectory()) open.push(path);
-      if (!entry.isFile()) continue;
-      files.push(path);
-      bytes += (await lstat(join(directory, path))).size;
-    }
+  for await (const path of (await knownToGit(git, directory, signal)) ?? filesBelow(directory, isLeftOut)) {
+    if (signal.aborted) break;
+    if (upwards(path).some(isLeftOut)) continue;
+    // What git knows may have been taken away since.
+    const about = await lstat(join(directory, path)).catch(() => undefined);
+    if (about?.isFile() !== true) continue;
+    files.push(path);
+    bytes += about.size;
     if (files.length > MOST_FILES || bytes > MOST_BYTES) {
       return err(
         failure("usage", `${directory} has no commit to clone, and is too large to be copied for a demo.`, {
@@ -130,6 +134,32 @@ async function filesOf(directory: string, home: string, signal: AbortSignal): Pr
     }
   }
   return ok(files);
+}
+
+/**
+ * What git knows of a folder and does not ignore; undefined outside of a repository. Nor does git refuse it for belonging to somebody else,
+ * as an installation may: it only tells names, and starts nothing that the repository's configuration names.
+ */
+async function knownToGit(git: Git, directory: string, signal: AbortSignal): Promise<Set<string> | undefined> {
+  const listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+  const { ok: isKnown, text } = await git(directory, ["-c", "safe.directory=*", ...listing], signal);
+  return isKnown ? new Set(text.split("\0").filter((path) => path !== "")) : undefined;
+}
+
+async function* filesBelow(directory: string, isLeftOut: (path: string) => boolean): AsyncGenerator<string> {
+  const open = [""];
+  for (let below = open.pop(); below !== undefined; below = open.pop()) {
+    for (const entry of await readdir(join(directory, below), { withFileTypes: true })) {
+      const path = join(below, entry.name);
+      if (entry.isDirectory() && !isLeftOut(path)) open.push(path);
+      if (entry.isFile()) yield path;
+    }
+  }
+}
+
+/** A path and those of the folders that it lies in. */
+function upwards(path: string): string[] {
+  return path === "." ? [] : [path, ...upwards(dirname(path))];
 }
 
 function isOfHome(home: string, path: string): boolean {

@@ -196,7 +196,11 @@ function plainShow(out: Output, directory: string): Show {
 function scratchRows({ source, work, head, uncommitted }: Extract<DemoEvent, { type: "scratch" }>): [string, string][] {
   const rows: [string, string][] = [["of", source]];
   if (head === null)
-    return [...rows, ["in", work], ["holds", "its files as they are, without history: there is no commit to clone"]];
+    return [
+      ...rows,
+      ["in", work],
+      ["holds", "its files as they are, without history: there is no commit that git would clone"],
+    ];
   const missing =
     uncommitted === null || uncommitted === 0 ? "" : `; left out: ${counted(uncommitted, "file")} changed or new`;
   return [...rows, ["in", work], ["holds", `the last commit only, ${head.slice(0, 10)}${missing}`]];
