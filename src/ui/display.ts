@@ -50,6 +50,21 @@ export function wrapped(text: string, width: number, indent: number): string[] {
 }
 
 /**
+ * The same where the first line goes on another, `indent` columns wide, or stands before the others. A command at the end, which is made
+ * safe already, is to be copied: it is not broken, and has a line of its own where it does not fit.
+ */
+export function hanging(text: string, width: number, indent: number, command?: string): string[] {
+  const lines = wrapped(text, width, indent);
+  if (command !== undefined) {
+    const last = `${lines.at(-1)} ${command}`;
+    if (widthOf(last) <= width) lines[lines.length - 1] = last;
+    else lines.push(`  ${command}`);
+  }
+  const [first = "", ...more] = lines;
+  return [first.slice(indent), ...more];
+}
+
+/**
  * A value as one line of JSON that is the same to a program and harmless to a terminal: what `safeText` would write out stands as
  * JSON's own escapes.
  */

@@ -1,7 +1,7 @@
 import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { safeLine, safeText } from "./display.ts";
+import { hanging, safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, tableLines } from "./table.ts";
 import { STATE_STYLE } from "./telling.ts";
@@ -29,7 +29,11 @@ export function endingLines(output: Output, bosun: string, ending: Ending, resum
   if (ending.result) lines.push(...resultLines(showing.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
   if (needed.length > 0) {
-    lines.push("", "A person is needed:", ...needed.map((words) => `  ${output.style("yellow", "?")} ${words}`));
+    lines.push("", "A person is needed:");
+    for (const words of needed) {
+      const [first = "", ...more] = hanging(words, output.width, 4);
+      lines.push(`  ${output.style("yellow", "?")} ${first}`, ...more);
+    }
   }
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);

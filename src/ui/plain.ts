@@ -1,6 +1,6 @@
 import { formatDuration } from "../lib/durations.ts";
 import { BRIEF, type RecordLine } from "./telling.ts";
-import { clipped, safeLine, safeText } from "./display.ts";
+import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { PROGRESS_MS, UntoldProgress } from "./progress.ts";
@@ -29,6 +29,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     for (const text of storyLines(out, at, shown, opening?.session_id ?? "-")) out.line(text);
     heartbeat?.refresh();
   };
+  const head = (style: Style, words: string, command?: string) => {
+    for (const text of hanging(words, out.width, 2, command)) out.line(out.style(style, text));
+  };
   const line = (text: string, ticket?: string, style?: Style) => tell(new Date(), { ticket, text, style });
 
   const standing = () => {
@@ -47,12 +50,12 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
       opening = begun;
       const { session_id, requirement, resumed, closed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
-      out.line(out.style("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`));
-      for (const text of whereLines(bosun, begun)) out.line(out.style("dim", text));
-      if (begun.bundled_worker === true) out.line(out.style("dim", BUNDLED_WORKER));
+      head("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`);
+      for (const [text, command] of whereWords(bosun, begun)) head("dim", text, command);
+      if (begun.bundled_worker === true) head("dim", BUNDLED_WORKER);
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
-        out.line(out.style("dim", `${counted(skipped, "earlier record")}: ${bosun} log ${session_id}`));
+        head("dim", `${counted(skipped, "earlier record")}:`, `${bosun} log ${session_id}`);
         line(standing());
       }
       heartbeat = startHeartbeat(() => {
@@ -75,7 +78,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         const asked =
           event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
         err.line(`Stopping: ${asked}. Once more ${event.running === 0 ? "ends this at once" : "kills them"}.`);
-      } else if (event.kind === "warning") err.line(`Warning: ${safeLine(event.text)}`);
+      } else if (event.kind === "warning") {
+        for (const text of wrapped(`Warning: ${event.text}`, err.width, 0)) err.line(text);
+      }
     },
     asked(waiting) {
       line("WAITS FOR A PERSON", "ticket_id" in waiting ? waiting.ticket_id : undefined, "yellow");
@@ -95,12 +100,11 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   };
 }
 
-/** Where the session works, and what becomes of it without this terminal. */
-function whereLines(bosun: string, { session_id, workspace, elsewhere }: Opening): string[] {
-  const where = `in ${safeLine(workspace)}`;
-  if (elsewhere === undefined) return [`${where}; from elsewhere: ${bosun} status ${session_id}`];
+/** Where the session works, and what becomes of it without this terminal, each with what to type about it. */
+function whereWords(bosun: string, { session_id, workspace, elsewhere }: Opening): [words: string, command?: string][] {
+  if (elsewhere === undefined) return [[`in ${safeLine(workspace)}; from elsewhere:`, `${bosun} status ${session_id}`]];
   const ctrl_c = elsewhere.ctrl_c === "stops" ? "stops it, closing this terminal does not" : "leaves it at work";
-  return [where, `Ctrl-C ${ctrl_c}: ${bosun} attach ${session_id}`];
+  return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `${bosun} attach ${session_id}`]];
 }
 
 /** Whether it is stuck, in one line: who works on what for how long, what is checked, who is held, and how many are where. */

@@ -1,4 +1,5 @@
-import { safeLine, wrapped } from "./display.ts";
+import { widthOf } from "../lib/terminal-text.ts";
+import { hanging, safeLine } from "./display.ts";
 import type { RecordLine } from "./telling.ts";
 import type { Output } from "./terminal.ts";
 import { localTime } from "./time.ts";
@@ -6,10 +7,13 @@ import { localTime } from "./time.ts";
 /** Width of the column of ticket ids. */
 export const TICKET_WIDTH = 16;
 
-/** In fewer columns the session's id, which is in the first line, and columns would take the room of what happened. */
-const NARROW = 60;
+/** The part of a line that columns may take, and with them the session's id, which is in the first line; else they take the room of what happened. */
+const COLUMNS_SHARE = 0.4;
 
-/** What happened as a line: when, in which session where that is to be told, to which ticket, and what. Of a narrow terminal it takes as many as it must. */
+/**
+ * What happened as a line: when, in which session where that is to be told, to which ticket, and what. Of a terminal it takes as many as it
+ * must, broken between words.
+ */
 export function storyLines(
   out: Output,
   at: Date,
@@ -18,12 +22,12 @@ export function storyLines(
 ): string[] {
   const time = localTime(at);
   const name = safeLine(ticket ?? "-");
-  const typed = command === undefined ? [] : [safeLine(command)];
+  const typed = command === undefined ? undefined : safeLine(command);
   const styled = (line: string) => (style ? out.style(style, line) : line);
-  if (out.width < NARROW) {
-    const [first = "", ...more] = wrapped(`${time.slice(0, 8)} ${name} ${text}`, out.width, 2);
-    return [first.trimStart(), ...more, ...typed.map((words) => `  ${words}`)].map(styled);
-  }
   const session = session_id === undefined ? "" : `${session_id} `;
-  return [`${time} ${session}${name.padEnd(TICKET_WIDTH)} ${styled([safeLine(text), ...typed].join(" "))}`];
+  const columns = `${time} ${session}${name.padEnd(TICKET_WIDTH)} `;
+  if (widthOf(columns) > out.width * COLUMNS_SHARE)
+    return hanging(`${time.slice(0, 8)} ${name} ${text}`, out.width, 2, typed).map(styled);
+  const [first = "", ...more] = hanging(text, out.width, widthOf(columns), typed);
+  return [columns + styled(first), ...more.map(styled)];
 }

@@ -1,7 +1,8 @@
 import { shellWord } from "../lib/shell-word.ts";
+import { widthOf } from "../lib/terminal-text.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
-import { clipped, safeLine, safeText } from "./display.ts";
+import { clipped, hanging, safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { quoted } from "./words.ts";
 
@@ -163,20 +164,24 @@ export function unheardLines(words: readonly Unheard[]): string[] {
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
 export function showWaiting(output: Output, bosun: string, session_id: string, waiting: Waiting, kept?: string): void {
   const about = waiting.kind === "question" && waiting.ticket_id !== undefined ? ` (about ${waiting.ticket_id})` : "";
-  output.line(`  ${output.style("yellow", "?")} ${sentenceFor(waiting)}${about}`);
+  const tell = (text: string, before = "      ") => {
+    const [first = "", ...more] =
+      output.width === Number.POSITIVE_INFINITY ? [text] : hanging(text, output.width, widthOf(before));
+    for (const line of [before + first, ...more]) output.line(line);
+  };
+  tell(`${sentenceFor(waiting)}${about}`, `  ${output.style("yellow", "?")} `);
   if (kept !== undefined) {
     output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${bosun} resume ${session_id}`);
     return;
   }
   if (waiting.kind === "review") {
     const summary = waiting.summary === "" ? [] : [`reported: ${waiting.summary}`];
-    for (const line of [...summary, ...workLines(waiting)]) output.line(`      ${clipped(line, ROOM)}`);
+    for (const line of [...summary, ...workLines(waiting)]) tell(clipped(line, ROOM));
   }
   if (waiting.kind === "question") {
-    if (waiting.why !== undefined)
-      for (const line of safeText(waiting.why).split("\n")) output.line(`      why: ${line}`);
-    if (waiting.options.length > 0) output.line(`      options: ${waiting.options.map(safeLine).join(" | ")}`);
-    if (waiting.default !== undefined) output.line(`      default: ${safeLine(waiting.default)}`);
+    if (waiting.why !== undefined) for (const line of safeText(waiting.why).split("\n")) tell(`why: ${line}`);
+    if (waiting.options.length > 0) tell(`options: ${waiting.options.map(safeLine).join(" | ")}`);
+    if (waiting.default !== undefined) tell(`default: ${safeLine(waiting.default)}`);
   }
   output.line(`      ${commandFor(bosun, session_id, waiting)}`);
 }

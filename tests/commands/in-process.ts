@@ -29,7 +29,7 @@ function paperTerminal(
       hold: () => () => {},
       isHeld: false,
       style: (_style, text) => text,
-      width: 100,
+      width: Number.POSITIVE_INFINITY,
     };
   };
   const input = new PassThrough() as unknown as NodeJS.ReadStream;

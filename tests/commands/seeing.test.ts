@@ -5,6 +5,7 @@ import { plainReporter } from "../../src/ui/plain.ts";
 import type { Ending, Opening } from "../../src/ui/reporter.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
+import { open } from "./terminal.ts";
 import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
 /** Settings under which failing is quick. */
@@ -220,10 +221,31 @@ describe("who reviews a task", () => {
 });
 
 describe("a narrow terminal", () => {
+  it.each([80, 50])("is shown no broken word, and commands that can be copied: %i columns", async (columns) => {
+    const here = rig();
+    const text = "Which of the Küchenhelfer in the neighbourhood shall be given the Donaudampfschifffahrt?";
+    const plan = here.write(
+      "plan.json",
+      tinyPlan([{ task_id: "write", shell: "true" }], { questions: [{ question_id: "name", text }] }),
+    );
+    const pane = open(here, ["run", "--plan", plan], {}, columns);
+    await pane.asks("Question 1 of 1");
+    const words = "whoever of the Küchenhelfer has nothing else to do in the whole neighbourhood";
+    pane.type(words, "Enter");
+    expect(await pane.exit()).toBe(0);
+    const screen = pane.screen();
+    const flat = screen.replace(/\s+/g, " ");
+    expect(flat).toContain(`QUESTIONS of playbook "${text}"`);
+    expect(flat).toMatch(new RegExp(`- ANSWERED by .+ "c1.name: ${words}"`));
+    expect(flat).toContain("Ctrl-C stops it, closing this terminal does not: bosun attach s-");
+    expect(screen).toMatch(/bosun attach s-\w{6}\n/);
+  });
+
   it("gives the room of the session's id to what happened", () => {
     for (const [width, line] of [
-      [40, /^\S+ - +STOPPED limit/],
-      [80, /^\S+ s-1 - +STOPPED limit/],
+      [40, /^\S+ - STOPPED limit/],
+      [80, /^\S+ - STOPPED limit/],
+      [110, /^\S+ s-1 - +STOPPED limit/],
     ] as const) {
       const lines: string[] = [];
       const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width };

@@ -29,7 +29,7 @@ export interface Pane {
 }
 
 /** Types a command line in a new terminal, in the workspace. */
-export function open(here: Rig, args: readonly string[], env: Record<string, string> = {}): Pane {
+export function open(here: Rig, args: readonly string[], env: Record<string, string> = {}, columns = 110): Pane {
   endAfterwards(here);
   const socket = `bosun-${process.pid}-${sockets.length}-${performance.now().toFixed(0)}`;
   sockets.push(socket);
@@ -44,7 +44,7 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
       env: { ...here.environment, BOSUN_HOME: here.home, TERM: "xterm-256color" },
       encoding: "utf8",
     });
-  tmux("new-session", "-d", "-x", "110", "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);
+  tmux("new-session", "-d", "-x", `${columns}`, "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);
   const screen = () => tmux("capture-pane", "-p", "-S", "-200");
   return {
     screen,

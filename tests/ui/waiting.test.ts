@@ -52,6 +52,38 @@ describe("the command that answers a question", () => {
   });
 });
 
+it("is broken between words on a terminal, but for the command, and as it was said off one", () => {
+  const asked = {
+    ...question("c1.q", { options: ["main", "the next one"] }),
+    text: "Which of the branches shall be released?",
+    why: "It is  tagged, and\nthat stays.",
+  };
+  const shown = (width: number) => {
+    const lines: string[] = [];
+    const output = { line: (text = "") => void lines.push(text), style: (_style: string, text: string) => text, width };
+    showWaiting(output as unknown as Output, "bosun", "d", asked);
+    return lines;
+  };
+  expect(shown(22)).toEqual([
+    "  ? c1.q: Which of the",
+    "    branches shall be",
+    "    released?",
+    "      why: It is",
+    "      tagged, and",
+    "      why: that stays.",
+    "      options: main |",
+    "      the next one",
+    "      bosun answer d c1.q main",
+  ]);
+  expect(shown(Number.POSITIVE_INFINITY)).toEqual([
+    "  ? c1.q: Which of the branches shall be released?",
+    "      why: It is  tagged, and",
+    "      why: that stays.",
+    "      options: main | the next one",
+    "      bosun answer d c1.q main",
+  ]);
+});
+
 it("says what a question is about in words that fit the subjects of any mode", () => {
   const lines: string[] = [];
   const output = { line: (text = "") => void lines.push(text), style: (_style: string, text: string) => text };
