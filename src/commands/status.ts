@@ -8,8 +8,8 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { usageOf } from "../runtime/usage.ts";
 import { StorageError } from "../store/storage-error.ts";
 import type { Owner, SessionRow, StoreReader } from "../store/store.ts";
-import { safeJson, safeLine } from "../ui/display.ts";
-import { tableLines } from "../ui/table.ts";
+import { clipped, safeJson, safeLine } from "../ui/display.ts";
+import { PROSE_WIDTH, tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
 import { keptCommands, settledBy, unheard } from "./person/kept.ts";
@@ -152,7 +152,7 @@ function listSessions(
     row.session_id,
     trouble === undefined ? standing(row, owner !== undefined) : `unknown (${row.state})`,
     formatDuration(now - milliseconds(row.updated_at)),
-    row.requirement ?? "",
+    clipped(row.requirement ?? "", PROSE_WIDTH),
   ]);
   const columns = [
     { heading: "SESSION", widest: 40 },

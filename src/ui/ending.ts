@@ -1,9 +1,9 @@
 import type { ResultPart, Showing } from "../kernel/showing.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { hanging, safeLine, safeText } from "./display.ts";
+import { clipped, hanging, safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
-import { type Column, tableLines } from "./table.ts";
+import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
 import { STATE_STYLE } from "./telling.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, sentenceFor, unheardLines } from "./waiting.ts";
@@ -84,11 +84,12 @@ function columnsFor({ subject, says }: Showing): TicketColumn[] {
 }
 
 function workOf({ title, outputs }: TicketLine): string {
-  return outputs.length > 0 ? `${title} -> ${outputs.join(", ")}` : title;
+  const what = clipped(title, PROSE_WIDTH);
+  return outputs.length > 0 ? `${what} -> ${outputs.join(", ")}` : what;
 }
 
 function saidBy({ ticket_id, title }: TicketLine): string {
-  return title === ticket_id ? "-" : title;
+  return title === ticket_id ? "-" : clipped(title, PROSE_WIDTH);
 }
 
 /** What a mode without tickets came to, in its own words. */

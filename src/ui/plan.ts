@@ -1,7 +1,7 @@
 import type { Json } from "../lib/json.ts";
 import type { ResolvedConfiguration, Task } from "../protocol/payload.ts";
 import { clipped, safeText } from "./display.ts";
-import { tableLines } from "./table.ts";
+import { PROSE_WIDTH, tableLines } from "./table.ts";
 import type { Output } from "./terminal.ts";
 import { counted, wordsOf } from "./words.ts";
 
@@ -35,7 +35,7 @@ export function planLines(plan: ShownPlan, output: Output): string[] {
         .length,
     ),
     task.review ?? review,
-    task.description,
+    clipped(task.description, PROSE_WIDTH),
   ]);
   const columns = [
     { heading: "TASK", widest: 24 },

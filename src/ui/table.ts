@@ -7,6 +7,9 @@ export interface Column {
   readonly widest?: number;
 }
 
+/** The columns that free text gets in a row wherever that is read: it is there to tell rows apart, and `--json` has the whole. */
+export const PROSE_WIDTH = 120;
+
 const BETWEEN = "  ";
 
 /** The last column is cut to what is left, but not to less than this. */

@@ -200,6 +200,22 @@ describe("a table in a pipe", () => {
     );
     expect(ran.stdout).toContain("1 of 1 steps run, 6 artifacts kept");
   });
+
+  it("has the beginning of what each task and session is about, whose whole is in the JSON", async () => {
+    const here = rig();
+    const description = `${"Long ".repeat(400)}end`;
+    const shell = 'echo x > "$BOSUN_ARTIFACTS_DIR/out.txt"';
+    const plan = tinyPlan([{ task_id: "write", shell, more: { description } }], { requirement: description });
+    const what = `${"Long ".repeat(23)}Long…`;
+    const ran = await here.run(["run", "--plan", here.write("plan.json", plan)]);
+    expect(ran.stdout).toMatch(new RegExp(`^write +done .* ${what} -> .*out\\.txt$`, "m"));
+    const session_id = await onlySession(here);
+    expect((await here.run(["plan", session_id])).stdout).toMatch(new RegExp(`^write .* ${what}$`, "m"));
+    expect((await here.run(["status", session_id])).stdout).toMatch(new RegExp(`^write .* ${what} -> `, "m"));
+    expect((await here.run(["status", "--all"])).stdout).toMatch(new RegExp(`^${session_id} .* ${what}$`, "m"));
+    expect(await typedJson(here, ["plan", session_id, "--json"])).toMatchObject({ tasks: [{ description }] });
+    expect(await typedJson(here, ["status", session_id, "--json"])).toMatchObject({ tickets: [{ description }] });
+  });
 });
 
 describe("who reviews a task", () => {
