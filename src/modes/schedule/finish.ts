@@ -5,7 +5,7 @@ import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { Draft } from "./draft.ts";
 import { withdraw } from "./offering.ts";
 import { isLost } from "./showing.ts";
-import { artifactsOf, type Ticket } from "./state.ts";
+import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
 
 /**
@@ -137,11 +137,16 @@ function ticketsForReport(draft: Draft): Json[] {
   });
 }
 
-/** What a person was asked and what they answered, in the order in which it was asked; what nobody answered was decided by agents. */
+/**
+ * What a person was asked and what they answered, about the whole and then ticket by ticket: which ticket's question came first may be another
+ * in a session that was broken off. What nobody answered was decided by agents.
+ */
 function answersForReport(draft: Draft): { clarifications?: Json[] } {
-  const sets = [...draft.before.questions.values()].toSorted((a, b) => a.record - b.record);
-  const clarifications = sets.flatMap(({ record, pointer, answers, subject }) =>
-    answers.flatMap((answer, index): Json[] =>
+  const order = new Map<string | undefined, number>(draft.all().map((ticket, index) => [ticket.id, index]));
+  const place = ({ subject }: QuestionSet) => order.get(subject) ?? -1;
+  const asked = [...draft.before.questions.values()].toSorted((a, b) => place(a) - place(b) || a.record - b.record);
+  const clarifications = asked.flatMap(({ id, record, pointer, subject }) =>
+    (draft.questions(id)?.answers ?? []).flatMap((answer, index): Json[] =>
       answer === null
         ? []
         : [

@@ -142,13 +142,16 @@ describe("a session ends", () => {
       .requirement()
       .says(undefined, "clarification", asking("lang", "style"))
       .answers({ lang: "Rust" }, "complete")
-      .says(undefined, "plan", { tasks: [task("a")] })
+      .says(undefined, "plan", { tasks: [task("a"), task("b")] })
+      .says("b", "clarification", asking("size"))
       .says("a", "clarification", asking("colour"))
-      .answers({ colour: "green" });
-    done(scene, "a");
+      .answers({ colour: "green" })
+      .answers({ size: "large" });
+    done(scene, "a", "b");
     expect(scene.report.whole["clarifications"]).toEqual([
       { question: "What of lang?", answer: "Rust" },
       { question: "What of colour?", answer: "green", ticket_id: "a" },
+      { question: "What of size?", answer: "large", ticket_id: "b" },
     ]);
   });
 

@@ -347,4 +347,15 @@ describe("questions about a ticket", () => {
       ["manager clarification_response"],
     ]);
   });
+
+  it("are in the report of a session that the answer itself closes", () => {
+    const scene = new Scene({ config: { max_escalations: 0 } })
+      .planned(task("a", { budget: { turns: 1 } }))
+      .says("a", "clarification", asking("q"))
+      .answers({ q: "So" });
+    expect([scene.report.tickets, scene.report.whole["clarifications"]]).toEqual([
+      { a: "error budget_exhausted" },
+      [{ question: "What of q?", answer: "So", ticket_id: "a" }],
+    ]);
+  });
 });
