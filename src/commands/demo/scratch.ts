@@ -137,13 +137,15 @@ async function filesOf(
 }
 
 /**
- * What git knows of a folder and does not ignore; undefined outside of a repository. Nor does git refuse it for belonging to somebody else,
+ * What git knows of a folder and does not ignore; undefined where that is nothing, as outside of a repository and in a folder that one ignores
+ * as a whole. Nor does git refuse it for belonging to somebody else,
  * as an installation may: it only tells names, and starts nothing that the repository's configuration names.
  */
 async function knownToGit(git: Git, directory: string, signal: AbortSignal): Promise<Set<string> | undefined> {
   const listing = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
   const { ok: isKnown, text } = await git(directory, ["-c", "safe.directory=*", ...listing], signal);
-  return isKnown ? new Set(text.split("\0").filter((path) => path !== "")) : undefined;
+  const paths = isKnown ? text.split("\0").filter((path) => path !== "") : [];
+  return paths.length === 0 ? undefined : new Set(paths);
 }
 
 async function* filesBelow(directory: string, isLeftOut: (path: string) => boolean): AsyncGenerator<string> {
