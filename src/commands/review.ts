@@ -7,7 +7,7 @@ import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import { keptFor, saidAlready } from "./person/kept.ts";
+import { cancelFor, keptFor, saidAlready } from "./person/kept.ts";
 import { putToOwner } from "./person/put.ts";
 import type { Word } from "./person/word.ts";
 import { waitingOf } from "./session/asks.ts";
@@ -62,7 +62,9 @@ async function review(
     const { row } = target.value;
     const waiting = await waitingOf(store, row.session_id);
     if (!waiting.ok) return waiting;
-    const reviews = reviewsIn(target.value, waiting.value);
+    // A ticket that is to be cancelled waits for nobody any more.
+    const still = waiting.value.filter((one) => cancelFor(store, row.session_id, one) === undefined);
+    const reviews = reviewsIn(target.value, still);
     if (said === 0) {
       if (reviews.length === 0) {
         context.terminal.out.line(`Nothing of ${nameOf(target.value)} waits for a person's review.`);

@@ -42,7 +42,7 @@ async function tell(
     );
   }
   return withHome(openExistingHome(context), async ({ store }) => {
-    if (isOnlyNamed(store, words, text)) {
+    if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {
       return err(
         failure("usage", `The text is missing: ${JSON.stringify(text)} is whom it would be for.`, { hint: QUOTED }),
       );

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { typed, typedJson } from "./in-process.ts";
-import { type Rig, rig } from "./rig.ts";
+import { type Rig, rig, tinyPlan } from "./rig.ts";
 
 /** A manager with two tasks: about one it asks, the other fails until there is a file. */
 const MANAGER = `
@@ -113,6 +113,18 @@ describe("a command that is kept until its session is resumed", () => {
       ...kept.map((word) => ({ session_id: "kq", kind: "kept", ...word })),
     ]);
     const answered = await typed(here, ["answer", "kq", "this"]);
-    expect([answered.code, answered.stderr]).toEqual([2, expect.stringContaining("The session kq asks nothing.")]);
+    const asksNothing = "Error: The session kq asks nothing.\n  It is waiting: bosun status kq.\n";
+    expect([answered.code, answered.stderr]).toEqual([2, asksNothing]);
+  });
+
+  it("is the last word on a ticket whose work waits for a review", async () => {
+    const here = rig();
+    const plan = tinyPlan([{ task_id: "write", shell: "true", more: { review: "user" } }]);
+    const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--session", "kq"]);
+    expect(ran.code).toBe(4);
+    await keep(here, "cancel", "write");
+    expect((await typed(here, ["review", "kq"])).stdout).toContain("Nothing of kq waits for a person's review.");
+    const approved = await typed(here, ["review", "kq", "write", "--approve"]);
+    expect([approved.code, approved.stdout]).toEqual([2, ""]);
   });
 });

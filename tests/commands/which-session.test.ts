@@ -69,6 +69,16 @@ describe("a command that names no session where several run", () => {
     await held(here, "newer", "third");
     expect((await typed(here, ["cancel", "old"])).stdout).toContain("older is cancelled");
   });
+
+  it("is refused for a ticket's name, though a session that nobody runs begins so", async () => {
+    const here = rig();
+    const plan = here.write("plan.json", REVIEWED);
+    for (const name of ["write-it", "older", "newer"])
+      expect((await typed(here, ["run", "--plan", plan, "--session", name])).code).toBe(4);
+    await held(here, "older", "newer");
+    const { code, stderr } = await typed(here, ["cancel", "write"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("More than one session runs: newer, older.")]);
+  });
 });
 
 describe("a word that is a session's whole id and a ticket of another session", () => {
@@ -94,6 +104,9 @@ describe("a word that is a session's whole id and a ticket of another session", 
     expect((await typed(here, ["tell", "tests", "Hurry."])).code).toBe(2);
     expect((await typed(here, ["tell", "nightly", "tests", "Hurry."])).stdout).toContain("Kept for nightly");
     expect((await typed(here, ["tell", "--session", "tests", "Hurry."])).stdout).toContain("Kept for tests");
+    const unsaid = await typed(here, ["tell", "--session", "tests", "only"]);
+    expect([unsaid.code, unsaid.stderr]).toEqual([2, expect.stringContaining("The text is missing")]);
+    expect((await typed(here, ["tell", "--session", "nightly", "only"])).stdout).toContain("Kept for nightly");
     expect((await typed(here, ["review", "--session", "tests", "--approve"])).stdout).toContain("Kept for tests");
     expect((await typed(here, ["cancel", "--session", "tests", "only"])).stdout).toContain("Kept for tests");
     const twice = await typed(here, ["cancel", "--session", "tests", "tests", "only"]);

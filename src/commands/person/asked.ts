@@ -31,7 +31,7 @@ export async function askedAmong(store: Store, words: readonly string[]): Promis
   const waiting = await waitingOf(store, session_id);
   if (!waiting.ok) return waiting;
   const questions = questionsIn(store, session_id, waiting.value);
-  if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(row, waiting.value), words));
+  if (questions.length === 0) return err(await orAsAnswer(store, nothingAsked(store, row, waiting.value), words));
   const [first, more] = typed;
   const late = first === undefined ? undefined : await settled(store, session_id, first, questions);
   if (late) return err(more === undefined ? orAnswering(late, session_id, questions, first ?? "") : late);
@@ -81,8 +81,8 @@ async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]
   return waiting.ok ? orAnswering(wrong, session_id, questionsIn(store, session_id, waiting.value), word) : wrong;
 }
 
-function nothingAsked({ session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {
-  const [other] = waiting;
+function nothingAsked(store: Store, { session_id, state }: SessionRow, waiting: readonly Waiting[]): Failure {
+  const other = waiting.find((one) => cancelFor(store, session_id, one) === undefined);
   const hint =
     other === undefined
       ? `It is ${state}: bosun status ${session_id}.`

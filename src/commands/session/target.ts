@@ -50,6 +50,9 @@ export function chooseTarget(reader: StoreReader, words: readonly string[], choo
   const usual = choose(reader, undefined);
   if (usual.ok && hasSubject(reader, usual.value, first)) return ok({ row: usual.value, ticket_id: first });
   const named = reader.session(first);
+  // Where nothing is guessed, the beginning of a session's id is none if one that runs has a ticket of that name.
+  const mayBeTicket = !usual.ok && runningSessions(reader).some((row) => hasSubject(reader, row, first));
+  if (mayBeTicket && named.ok && named.value.session_id !== first) return usual;
   if (named.ok) return wholly(begunOrToBegin(reader, named.value));
   if (named.error.code !== "not_found") return named;
   if (!usual.ok && usual.error.code !== "not_found") return usual;

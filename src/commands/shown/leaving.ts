@@ -123,7 +123,7 @@ export function endingOf(
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,
-    unheard: unheardWords(bosun, session_id, late),
+    unheard: unheardWords(bosun, session_id, late, tickets),
     children,
     // One of an earlier end says nothing of how a session stands that was opened again.
     report: report !== undefined && existsSync(file) ? file : undefined,

@@ -3,6 +3,7 @@ import type { Showing } from "../../kernel/showing.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_LIMIT, exitCodeOf, recordedEnd } from "../../runtime/exit.ts";
 import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting } from "../../ui/waiting.ts";
+import type { TicketLine } from "../../ui/reporter.ts";
 import type { KeptWord } from "../person/kept.ts";
 
 /** What decides on the commands that make sense after a session has run. */
@@ -80,10 +81,18 @@ export function nextFor(
   });
 }
 
-/** What a session closed before it heard of: only a retry opens it again. */
-export function unheardWords(bosun: string, session_id: string, words: readonly KeptWord[]): Unheard[] {
+/** What a session closed before it heard of: only the retry of a ticket in error opens it again. */
+export function unheardWords(
+  bosun: string,
+  session_id: string,
+  words: readonly KeptWord[],
+  tickets: readonly TicketLine[],
+): Unheard[] {
+  const lost = new Set<string | undefined>(
+    tickets.flatMap(({ ticket_id, status }) => (status === "error" ? [ticket_id] : [])),
+  );
   return words.map(({ said, command, ticket_id }) =>
-    command === "retry" && ticket_id !== undefined
+    command === "retry" && lost.has(ticket_id)
       ? { said, again: `${bosun} retry ${session_id} ${ticket_id}` }
       : { said },
   );

@@ -46,7 +46,7 @@ export function showSession(
     out.line("Waits for a person:");
     for (const one of asked) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
   }
-  const late = row.state === "closed" ? unheardWords(bosun, session_id, unheard(store, session_id)) : [];
+  const late = row.state === "closed" ? unheardWords(bosun, session_id, unheard(store, session_id), tickets) : [];
   if (late.length > 0) for (const line of ["", ...unheardLines(late)]) out.line(line);
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   if (kept.length > 0) {

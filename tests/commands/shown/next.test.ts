@@ -4,13 +4,14 @@ import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { nextSteps } from "../../../src/commands/shown/next.ts";
+import { nextSteps, unheardWords } from "../../../src/commands/shown/next.ts";
 import { planFileText } from "../../../src/commands/plans/recorded.ts";
 import { parseDocumentText } from "../../../src/config/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { scheduleShowing } from "../../../src/modes/schedule/showing.ts";
+import type { TicketLine } from "../../../src/ui/reporter.ts";
 import { valueOf } from "../../config/scratch.ts";
 import { onlySession, typed, typedIn, typedJson } from "../in-process.ts";
 import { rig, tinyPlan, until } from "../rig.ts";
@@ -30,6 +31,19 @@ function nextIn(stdout: string): string[] {
 }
 
 describe("the commands that come next", () => {
+  it("do what a session did not hear of only where it can still be done", () => {
+    const retry = (ticket_id: string) => ({ said: `retry ${ticket_id}`, command: "retry", ticket_id });
+    const ticket = (ticket_id: string, status: string): TicketLine => ({
+      ticket_id,
+      status,
+      title: "",
+      attempt: 1,
+      outputs: [],
+    });
+    const told = unheardWords("bosun", "s", [retry("a"), retry("b")], [ticket("a", "done"), ticket("b", "error")]);
+    expect(told).toEqual([{ said: "retry a" }, { said: "retry b", again: "bosun retry s b" }]);
+  });
+
   it("are those of the run when a failed session is looked at", async () => {
     const here = rig();
     const run = await typed(here, [
