@@ -98,11 +98,10 @@ export class LogFolder {
   /**
    * Makes the folder whole again after a crash: files from record `from` on, and `events.log` from where it stands. `records`
    * gives the committed records from a sequence on. Of earlier records only files that are missing are written: what somebody changed
-   * stays as it is, and is told by who verifies.
+   * stays as it is, and is told by who verifies. A folder that an agent has put where records are written goes.
    */
   catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
     return attempt(this.directory, () => {
-      // An agent may have put a folder in its place.
       rmSync(join(this.directory, PUBLISHING_FILE), { force: true, recursive: true });
       // The lines of the last record told may be only some of its lines: they are written again with what is missing.
       const stand = standOf(this.#events);
