@@ -44,6 +44,14 @@ describe("the bundled program", () => {
     }
   });
 
+  it("starts the crew that it was built with, wherever it was put", () => {
+    const here = rig();
+    const { stdout } = bosun(["--home", here.home, "roles", "--json"], { cwd: here.workspace });
+    const { roles } = JSON.parse(stdout) as { roles: { cli_command: string[] }[] };
+    const [playbook, shell] = roles.map(({ cli_command }) => cli_command[1]);
+    expect([playbook, shell]).toEqual([join(dist, "crew", "playbook.js"), join(dist, "crew", "shell.js")]);
+  });
+
   it("keeps to syntax that an old Node can read up to that sentence", () => {
     const text = readFileSync(join(dist, "bin.js"), "utf8");
     expect(text.startsWith("#!/usr/bin/env node\n")).toBe(true);
