@@ -1,9 +1,26 @@
-import { defineConfig } from "vitest/config";
+import { join, sep } from "node:path";
+import { defineConfig, type Plugin } from "vitest/config";
 
-/** What takes minutes: kills at every boundary, simulated sessions by the thousand, every call of storage failing once. */
-const SURVIVAL = ["tests/{crash,simulation,failures}/**/*.test.ts"];
+/** What takes minutes: kills at every boundary, simulated sessions by the thousand, every call of storage failing once, all that is large. */
+const SURVIVAL = ["tests/{crash,simulation,failures,large}/**/*.test.ts"];
+
+const SOURCES = join(import.meta.dirname, "src") + sep;
+
+/**
+ * What runs in a test's own process starts the bundled crew, as what users have does. From its sources, with nothing of it compiled
+ * beforehand, each of a thousand starts would take four times as long.
+ */
+const bundledCrew: Plugin = {
+  name: "bundled-crew",
+  enforce: "pre",
+  resolveId: (path, importer) =>
+    path.endsWith("/installation.ts") && importer?.startsWith(SOURCES)
+      ? join(import.meta.dirname, "tests", "installation.ts")
+      : undefined,
+};
 
 export default defineConfig({
+  plugins: [bundledCrew],
   test: {
     globalSetup: "tests/build.ts",
     testTimeout: 90_000,
@@ -11,10 +28,10 @@ export default defineConfig({
     // Whatever a test waits for comes from other processes, on a machine that is busy with more tests.
     expect: { poll: { timeout: 60_000, interval: 15 } },
     pool: "forks",
-    // One more than CI has processors: a third of what tests take is waiting for other processes.
-    maxWorkers: 3,
+    // Twice as many as CI has processors: much of what tests take is waiting for other processes.
+    maxWorkers: 4,
     projects: [
-      { extends: true, test: { name: "main", include: ["tests/**/*.test.ts"], exclude: SURVIVAL } },
+      { extends: true, test: { name: "main", isolate: false, include: ["tests/**/*.test.ts"], exclude: SURVIVAL } },
       { extends: true, test: { name: "survival", include: SURVIVAL } },
     ],
   },

@@ -356,3 +356,12 @@ describe("every file", () => {
     expect(SOURCES.filter(({ code }) => /\bexport\s+default\b/.test(code)).map(({ name }) => name)).toEqual([]);
   });
 });
+
+describe("what tests share", () => {
+  it("cleans up with `onTestFinished`: one process loads a module once for many files, so its hooks would be the first one's alone", () => {
+    const shared = filesBelow(join(ROOT, "tests")).filter((file) => /(?<!\.test)\.ts$/.test(file));
+    const hooked = shared.filter((file) => /^(?:before|after)(?:Each|All)\(/m.test(readFileSync(file, "utf8")));
+    expect(shared.length).toBeGreaterThan(30);
+    expect(hooked.map((file) => relative(ROOT, file))).toEqual([]);
+  });
+});

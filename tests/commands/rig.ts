@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach } from "vitest";
-import { built, pathWithBosun } from "../built.ts";
+import { onTestFinished } from "vitest";
+import { built, compiledOnce, pathWithBosun } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "..", "..");
 const CLI = built("cli.js");
@@ -41,27 +41,19 @@ export interface Rig {
   sessions(): string[];
 }
 
-const rigs: string[] = [];
-const children = new Set<ChildProcess>();
-
-afterEach(async () => {
-  for (const child of children) child.kill("SIGKILL");
-  await Promise.all(
-    [...children].map((child) =>
-      until("the command to end", () => child.exitCode !== null || child.signalCode !== null),
-    ),
-  );
-  children.clear();
-  for (const directory of rigs.splice(0)) rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
-});
-
 export function rig(): Rig {
   const directory = mkdtempSync(join(tmpdir(), "bosun-commands-"));
-  rigs.push(directory);
+  const children = new Set<ChildProcess>();
+  onTestFinished(async () => {
+    for (const child of children) child.kill("SIGKILL");
+    await until("the commands to end", () => [...children].every(hasEnded));
+    rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
+  });
   const home = join(directory, "home");
   const workspace = join(directory, "workspace");
   mkdirSync(workspace);
   const environment: Record<string, string> = {
+    ...compiledOnce(),
     PATH: pathWithBosun(),
     HOME: directory,
     XDG_STATE_HOME: join(directory, "state"),
@@ -105,6 +97,10 @@ export function rig(): Rig {
     start: (args) => start(args),
     sessions: () => (existsSync(join(home, "sessions")) ? readdirSync(join(home, "sessions")) : []),
   };
+}
+
+function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
+  return exitCode !== null || signalCode !== null;
 }
 
 /** Waits for a condition, looking often; fails by name, asked for then, when it does not come. */

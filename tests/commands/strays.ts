@@ -1,23 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readlinkSync } from "node:fs";
 import { dirname, sep } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { type Rig, until } from "./rig.ts";
 import { killStray } from "../processes.ts";
 
-const watched = new Set<string>();
-
-afterEach(async () => {
-  for (const directory of watched) {
-    for (const pid of processesIn(directory)) killStray(pid);
-    await until("what a scheduler left to be gone", () => processesIn(directory).length === 0);
-  }
-  watched.clear();
-});
-
 /** Ends after the test whatever still runs in this place: a scheduler of its own has no parent that would. */
 export function endAfterwards(here: Rig): Rig {
-  watched.add(dirname(here.home));
+  onTestFinished(async () => {
+    for (const pid of strays(here)) killStray(pid);
+    await until("what a scheduler left to be gone", () => strays(here).length === 0);
+  });
   return here;
 }
 

@@ -1,16 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import { built } from "../built.ts";
 import { type Rig, until } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 
-const sockets: string[] = [];
-
-afterEach(() => {
-  for (const socket of sockets.splice(0)) spawnSync("tmux", ["-L", socket, "kill-server"]);
-});
+let opened = 0;
 
 /** A real terminal with a command line in it. */
 export interface Pane {
@@ -31,10 +27,11 @@ export interface Pane {
 /** Types a command line in a new terminal, in the workspace. */
 export function open(here: Rig, args: readonly string[], env: Record<string, string> = {}, columns = 110): Pane {
   endAfterwards(here);
-  const socket = `bosun-${process.pid}-${sockets.length}-${performance.now().toFixed(0)}`;
-  sockets.push(socket);
-  const left = join(here.home, "..", `exit-code-${sockets.length}`);
-  rmSync(left, { force: true });
+  opened += 1;
+  const socket = `bosun-${process.pid}-${opened}-${performance.now().toFixed(0)}`;
+  const hangUp = () => void spawnSync("tmux", ["-L", socket, "kill-server"]);
+  onTestFinished(hangUp);
+  const left = join(here.home, "..", `exit-code-${opened}`);
   // The terminal has a TERM of its own.
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const words = ["env", ...variables, process.execPath, built("cli.js"), ...args].map(quoted);
@@ -71,7 +68,7 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
       const [child] = execFileSync("pgrep", ["-P", shell], { encoding: "utf8" }).split("\n");
       return Number(child);
     },
-    hangUp: () => void spawnSync("tmux", ["-L", socket, "kill-server"]),
+    hangUp,
   };
 }
 

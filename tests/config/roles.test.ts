@@ -8,6 +8,7 @@ import { checkSeats, loadRoles } from "../../src/config/roles.ts";
 import { resolveSettings } from "../../src/config/settings.ts";
 import { CONFIGURATION_DEFAULTS, type ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
+import { crewProgram } from "../installation.ts";
 import { errorOf, scratch, valueOf } from "./scratch.ts";
 
 const settings: ResolvedConfiguration = { ...CONFIGURATION_DEFAULTS, plan_approval: "ask", workspace: "/" };
@@ -367,7 +368,7 @@ describe("the shipped crews", () => {
     const folders = [join(place.directory, "mine"), join(place.directory, "missing")];
     expect(valueOf(await loadCrew("codex", folders))).toEqual([]);
     const [night] = valueOf(await loadCrew("night", folders));
-    expect(night?.cli_command).toEqual([shipped("src", "crew", "shell.ts"), process.execPath, "${other}", "x ${node}"]);
+    expect(night?.cli_command).toEqual([crewProgram("shell"), process.execPath, "${other}", "x ${node}"]);
     expect(valueOf(listCrews(folders)).map(({ name }) => name)).not.toContain("notes");
   });
   test("of a folder that cannot be read are told, and not taken for none", async () => {

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach } from "vitest";
+import { onTestFinished } from "vitest";
 import type { Result } from "../../src/lib/result.ts";
 
 /** A directory for one test; what a message says of it is shortened to `~`. */
@@ -13,16 +13,10 @@ export interface Scratch {
   plain(text: string): string;
 }
 
-const made: string[] = [];
-
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true });
-});
-
 /** Makes a directory that is gone after the test. */
 export function scratch(): Scratch {
   const directory = mkdtempSync(join(tmpdir(), "bosun-config-"));
-  made.push(directory);
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return {
     directory,
     write(name, content) {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { LogRecord } from "../../src/protocol/record.ts";
-import { built, pathWithBosun } from "../built.ts";
+import { built, compiledOnce, pathWithBosun } from "../built.ts";
 import type { Scenario } from "./scenarios.ts";
 import { recordsIn } from "../log-files.ts";
 
@@ -72,6 +72,7 @@ export function start(
   const child = spawn(process.execPath, [CLI, ...args], {
     cwd: place.workspace,
     env: {
+      ...compiledOnce(),
       PATH: pathWithBosun(),
       HOME: place.directory,
       BOSUN_HOME: place.home,

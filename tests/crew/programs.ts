@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { type Envelope, validateEnvelope } from "../../src/protocol/envelope.ts";
-import { built } from "../built.ts";
+import { built, compiledOnce } from "../built.ts";
 
 const directories: string[] = [];
 const children = new Set<ChildProcess>();
@@ -47,7 +47,13 @@ interface Setting {
 }
 
 export function start(argv: readonly string[], setting: Setting = {}): Started {
-  const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...gitSetting, ...setting.env };
+  const env = {
+    ...compiledOnce(),
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    ...gitSetting,
+    ...setting.env,
+  };
   const child = spawn(argv[0] ?? "", argv.slice(1), { cwd: setting.cwd, env, stdio: ["pipe", "pipe", "pipe"] });
   children.add(child);
   let stdout = "";

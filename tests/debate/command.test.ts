@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
-import { built } from "../built.ts";
+import { built, compiledOnce } from "../built.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PROGRAM = built("cli.js");
@@ -31,7 +31,7 @@ function bosun(...words: readonly string[]): Promise<Ended> {
 
 /** The same with something on standard input. */
 function bosunReading(input: string, ...words: readonly string[]): Promise<Ended> {
-  const env = { PATH: process.env["PATH"], HOME: home };
+  const env = { ...compiledOnce(), PATH: process.env["PATH"], HOME: home };
   return new Promise((resolve) => {
     const { stdin } = execFile(
       process.execPath,

@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import type { DemoEvent } from "../../src/commands/demo/events.ts";
-import { built } from "../built.ts";
+import { built, compiledOnce } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 const PROGRAM = built("cli.js");
@@ -70,6 +70,7 @@ export function place(): Place {
     temporary: folder("temporary"),
     marker,
     environment: {
+      ...compiledOnce(),
       PATH: `${join(base, "older")}:${process.env["PATH"] ?? ""}`,
       HOME: join(base, "person"),
       TMPDIR: join(base, "temporary"),

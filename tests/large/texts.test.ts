@@ -9,7 +9,7 @@ import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { validateEnvelope, validatePayload } from "../../src/protocol/envelope.ts";
 import { MAX_LINE_BYTES, MAX_PAYLOAD_BYTES } from "../../src/protocol/limits.ts";
-import { crew, report, task } from "./crew.ts";
+import { crew, report, task } from "../runtime/crew.ts";
 import {
   begin,
   cleanUp,
@@ -21,7 +21,7 @@ import {
   resume,
   run,
   temporaryDirectory,
-} from "./rig.ts";
+} from "../runtime/rig.ts";
 
 // `cleanUp` verifies every session: integrity and decisions.
 afterEach(cleanUp);

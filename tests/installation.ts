@@ -1,0 +1,9 @@
+import { built } from "./built.ts";
+
+// Stands in place of `src/config/installation.ts` (vitest.config.ts).
+export { bosunProgram, shipped } from "../src/config/installation.ts";
+
+/** The program of the bundled crew with this name. */
+export function crewProgram(name: string): string {
+  return built("crew", `${name}.js`);
+}
