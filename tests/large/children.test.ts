@@ -27,7 +27,7 @@ describe("a scheduler with many live children", () => {
 
 test("a heap that grows is young in little memory from the first start on, since each later one pays for all of it", () => {
   const young = (starts: number) =>
-    Number(execFileSync(process.execPath, [join(import.meta.dirname, "young.ts"), String(starts)]));
+    Number(execFileSync(process.execPath, [join(import.meta.dirname, "children/young.ts"), String(starts)]));
   const kept = young(1);
   expect(kept).toBeLessThan(4 * 2 ** 20);
   expect(young(0)).toBeGreaterThan(2 * kept);

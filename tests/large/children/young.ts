@@ -1,6 +1,6 @@
 /** Starts as many programs as it is told, has much work for the heap, and prints the size of the heap's young generation in bytes. */
 import { getHeapSpaceStatistics } from "node:v8";
-import { start } from "../../src/agents/launch.ts";
+import { start } from "../../../src/agents/launch.ts";
 
 for (let count = Number(process.argv[2]); count > 0; count--) {
   const started = await start({ command: ["true"], directory: ".", environment: { PATH: process.env["PATH"] ?? "" } });
