@@ -19,7 +19,7 @@ export function setup(): void {
   symlinkSync("../bin.js", join(folder, "bin", "bosun"));
   chmodSync(join(folder, "bin.js"), 0o755);
   process.env.BOSUN_BUILD = folder;
-  // A third of what most of these starts compute is compiling, of the same few files.
+  // What is started compiles the same few files each time.
   Object.assign(process.env, compiledOnce());
 }
 
