@@ -111,11 +111,15 @@ describe("a session that is stopped", () => {
       config: { max_workers: 2 },
       agentFor,
     });
-    let started = 0;
-    const two = told(session, ({ kind }) => kind === "turn_started" && ++started === 2);
+    const workers: unknown[] = [];
+    const two = told(session, (event) => {
+      if (event.kind === "turn_started" && "subject" in event) workers.push(event.pid);
+      return workers.length === 2;
+    });
     const ended = run(session);
     await two;
-    expect(living(session.session_id).length).toBeGreaterThanOrEqual(2);
+    // A program that is only just beginning has, for a moment, no environment that another could read.
+    await expect.poll(() => living(session.session_id)).toEqual(expect.arrayContaining(workers));
     session.stop("signal", "told to by a test");
     session.stop("signal", "told again");
     expect(await ended).toEqual({ kind: "stopped", reason: "signal", message: "told to by a test" });
