@@ -1,9 +1,9 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { environmentOf } from "../../src/agents/process-table.ts";
+import { environmentOf, pidsGivenSince } from "../../src/agents/process-table.ts";
 import { Cleanup } from "./cleanup.ts";
-import { AgentRig, type Puppet, REPORT } from "./rig.ts";
+import { AgentRig, type Puppet, REPORT, type RunningTurn } from "./rig.ts";
 import { settled, spawnBelow } from "./settled.ts";
 import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
@@ -24,6 +24,16 @@ function crowd(): void {
     const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
     cleanup.add(() => killStray(pid));
   }
+}
+
+/**
+ * Until what a turn has left would be noticed without a reason to look for it: it can be told by its mark, which nobody can read of what has
+ * only just begun, and no other test's crowd hides it.
+ */
+async function noticeable({ puppet }: RunningTurn, pid: number): Promise<void> {
+  if (!onLinux) return;
+  await expect.poll(() => environmentOf(pid)).toContain("BOSUN_SESSION_ID=s-1");
+  await expect.poll(() => pidsGivenSince(puppet.pid).length).toBeLessThan(30);
 }
 
 describe("an agent that leaves processes behind", () => {
@@ -77,7 +87,9 @@ describe("an agent that leaves processes behind", () => {
       const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
       const deaf = ["sh", "-c", "trap '' TERM; sleep 600 & sleep 600"];
       const stray = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: true, hold: false });
+      await expect.poll(() => livingInGroup(stray)).toHaveLength(3);
       await turn.puppet.print(REPORT);
+      await noticeable(turn, stray);
       turn.puppet.tell({ do: "exit", code: 0 });
       expect((await settled(turn)).failure).toBeUndefined();
       expect(isLiving(stray)).toBe(false);
@@ -160,6 +172,7 @@ describe("an agent that leaves processes behind", () => {
     const turn = await rig.turn();
     const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
     await turn.puppet.print(REPORT);
+    await noticeable(turn, daemon);
     turn.puppet.tell({ do: "exit", code: 0 });
     const { failure } = await settled(turn);
     expect(failure).toBeUndefined();

@@ -29,7 +29,9 @@ const isEnvelope = ({ kind }: { kind: string }) => kind === "envelope";
 describe("an agent that says more than its role may", () => {
   test("is not read until there is room, which is no silence of its own", async () => {
     const limits = { idle_timeout_ms: 100, timeout_ms: 1_000 };
-    const turn = await rig.turn({ request: { role: paced(2), ...limits } });
+    // Its limits count only once it has said everything, however long that takes.
+    const recorded = Promise.withResolvers<void>();
+    const turn = await rig.turn({ request: { role: paced(2), ...limits }, started: recorded.promise });
     const { puppet, result, events } = turn;
     await puppet.print(PROGRESS);
     await turn.event(isEnvelope);
@@ -38,6 +40,7 @@ describe("an agent that says more than its role may", () => {
     await puppet.print(PROGRESS);
     // Its answer waits in the pipe, as everything does.
     await puppet.print(REPORT);
+    recorded.resolve();
     expect(await result).toMatchObject({ failure: { code: "timeout" } });
   });
 
@@ -66,37 +69,44 @@ describe("a pace", () => {
     return pace;
   }
 
-  /** How long to wait for the next, in ms. */
-  async function waited(relief: Promise<void> | undefined): Promise<number> {
+  /** How long it takes until there is room for the next, from before the first of these was taken, in ms. */
+  async function waited(take: () => Promise<void> | undefined): Promise<number> {
     const began = performance.now();
-    await relief;
+    await take();
     return performance.now() - began;
   }
 
   test("lets so many pass at once, and the next when the first is a window ago", async () => {
-    const pace = paceOf(3, 200);
-    expect([pace.taken(), pace.taken()]).toEqual([undefined, undefined]);
-    expect(await waited(pace.taken())).toBeGreaterThan(150);
+    const pace = paceOf(3, 1_000);
+    const three = await waited(() => {
+      expect([pace.taken(), pace.taken()]).toEqual([undefined, undefined]);
+      return pace.taken();
+    });
+    expect(three).toBeGreaterThan(999);
     // The three of then hardly count any more.
-    expect(await waited(pace.taken())).toBeLessThan(100);
+    expect(await waited(() => pace.taken())).toBeLessThan(500);
   });
 
   test("waits as much longer for what came in one piece", async () => {
     const pace = paceOf(1, 100);
-    const reliefs = [pace.taken(), pace.taken(), pace.taken()];
-    expect(new Set(reliefs).size).toBe(1);
-    expect(await waited(reliefs[0])).toBeGreaterThan(250);
+    const three = await waited(() => {
+      const reliefs = [pace.taken(), pace.taken(), pace.taken()];
+      expect(new Set(reliefs).size).toBe(1);
+      return reliefs[0];
+    });
+    expect(three).toBeGreaterThan(299);
   });
 
   test("of less than one a minute waits for as long as one takes", async () => {
-    expect(await waited(paceOf(0.5, 50).taken())).toBeGreaterThan(90);
+    const pace = paceOf(0.5, 50);
+    expect(await waited(() => pace.taken())).toBeGreaterThan(99);
   });
 
   test("that is closed keeps nobody waiting", async () => {
     const pace = paceOf(1, 60_000);
     const relief = pace.taken();
     pace.close();
-    expect(await waited(relief)).toBeLessThan(10_000);
+    expect(await waited(() => relief)).toBeLessThan(10_000);
     expect(pace.taken()).toBeUndefined();
   });
 });

@@ -131,7 +131,8 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     for (const launched of stopped) launched.signalGroup("SIGKILL");
     const exits = await Promise.all(stopped.map(({ exited }) => exited));
     expect(new Set(exits.map(({ signal }) => signal))).toEqual(new Set(["SIGKILL"]));
-    for (const { identity } of stopped) expect(livingInGroup(identity.pid)).toEqual([]);
+    // What was killed with a wrapper may outlast it by a moment.
+    for (const { identity } of stopped) await expect.poll(() => livingInGroup(identity.pid)).toEqual([]);
   });
 
   test("dies of a signal as without one", async () => {
@@ -241,9 +242,9 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
 
   test("has no zombies pile up", async () => {
     const { stdout } = await script(
-      'for i in 1 2 3; do (sleep 0.01 &) ; done; sleep 0.3; grep -l "^State:.Z" /proc/[0-9]*/status | wc -l',
+      'for i in 1 2 3; do (sleep 0.01 &) ; done; sleep 0.3; while grep -qs "^State:.Z" /proc/[0-9]*/status; do sleep 0.05; done; echo none',
     );
-    expect((await text(stdout)).trim()).toBe("0");
+    expect(await text(stdout)).toBe("none\n");
   });
 
   test("that is not there, or may not be executed, is a failure before anything is started", async () => {

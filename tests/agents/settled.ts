@@ -5,7 +5,7 @@ import type { Puppet, RunningTurn } from "./rig.ts";
 import { killStray, livingInGroup } from "../processes.ts";
 
 /** How long after its own grace periods a turn may take to settle, on a machine that is busy with other things. */
-export const SETTLE_MS = 2_000 + 3_000;
+export const SETTLE_MS = 2_000 + 8_000;
 
 /** The result, with the two promises that hold for every turn: it settled in time, and nothing of its group is left. */
 export async function settled({ result, puppet }: RunningTurn, within_ms = SETTLE_MS): Promise<TurnResult> {

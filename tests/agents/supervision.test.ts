@@ -170,6 +170,7 @@ describe("supervision", () => {
     await once();
     const before = descriptors();
     for (let i = 0; i < 3; i += 1) await once();
-    expect(descriptors()).toBe(before);
+    // A file that another test has just let go of, or the test's own runner has open for a moment, is none of these.
+    await expect.poll(descriptors).toBeLessThanOrEqual(before);
   });
 });

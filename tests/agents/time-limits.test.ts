@@ -51,9 +51,9 @@ describe("the time limits of a run", () => {
 
 describe("the limit of an agent's silence", () => {
   test("does not count the time in which this process itself stood still", async () => {
-    const { run } = await supervise(directory, cleanup, "sleep 2", { idle_timeout_ms: 500 });
+    const { run } = await supervise(directory, cleanup, "sleep 2.9", { idle_timeout_ms: 1_500 });
     run.give("");
-    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_700);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_700);
     expect(await run.ended).toMatchObject({ cause: "exited" });
   });
 
