@@ -19,6 +19,7 @@ async function interrupted(): Promise<Place> {
   const place = newPlace(holding(1));
   const first = await start(place, begin(place), { crash_at: "turn_given:2" }).ended;
   expect(first.signal).toBe("SIGKILL");
+  await until("its worker to begin", () => marks(place).some((mark) => /start hold/.test(mark)));
   return place;
 }
 
@@ -124,7 +125,8 @@ describe("a session", () => {
         return said;
       };
       const first = start(place, begin(place));
-      await until("the session to be there", () => holderOf(place) !== undefined);
+      const opened = join(place.home, "logs", place.session_id, "000001-session_opened.json");
+      await until("the session to be there", () => existsSync(opened));
       const readers = Array.from({ length: 8 }, (_, index) => look(index));
       expect(await first.ended).toMatchObject({ code: 0, stderr: "" });
       over.abort();
