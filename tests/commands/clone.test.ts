@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
-import { built } from "../built.ts";
+import { built, compiledOnce } from "../built.ts";
 import { type Rig, rig, ROOT } from "./rig.ts";
 import { ASK } from "./waiting-task.ts";
 
@@ -13,7 +13,9 @@ let programs: string;
 beforeEach(() => {
   here = rig();
   clone = join(dirname(here.home), "a clone");
-  cpSync(built(), join(clone, "dist"), { recursive: true });
+  // What Node compiles for other tests comes and goes there meanwhile.
+  const { NODE_COMPILE_CACHE } = compiledOnce();
+  cpSync(built(), join(clone, "dist"), { recursive: true, filter: (from) => from !== NODE_COMPILE_CACHE });
   for (const name of ["package.json", "schemas", "migrations", "config"])
     cpSync(join(ROOT, name), join(clone, name), { recursive: true });
   symlinkSync(join(ROOT, "node_modules"), join(clone, "node_modules"));

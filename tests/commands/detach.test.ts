@@ -6,7 +6,7 @@ import { frozen } from "../crash/freeze.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { endAfterwards, strays } from "./strays.ts";
-import { open } from "./terminal.ts";
+import { open, type Pane } from "./terminal.ts";
 import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
 
 async function closes(here: Rig, session_id: string): Promise<void> {
@@ -26,6 +26,12 @@ function isToldToStop(pid: number): boolean {
 }
 
 const FAILS = tinyPlan([{ task_id: "fail", shell: "false" }]);
+
+/** The task runs, and its scheduler is watched: only then does the terminal's process know what it is to stop, or has lost. */
+async function taskIsWatched(here: Rig, pane: Pane): Promise<{ session_id: string; owner: number }> {
+  await pane.shows("pending -> in_progress");
+  return taskRuns(here);
+}
 
 const nobodyIsLeft = (here: Rig) => until("every process to be gone", () => strays(here).length === 0);
 
@@ -68,7 +74,7 @@ describe("bosun run at a terminal", () => {
   it("stops the session with the first Ctrl-C and says so: 130, and nothing is left running", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
-    const { session_id } = await taskRuns(here);
+    const { session_id } = await taskIsWatched(here, pane);
     pane.type("C-c");
     expect(await pane.exit()).toBe(130);
     expect(pane.screen()).toContain("Stopping: asked 1 agent to end");
@@ -107,7 +113,7 @@ describe("bosun run at a terminal", () => {
     const worker = here.write("stubborn.sh", "trap '' TERM INT HUP; echo $$ > pid; while :; do sleep 0.05; done\n");
     const plan = here.write("plan.json", tinyPlan([{ task_id: "wait", shell: "true" }]));
     const pane = open(here, ["run", "--plan", plan, "--worker", `sh ${worker}`]);
-    await taskRuns(here);
+    await taskIsWatched(here, pane);
     pane.type("C-c");
     await pane.shows("Stopping: asked 1 agent to end");
     pane.type("C-c");
@@ -140,7 +146,7 @@ describe("bosun run at a terminal", () => {
   it("says what became of a scheduler that was killed, and how the session goes on: 70", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
-    const { session_id, owner } = await taskRuns(here);
+    const { session_id, owner } = await taskIsWatched(here, pane);
     process.kill(owner, "SIGKILL");
     expect(await pane.exit()).toBe(70);
     expect(pane.screen()).toContain(`The scheduler of ${session_id} has gone before the session was over`);
@@ -152,7 +158,7 @@ describe("bosun run at a terminal", () => {
   it("shows why its scheduler could not go on, and exits with its code", async () => {
     const here = rig();
     const pane = open(here, ["run", "--plan", here.write("plan.json", WAIT)]);
-    const { session_id } = await taskRuns(here);
+    const { session_id } = await taskIsWatched(here, pane);
     const log = join(here.home, "logs", session_id);
     rmSync(log, { recursive: true });
     writeFileSync(log, "in the way");

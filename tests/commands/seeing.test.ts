@@ -134,7 +134,7 @@ else:
 
   it("is told when that begins, until when and what ends it at once, and when it works again", async () => {
     const here = rig();
-    const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "2"))]);
+    const ran = await here.run(["run", "x", ...crew(here, HOLD.replace("SECONDS", "3"))]);
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
     const story = [

@@ -263,8 +263,11 @@ describe("a name that flips between a file and a link to a secret", () => {
     await once(flipper, "message");
     let kept = 0;
     let tries = 0;
+    const began = performance.now();
+    // Few tries fit into a second of a busy machine.
+    const isEnough = () => performance.now() - began > (tries > 100 && kept > 0 ? 1_000 : 30_000);
     try {
-      for (const end = performance.now() + 1_000; performance.now() < end; tries += 1) {
+      for (; !isEnough(); tries += 1) {
         const result = await keep(tries % 2 === 0 ? "it" : "deep/secret");
         if (!result.ok) continue;
         kept += 1;

@@ -7,6 +7,7 @@ import { databasePath } from "../../src/store/database.ts";
 import type { Store } from "../../src/store/store.ts";
 import { report, type Script, task } from "./crew.ts";
 import { childOf, choices, debating, DISCUSSION, held, inDiscussion } from "./discussing.ts";
+import { HastyClock } from "./hasty-clock.ts";
 import {
   begin,
   type Choices,
@@ -174,9 +175,10 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     new Promise((resolve) => signal.addEventListener("abort", () => resolve(report())));
 
   /** A session whose only debater is held, while somebody works on another ticket. */
-  async function waiting(rig: Rig, discussion: JsonObject = {}) {
+  async function waiting(rig: Rig, discussion: JsonObject = {}, clock = new HastyClock()) {
     const agentFor = debating({ instruction: atWork }, { one: scriptedAgent(() => LOCKED) }, tasks);
-    const session = await begin(rig, choices(agentFor, { discussion: { ...DISCUSSION, ...discussion } }));
+    const its = choices(agentFor, { discussion: { ...DISCUSSION, ...discussion } });
+    const session = await begin(rig, { ...its, clock });
     const end = run(session);
     const row = () => rig.store.sessions({ parent: session.session_id })[0];
     await expect.poll(() => row()?.state).toBe("waiting");
@@ -212,8 +214,9 @@ describe("a child that has stopped for a person while its parent goes on", () =>
 
   it("is broken off when its time is up", async () => {
     const rig = newRig();
-    // On a busy machine it takes a while until the child waits; broken off before that, it never would.
-    const { session, end, row } = await waiting(rig, { timeout_s: 2 });
+    const clock = new HastyClock();
+    const { session, end, row } = await waiting(rig, { timeout_s: 600 }, clock);
+    clock.pass(1_200_000);
     await expect.poll(() => logOf(rig, session.session_id, "session_finished").length).toBe(1);
     expect(row()).toMatchObject({ state: "closed", outcome: "cancelled" });
     session.stop("signal", "that is enough");

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { failure } from "../../src/protocol/failure.ts";
-import { instant } from "../../src/protocol/timestamp.ts";
+import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, instructed, report } from "./crew.ts";
+import { HastyClock } from "./hasty-clock.ts";
 import {
   begin,
   cleanUp,
@@ -62,19 +63,21 @@ describe("a role that is held", () => {
 
   it("holds all that share its account, and those only", async () => {
     const rig = newRig();
+    const clock = new HastyClock();
+    const now = () => milliseconds(clock.now());
     const runs: [role: string, at: number][] = [];
     let end = 0;
     const agentFor = crew([given("a", "hand"), given("b", "eye"), given("c", "ear")], {
       instruction: ({ role }) => {
-        runs.push([role.role_id, Date.now()]);
-        if (runs.length > 1) return report();
-        // Long enough for the role of another account to begin meanwhile, on a busy machine too.
-        end = Date.now() + 1_500;
-        return limited(end);
+        runs.push([role.role_id, now()]);
+        if (runs.length === 1) return limited((end = now() + 60_000));
+        // The role of another account has begun meanwhile.
+        if (runs.length === 2) setImmediate(() => clock.pass(120_000));
+        return report();
       },
     });
     // One after the other, so that the first is held before the second is begun.
-    const session = await begin(rig, { agentFor, roles: SHARED, config: { max_workers: 1 } });
+    const session = await begin(rig, { agentFor, clock, roles: SHARED, config: { max_workers: 1 } });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(runs.map(([role_id]) => role_id).slice(0, 2)).toEqual(["hand", "ear"]);
     const [, ear, ...others] = runs;

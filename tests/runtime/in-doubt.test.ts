@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, describe, expect, it } from "vitest";
@@ -26,8 +27,11 @@ import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
-/** A scheduler in a process of its own, which is killed as soon as it has given `e`, the last ticket, to its worker. */
+/** A scheduler in a process of its own, which is killed when it has given `e`, the last ticket, to its worker. */
 async function crashed(rig: Rig, session_id: string): Promise<void> {
+  // That worker hangs, so that the session cannot be over before the kill comes.
+  const hold = join(rig.workspace, "hold.e");
+  writeFileSync(hold, "");
   const script = join(import.meta.dirname, "children/scheduler.ts");
   const child = spawn(process.execPath, [script, rig.home, rig.workspace, session_id, "", "ask"], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -38,6 +42,7 @@ async function crashed(rig: Rig, session_id: string): Promise<void> {
     if (line.endsWith(" turn_request e")) child.kill("SIGKILL");
   }
   expect((await exit)[1]).toBe("SIGKILL");
+  rmSync(hold, { force: true });
 }
 
 const CHOICES = { agentFor: crew(TASKS, {}, { hand: cli() }) };

@@ -148,7 +148,7 @@ describe("a session that is stopped", () => {
     const agentFor = crew([instructed("a", [], { acceptance_criteria: [slow] })]);
     const session = await begin(rig, { agentFor });
     const ended = run(session);
-    await expect.poll(() => existsSync(join(rig.workspace, "checks"))).toBe(true);
+    await expect.poll(() => readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\n");
     session.stop("signal", "enough");
     expect(await ended).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(living(session.session_id)).toEqual([]);
@@ -260,8 +260,8 @@ describe("a turn that is withdrawn while it runs", () => {
     const rig = newRig();
     const order = "order";
     // The first does not hear SIGTERM for a while; what runs beside it would be seen in the file.
-    const slow = `echo "start $BOSUN_TICKET_ID" >>${order}
-trap 'sleep 0.3; echo "end $BOSUN_TICKET_ID" >>${order}; exit 0' TERM
+    const slow = `trap 'sleep 0.3; echo "end $BOSUN_TICKET_ID" >>${order}; exit 0' TERM
+echo "start $BOSUN_TICKET_ID" >>${order}
 if [ $BOSUN_TICKET_ID = a ]; then while :; do sleep 0.01; done; fi
 ${REPORT}
 echo "end $BOSUN_TICKET_ID" >>${order}`;

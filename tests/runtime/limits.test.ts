@@ -4,7 +4,8 @@ import type { Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, told, withRole } from "./rig.ts";
+import { HastyClock } from "./hasty-clock.ts";
+import { begin, cleanUp, cli, logOf, newRig, recordOf, reportOf, resume, run, shell, told, withRole } from "./rig.ts";
 import { value } from "../results.ts";
 
 afterEach(cleanUp);
@@ -74,7 +75,7 @@ describe("a session at its limit", () => {
 });
 
 describe("a session whose time is up", () => {
-  const config = { budget: { wall_s: 1 } } as const;
+  const config = { budget: { wall_s: 60 } } as const;
   const inAnHour = () => instant(Date.now() + 3_600_000);
   const limited = (): Answer => ({
     payload_type: "error",
@@ -83,16 +84,22 @@ describe("a session whose time is up", () => {
 
   it("stops where it waits for a person, whose answer counts when it goes on", async () => {
     const rig = newRig();
+    const clock = new HastyClock();
     const agentFor = crew([instructed("a")]);
-    const session = await begin(rig, { agentFor, config: { ...config, plan_approval: "ask" } });
-    expect(value(await session.run({ waitForPeople: true }))).toMatchObject({ kind: "stopped", reason: "limit" });
+    const session = await begin(rig, { agentFor, clock, config: { ...config, plan_approval: "ask" } });
+    const asked = told(session, ({ kind }) => kind === "ask");
+    const ended = session.run({ waitForPeople: true });
+    await asked;
+    await nextTurns();
+    clock.pass(60_000);
+    expect(value(await ended)).toMatchObject({ kind: "stopped", reason: "limit" });
     const { session_id } = session;
-    expect(logOf(rig, session_id, "session_stopped").at(-1)?.payload).toMatchObject({
-      limit: "wall_s",
-      used: 1,
-      max: 1,
-    });
-    const resumed = await resume(rig, session_id, { agentFor }, { limits: { wall_s: 60 } });
+    const payload = logOf(rig, session_id, "session_stopped").at(-1)?.payload;
+    expect(payload).toMatchObject({ limit: "wall_s", max: 60 });
+    // Besides what passed at once, what it took until then.
+    expect(payload?.["used"]).toBeGreaterThanOrEqual(60);
+    expect(payload?.["used"]).toBeLessThan(120);
+    const resumed = await resume(rig, session_id, { agentFor }, { limits: { wall_s: 600 } });
     const [ask_id] = resumed.ledger.asks.keys();
     resumed.submitFromPerson({ source: "user", payload_type: "approval", payload: { ask_id, decision: "approved" } });
     expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
@@ -100,8 +107,14 @@ describe("a session whose time is up", () => {
 
   it("stops where it waits for a role that is held until later", async () => {
     const rig = newRig();
-    const session = await begin(rig, { agentFor: crew([instructed("a")], { instruction: limited }), config });
-    expect(await run(session)).toMatchObject({ kind: "stopped", reason: "limit" });
+    const clock = new HastyClock();
+    const session = await begin(rig, { agentFor: crew([instructed("a")], { instruction: limited }), clock, config });
+    const held = told(session, recordOf("error", "a"));
+    const ended = run(session);
+    await held;
+    await nextTurns();
+    clock.pass(60_000);
+    expect(await ended).toMatchObject({ kind: "stopped", reason: "limit" });
   });
 });
 

@@ -65,11 +65,31 @@ function expectTold(log: readonly LogRecord[], kind: string, told: Told, message
   expect(refused.at(-1)).toEqual(told.refused ? [told.refused] : undefined);
 }
 
-function workerRoles(env: Role["env"]): Role[] {
-  return foreignCrew("py", "py", { hand: env }).map((role) => ({
-    ...role,
-    timeout_s: role.type === "worker" ? 2 : 60,
-  }));
+/** Whoever hangs is not waited for long; whoever only takes its time on a busy machine is. */
+function timed(roles: readonly Role[], kind: string): Role[] {
+  return roles.map((role) => ({ ...role, timeout_s: kind === "hang" ? 2 : 60 }));
+}
+
+/** A program that has time, whatever its role has, perhaps with another environment. */
+function unhurried(env?: Record<string, string>): Agent {
+  const program = cli();
+  return {
+    turn: (request, context) => {
+      const role = env ? { ...request.role, env } : request.role;
+      return program.turn({ ...request, role, timeout_ms: 60_000 }, context);
+    },
+  };
+}
+
+/** A program that is another from its second turn on. */
+function anotherAfterOne(program: Agent, another: Agent): Agent {
+  let turns = 0;
+  return {
+    turn: (request, context) => {
+      turns += 1;
+      return (turns === 1 ? program : another).turn(request, context);
+    },
+  };
 }
 
 describe("a worker that misbehaves in its first attempt", () => {
@@ -81,10 +101,11 @@ describe("a worker that misbehaves in its first attempt", () => {
     ] as const,
   ])("by %s: what happened is on record, and the ticket is done all the same", async (kind, told) => {
     const rig = newRig();
-    const roles = workerRoles({ CREW_MISBEHAVE: `once:${kind}` }).map((role) =>
-      kind === "slow_drip" ? { ...role, timeout_s: 60 } : role,
-    );
-    const session = await begin(rig, { roles, agentFor: crew(TASKS, {}, { hand: cli() }) });
+    const roles = timed(foreignCrew("py", "py", { hand: { CREW_MISBEHAVE: `once:${kind}` } }), kind);
+    const session = await begin(rig, {
+      roles,
+      agentFor: crew(TASKS, {}, { hand: anotherAfterOne(cli(), unhurried()) }),
+    });
     expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
     expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([
       { status: "done", attempts: told.failed ? 2 : 1 },
@@ -98,7 +119,7 @@ describe("a worker that always misbehaves", () => {
     "by %s is retried, escalated to the manager, and given up; the session ends as failed",
     async (kind) => {
       const rig = newRig();
-      const roles = workerRoles({ CREW_MISBEHAVE: kind });
+      const roles = timed(foreignCrew("py", "py", { hand: { CREW_MISBEHAVE: kind } }), kind);
       const session = await begin(rig, {
         roles,
         config: { max_retries: 1 },
@@ -121,17 +142,6 @@ describe("a worker that always misbehaves", () => {
   );
 });
 
-/** A program whose environment is another from its second turn on. */
-function mendedAfterOne(program: Agent, env: Record<string, string>): Agent {
-  let turns = 0;
-  return {
-    turn: (request, context) => {
-      turns += 1;
-      return program.turn(turns === 1 ? request : { ...request, role: { ...request.role, env } }, context);
-    },
-  };
-}
-
 describe("a manager that misbehaves in its first try at the plan", () => {
   it.each([
     ...EACH,
@@ -144,11 +154,9 @@ describe("a manager that misbehaves in its first try at the plan", () => {
     const CREW_PLAN = join(rig.workspace, "plan.json");
     writeFileSync(CREW_PLAN, JSON.stringify({ tasks: TASKS }));
     const env = { CREW_PLAN, CREW_MISBEHAVE: kind, CREW_MISBEHAVE_ON: "clarification_response" };
-    const roles = foreignCrew("py", "py", { boss: env }).map((role) => ({
-      ...role,
-      timeout_s: kind === "hang" ? 2 : 60,
-    }));
-    const programs = { requirement: cli(), clarification_response: mendedAfterOne(cli(), { CREW_PLAN }) };
+    const roles = timed(foreignCrew("py", "py", { boss: env }), kind);
+    const mended = anotherAfterOne(cli(), unhurried({ CREW_PLAN }));
+    const programs = { requirement: unhurried(), clarification_response: mended };
     const session = await begin(rig, { roles, agentFor: crew(TASKS, {}, programs) });
     expect(await run(session, defaults(rig, session))).toEqual({ kind: "closed", outcome: "done" });
     expectTold(logOf(rig, session.session_id), kind, told, "clarification_response");

@@ -40,7 +40,7 @@ const modes = new Map([
 export const MODES: ReadonlyMap<string, Mode<unknown>> = modes;
 
 /** Long enough for a busy machine; a run that waits for it is broken anyhow. */
-const GRACE_MS = 1_000;
+const GRACE_MS = 5_000;
 
 export function cli(settings: Partial<CliSettings> = {}): Agent {
   return cliAgent({

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report, type Script } from "./crew.ts";
+import { HastyClock } from "./hasty-clock.ts";
 import {
   begin,
   cleanUp,
@@ -32,11 +33,14 @@ describe("a ticket with a budget", () => {
       asked.push(payload.message.payload);
       return { payload_type: "plan", payload: { tasks: [given({ wall_s: 600 })] } };
     };
-    const agentFor = crew([given({ wall_s: 1 })], { error }, { hand: cli() });
+    const agentFor = crew([given({ wall_s: 60 })], { error }, { hand: cli() });
     const roles = withWorker(`if [ -e started ]; then ${REPORT}; else : > started; sleep 60; fi`);
-    const session = await begin(rig, { agentFor, roles });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
-    expect(existsSync(started)).toBe(true);
+    const clock = new HastyClock();
+    const session = await begin(rig, { agentFor, roles, clock });
+    const ended = run(session);
+    await expect.poll(() => existsSync(started)).toBe(true);
+    clock.pass(120_000);
+    expect(await ended).toEqual({ kind: "closed", outcome: "done" });
     expect(living(session.session_id)).toEqual([]);
     expect(asked).toMatchObject([{ code: "budget_exhausted" }]);
     expect(

@@ -71,7 +71,7 @@ describe("ending every program at once", () => {
       return !wasGone;
     };
     launched.signalGroup("SIGKILL");
-    await vi.waitUntil(() => wasGone);
+    await expect.poll(() => wasGone).toBe(true);
     const signalled = vi.spyOn(launched, "signalGroup");
     here.killAll();
     expect(signalled).not.toHaveBeenCalled();
