@@ -57,13 +57,14 @@ async function show(
   if (!leave.ok) return leave;
   const enough = new AbortController();
   let left = false;
+  const shown = reporterFor({ reporter }, context);
   const viewer = new Viewer({
     context,
     home,
     store,
     inbox: live ? inbox : undefined,
     session_id,
-    reporter: reporterFor({ reporter }, context),
+    reporter: shown,
     first: reporter === "json" ? 1 : firstShown(row, live),
     left: () => {
       left = true;
@@ -85,6 +86,7 @@ async function show(
     if (!live && row.state !== "closed") terminal.err.line(`Nobody runs ${session_id} now. This is how it was left:`);
     return await viewer.end();
   } finally {
+    shown.close();
     leave.value();
     signals.restore();
   }

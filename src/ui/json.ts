@@ -27,10 +27,8 @@ export function jsonReporter(out: Output): Reporter {
       for (const one of waiting) say({ type: "waiting", session_id, ...one });
       for (const hold of holds) say({ type: "hold", session_id, ...hold });
     },
-    end: (ending) => {
-      say(result(ending));
-      clearInterval(heartbeat);
-    },
+    end: (ending) => say(result(ending)),
+    close: () => clearInterval(heartbeat),
   };
 }
 

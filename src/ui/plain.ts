@@ -92,10 +92,12 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
       showHolds(out, bosun, session_id, holds);
     },
     end(ending) {
-      clearInterval(heartbeat);
-      clearInterval(progressTimer);
       if (ending.failure) err.line(safeText(ending.failure.message));
       for (const text of endingLines(out, bosun, ending, opening?.resumed)) out.line(text);
+    },
+    close() {
+      clearInterval(heartbeat);
+      clearInterval(progressTimer);
     },
   };
 }

@@ -19,6 +19,8 @@ export interface Reporter {
   childWaits(child: ChildWaiting): void;
   /** The last word; nothing comes after it. */
   end(ending: Ending): void;
+  /** It says nothing by itself any more: whoever had it begin closes it, whether or not there was an end to tell. */
+  close(): void;
 }
 
 /** What is known of a session before it runs. */

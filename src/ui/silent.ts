@@ -21,5 +21,6 @@ export function silentReporter({ err }: Pick<Terminal, "err">, bosun: string): R
       const shown = new Set(waiting.map((one) => commandFor(bosun, session_id, one)));
       for (const command of next) if (!shown.has(command)) err.line(`  ${command}`);
     },
+    close() {},
   };
 }

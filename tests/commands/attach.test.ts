@@ -41,7 +41,7 @@ describe("a viewer", () => {
     const askedWithin = async (looks: number): Promise<string[]> => {
       const asked: string[] = [];
       const told = (one: Waiting) => void asked.push(one.ask_id);
-      const reporter: Reporter = { begin() {}, event() {}, asked: told, childWaits() {}, end() {} };
+      const reporter: Reporter = { begin() {}, event() {}, asked: told, childWaits() {}, end() {}, close() {} };
       const parts = { home: here.home, store: reader.value, inbox: undefined, session_id, reporter, first: 1 };
       const viewer = new Viewer({ ...parts, context: {} as CommandContext, left: () => {} });
       let look = 0;

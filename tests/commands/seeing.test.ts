@@ -278,6 +278,7 @@ describe("a narrow terminal", () => {
         log: "/l",
         next: [],
       } as unknown as Ending);
+      reporter.close();
       expect(lines.find((text) => text.includes("STOPPED"))).toMatch(line);
     }
   });

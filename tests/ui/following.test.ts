@@ -137,6 +137,8 @@ describe("a session that says nothing for half a minute", () => {
       log: "/l",
       next: [],
     } as unknown as Ending);
+    reporter.close();
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   it("shows nothing of it while a person types, to whom all would come at once when they have answered", () => {
@@ -153,10 +155,10 @@ describe("a session that says nothing for half a minute", () => {
     expect(written.filter((text) => text.includes("HEARTBEAT"))).toEqual([]);
     vi.advanceTimersByTime(30_000);
     expect(written.filter((text) => text.includes("HEARTBEAT"))).toHaveLength(1);
-    vi.clearAllTimers();
+    reporter.close();
   });
 
-  it("shows the same to a program, as often as it says nothing else, until it ends", () => {
+  it("shows the same to a program, as often as it says nothing else, until it is closed", () => {
     vi.useFakeTimers();
     const events: string[] = [];
     const out = { line: (text: string) => void events.push(text) } as unknown as Parameters<typeof jsonReporter>[0];
@@ -179,6 +181,7 @@ describe("a session that says nothing for half a minute", () => {
     });
     vi.advanceTimersByTime(30_000);
     reporter.end({ session_id: "s-1" } as unknown as Ending);
+    reporter.close();
     expect(vi.getTimerCount()).toBe(0);
     expect(events.map((event) => (JSON.parse(event) as JsonObject).type)).toEqual([
       ...["hello", "record", "heartbeat", "heartbeat", "result"],

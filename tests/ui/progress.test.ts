@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
-import type { Ending, Opening, Reporter } from "../../src/ui/reporter.ts";
+import type { Opening, Reporter } from "../../src/ui/reporter.ts";
 import { type Output, outputOn } from "../../src/ui/terminal.ts";
 
 const BEFORE_NOON = "2026-01-02T11:59:30Z";
@@ -92,21 +92,11 @@ describe("what agents say of a turn that they are at", () => {
     expect(told()).toHaveLength(12);
   });
 
-  it("is told to whoever comes later, and to nobody after the end", () => {
+  it("is told to whoever comes later, and to nobody once it is closed", () => {
     reporter.earlier?.(said("build", "half"));
     vi.advanceTimersByTime(10_000);
     expect(told()).toHaveLength(1);
-    const nothing = {
-      session_id: "s",
-      tickets: [],
-      usage: {},
-      waiting: [],
-      unheard: [],
-      children: [],
-      log: "/l",
-      next: [],
-    };
-    reporter.end(nothing as unknown as Ending);
+    reporter.close();
     expect(vi.getTimerCount()).toBe(0);
   });
 });

@@ -81,6 +81,7 @@ export async function driveSession<S>(
     children.tell(left.value.children);
     reporter.end(left.value);
   }
+  reporter.close();
   // Only now: a signal that comes while the end is being told finds nothing to stop.
   signals.restore();
   if (left.ok) return ok(left.value.exit_code);

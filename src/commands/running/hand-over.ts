@@ -41,13 +41,14 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
     return started;
   }
   const scheduler = started.value;
+  const reporter = reporterFor(manner, context);
   const viewer = new Viewer({
     context,
     home,
     store,
     inbox: attached ? store : undefined,
     session_id,
-    reporter: reporterFor(manner, context),
+    reporter,
     first,
     left: () => scheduler.say({ kind: "left" }),
   });
@@ -84,6 +85,7 @@ export async function handOver(context: CommandContext, place: Place, order: Ord
     const exit_code = await scheduler.exited;
     return await viewer.end(exit_code ?? signals.exitCode() ?? EXIT_INTERNAL);
   } finally {
+    reporter.close();
     leave.value();
     signals.restore();
   }

@@ -32,9 +32,13 @@ export async function showClosed<S>(
     now: () => ({ state: "closed", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] }),
   });
   session.bus.subscribe((event) => reporter.event(event));
-  const end = await session.run({ waitForPeople: false });
-  if (!end.ok) return end;
-  const ending = endingOf(context.bosun, place.home, lastStandOf(place.store, session), { end });
-  reporter.end(ending);
-  return ok(ending.exit_code);
+  try {
+    const end = await session.run({ waitForPeople: false });
+    if (!end.ok) return end;
+    const ending = endingOf(context.bosun, place.home, lastStandOf(place.store, session), { end });
+    reporter.end(ending);
+    return ok(ending.exit_code);
+  } finally {
+    reporter.close();
+  }
 }
