@@ -28,15 +28,35 @@ const PASTED_WITHIN_MS = 50;
 /** Throws away what was typed before anything was asked: an idle Enter is no answer to a question that nobody had seen. */
 export async function discardTyped({ input }: Terminal): Promise<void> {
   await new Promise<void>((resolve) => {
-    const quiet = setTimeout(done, QUIET_MS);
-    const typed = () => void quiet.refresh();
+    const silence = startSilence(QUIET_MS, done);
     function done(): void {
-      clearTimeout(quiet);
-      input.off("data", typed).off("end", done).pause();
+      silence.stop();
+      input.off("data", silence.breakOff).off("end", done).pause();
       resolve();
     }
-    input.on("data", typed).on("end", done).resume();
+    input.on("data", silence.breakOff).on("end", done).resume();
   });
+}
+
+/**
+ * Calls back when nothing has broken it off for so long. Timers come before input where a process stood still: it looks at what was typed
+ * meanwhile, and only then it was silent.
+ */
+function startSilence(ms: number, callback: () => void): { breakOff(): void; stop(): void } {
+  let looked: NodeJS.Immediate | undefined;
+  const timer = setTimeout(() => {
+    looked = setImmediate(callback);
+  }, ms);
+  return {
+    breakOff: () => {
+      clearImmediate(looked);
+      timer.refresh();
+    },
+    stop: () => {
+      clearImmediate(looked);
+      clearTimeout(timer);
+    },
+  };
 }
 
 /**
@@ -55,7 +75,11 @@ export function promptLine({ input, err, isDumb }: Terminal, label: string, sign
   // Without cursor movements a line can only be edited by the terminal itself.
   const lines = createInterface({ input, output: err.stream, terminal: !isDumb });
   return new Promise<Typed>((resolve) => {
-    let pasting: NodeJS.Timeout | undefined;
+    let pasting: ReturnType<typeof startSilence> | undefined;
+    const pasted = () => {
+      // The end of a paste may have no line feed, and is then sent with Enter.
+      if (lines.line === "") lines.close();
+    };
     const take = () => lines.close();
     signal.addEventListener("abort", take);
     lines.on("SIGINT", () => {
@@ -63,7 +87,7 @@ export function promptLine({ input, err, isDumb }: Terminal, label: string, sign
       process.emit("SIGINT", "SIGINT");
     });
     lines.on("close", () => {
-      clearTimeout(pasting);
+      pasting?.stop();
       isWhole ||= typed.length > 0 && lines.line === "";
       endLine();
       signal.removeEventListener("abort", take);
@@ -72,11 +96,8 @@ export function promptLine({ input, err, isDumb }: Terminal, label: string, sign
     });
     lines.on("line", (line) => {
       typed.push(line);
-      clearTimeout(pasting);
-      pasting = setTimeout(() => {
-        // The end of a paste may have no line feed, and is then sent with Enter.
-        if (lines.line === "") lines.close();
-      }, PASTED_WITHIN_MS);
+      if (pasting) pasting.breakOff();
+      else pasting = startSilence(PASTED_WITHIN_MS, pasted);
     });
     lines.setPrompt(label);
     lines.prompt();
