@@ -42,7 +42,7 @@ export async function discardTyped({ input }: Terminal): Promise<void> {
  * Calls back when nothing has broken it off for so long. Timers come before input where a process stood still: it looks at what was typed
  * meanwhile, and only then it was silent.
  */
-function startSilence(ms: number, callback: () => void): { breakOff(): void; stop(): void } {
+function startSilence(ms: number, callback: () => void): { readonly breakOff: () => void; readonly stop: () => void } {
   let looked: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
     looked = setImmediate(callback);
