@@ -7,7 +7,7 @@ import { databasePath } from "../../src/store/database.ts";
 import type { Store } from "../../src/store/store.ts";
 import { report, type Script, task } from "./crew.ts";
 import { childOf, choices, debating, DISCUSSION, held, inDiscussion } from "./discussing.ts";
-import { HastyClock } from "./hasty-clock.ts";
+import { BentClock } from "./bent-clock.ts";
 import {
   begin,
   type Choices,
@@ -175,7 +175,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
     new Promise((resolve) => signal.addEventListener("abort", () => resolve(report())));
 
   /** A session whose only debater is held, while somebody works on another ticket. */
-  async function waiting(rig: Rig, discussion: JsonObject = {}, clock = new HastyClock()) {
+  async function waiting(rig: Rig, discussion: JsonObject = {}, clock = new BentClock()) {
     const agentFor = debating({ instruction: atWork }, { one: scriptedAgent(() => LOCKED) }, tasks);
     const its = choices(agentFor, { discussion: { ...DISCUSSION, ...discussion } });
     const session = await begin(rig, { ...its, clock });
@@ -214,7 +214,7 @@ describe("a child that has stopped for a person while its parent goes on", () =>
 
   it("is broken off when its time is up", async () => {
     const rig = newRig();
-    const clock = new HastyClock();
+    const clock = new BentClock();
     const { session, end, row } = await waiting(rig, { timeout_s: 600 }, clock);
     clock.pass(1_200_000);
     await expect.poll(() => logOf(rig, session.session_id, "session_finished").length).toBe(1);

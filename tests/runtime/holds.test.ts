@@ -3,7 +3,7 @@ import { failure } from "../../src/protocol/failure.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, instructed, report } from "./crew.ts";
-import { HastyClock } from "./hasty-clock.ts";
+import { BentClock } from "./bent-clock.ts";
 import {
   begin,
   cleanUp,
@@ -63,7 +63,7 @@ describe("a role that is held", () => {
 
   it("holds all that share its account, and those only", async () => {
     const rig = newRig();
-    const clock = new HastyClock();
+    const clock = new BentClock();
     const now = () => milliseconds(clock.now());
     const runs: [role: string, at: number][] = [];
     let end = 0;

@@ -4,7 +4,7 @@ import type { Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
-import { HastyClock } from "./hasty-clock.ts";
+import { BentClock } from "./bent-clock.ts";
 import { begin, cleanUp, cli, logOf, newRig, recordOf, reportOf, resume, run, shell, told, withRole } from "./rig.ts";
 import { value } from "../results.ts";
 
@@ -84,7 +84,7 @@ describe("a session whose time is up", () => {
 
   it("stops where it waits for a person, whose answer counts when it goes on", async () => {
     const rig = newRig();
-    const clock = new HastyClock();
+    const clock = new BentClock();
     const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { agentFor, clock, config: { ...config, plan_approval: "ask" } });
     const asked = told(session, ({ kind }) => kind === "ask");
@@ -107,7 +107,7 @@ describe("a session whose time is up", () => {
 
   it("stops where it waits for a role that is held until later", async () => {
     const rig = newRig();
-    const clock = new HastyClock();
+    const clock = new BentClock();
     const session = await begin(rig, { agentFor: crew([instructed("a")], { instruction: limited }), clock, config });
     const held = told(session, recordOf("error", "a"));
     const ended = run(session);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report, type Script } from "./crew.ts";
-import { HastyClock } from "./hasty-clock.ts";
+import { BentClock } from "./bent-clock.ts";
 import {
   begin,
   cleanUp,
@@ -35,7 +35,7 @@ describe("a ticket with a budget", () => {
     };
     const agentFor = crew([given({ wall_s: 60 })], { error }, { hand: cli() });
     const roles = withWorker(`if [ -e started ]; then ${REPORT}; else : > started; sleep 60; fi`);
-    const clock = new HastyClock();
+    const clock = new BentClock();
     const session = await begin(rig, { agentFor, roles, clock });
     const ended = run(session);
     await expect.poll(() => existsSync(started)).toBe(true);

@@ -4,8 +4,9 @@ import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
-import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
+import type { Clock } from "../../src/runtime/time/clock.ts";
 import { SteadyClock } from "../../src/runtime/time/steady-clock.ts";
+import { BentClock } from "./bent-clock.ts";
 import { crew, report, task } from "./crew.ts";
 import { begin, cleanUp, logOf, newRig, type Rig, recordOf, reportOf, resume, run, told } from "./rig.ts";
 
@@ -13,48 +14,6 @@ afterEach(cleanUp);
 
 const HOUR = 3_600_000;
 const YEARS = 10 * 365 * 24 * HOUR;
-
-/** The system's clock, bent: a wall that can be set, and a machine that can sleep. Its timers run while it is awake, as Node's do. */
-class BentClock implements Clock {
-  set = 0;
-  slept = 0;
-  readonly #alarms = new Set<() => void>();
-
-  now(): string {
-    return instant(Date.now() + this.set + this.slept);
-  }
-
-  monotonic(): number {
-    return performance.now();
-  }
-
-  uptime(): number {
-    return performance.now() + this.slept;
-  }
-
-  after(delay_ms: number, callback: () => void): () => void {
-    const ring = () => {
-      cancel();
-      callback();
-    };
-    const stop = systemClock.after(delay_ms, ring);
-    const cancel = () => {
-      stop();
-      this.#alarms.delete(ring);
-    };
-    this.#alarms.add(ring);
-    return cancel;
-  }
-
-  soon(callback: () => void): void {
-    systemClock.soon(callback);
-  }
-
-  /** Everything that waits for a time looks again now, as it would in some seconds. */
-  wakeAll(): void {
-    for (const ring of [...this.#alarms]) ring();
-  }
-}
 
 /** A clock whose every hand is moved by hand. */
 class HandClock implements Clock {
