@@ -3,7 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { SessionRow, Store } from "../store/store.ts";
+import type { Holder, SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { collect, type CommandContext, type Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
@@ -12,7 +12,7 @@ import { type LimitOptions, readLimits } from "./input/limits.ts";
 import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
 import { lostWorkspace } from "./input/reach.ts";
 import { unheededAtWork, unheededWhenClosed } from "./input/unheeded.ts";
-import { ownerOf, putToOwner } from "./person/put.ts";
+import { putToOwner } from "./person/put.ts";
 import { checkRelease } from "./person/release.ts";
 import { tellingUnused } from "./person/unused-answers.ts";
 import { commandWord, GO_ON, type Word } from "./person/word.ts";
@@ -83,8 +83,8 @@ async function resume(
     const owner = await ofParent(store, stood.value, releases, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
-    if (store.holder(row.session_id) !== undefined && row.state !== "closed")
-      return tellOwner(told, store, row, releases, options, limits);
+    const holder = row.state === "closed" ? undefined : store.holder(row.session_id);
+    if (holder !== undefined) return tellOwner(told, store, { row, holder }, releases, options, limits);
     const facts = row.session_id === chosen.value.session_id ? releases.map(([word]) => word) : [];
     const change = { ...(limits ? { limits } : {}), facts };
     const left = takeUp(context, placeOf(home, context), row, manner.value, change);
@@ -149,15 +149,16 @@ async function ofParent(
 }
 
 /** A child that has stopped while its parent is at work, which takes it up as soon as somebody speaks to it. */
-function isWaitingChild(store: Store, row: SessionRow): boolean {
-  return row.state !== "closed" && store.holder(row.session_id) === undefined && ownerOf(store, row) !== undefined;
+function isWaitingChild(store: Store, { session_id, parent, state }: SessionRow): boolean {
+  if (parent === null || state === "closed") return false;
+  return store.holder(session_id) === undefined && store.holder(parent) !== undefined;
 }
 
 /** Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. */
 async function tellOwner(
   context: CommandContext,
   store: Store,
-  row: SessionRow,
+  { row, holder }: { readonly row: SessionRow; readonly holder: Holder },
   releases: readonly Said[],
   options: ResumeOptions,
   limits: JsonObject | undefined,
@@ -167,9 +168,8 @@ async function tellOwner(
   if (limits) words.unshift([commandWord({ command: "limits", limits }), "What it may use in all is limited anew."]);
   if (row.state === "paused") words.push([GO_ON, "It was paused, and new turns begin again."]);
   if (words.length > 0) return putAll(context, store, row, words, options);
-  const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
   return err(
-    failure("busy", `The session ${session_id} is held by process ${pid} on ${host}.`, {
+    failure("busy", `The session ${session_id} is held by process ${holder.pid} on ${holder.host}.`, {
       hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
     }),
   );

@@ -7,7 +7,7 @@ import { milliseconds } from "../protocol/timestamp.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { usageOf } from "../runtime/usage.ts";
 import { StorageError } from "../store/storage-error.ts";
-import type { Owner, SessionRow, StoreReader } from "../store/store.ts";
+import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { PROSE_WIDTH, tableLines } from "../ui/table.ts";
 import type { CommandContext, Run } from "./call/command.ts";
@@ -104,7 +104,7 @@ function asReported({ reviews, checks_passed, summary, artifacts, issues, next_a
 }
 
 /** What the list says of each session. */
-function listed(row: SessionRow, owner: Owner | undefined): object {
+function listed(row: SessionRow, owner: Holder | undefined): object {
   const { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at } = row;
   return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: owner ?? null };
 }
@@ -113,7 +113,7 @@ function listed(row: SessionRow, owner: Owner | undefined): object {
 function holderOf(
   store: StoreReader,
   { session_id }: SessionRow,
-): { readonly owner?: Owner | undefined; readonly trouble?: Failure } {
+): { readonly owner?: Holder | undefined; readonly trouble?: Failure } {
   try {
     return { owner: store.holder(session_id) };
   } catch (error) {

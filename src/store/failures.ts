@@ -1,6 +1,6 @@
 import { type Failure, failure } from "../protocol/failure.ts";
 import { damagedHint } from "./damage.ts";
-import type { Owner, SessionRow } from "./store.ts";
+import type { Holder, SessionRow } from "./store.ts";
 
 /** The variable of the environment by which a person accepts such a home: `BOSUN_SHARED_HOME=accept`. */
 export const ACCEPT_SHARED_HOME = "BOSUN_SHARED_HOME";
@@ -18,12 +18,12 @@ export function sharedHome(home: string, name: string): Failure {
 }
 
 /** Somebody else holds the session: `busy`, naming the holder if known. */
-export function busy(session_id: string, owner: Owner | undefined): Failure {
-  const holder =
-    owner === undefined ? "another process" : `process ${owner.pid} on ${owner.host} since ${owner.started_at}`;
-  return failure("busy", `The session ${session_id} is held by ${holder}.`, {
+export function busy(session_id: string, holder: Holder | undefined): Failure {
+  const since = holder?.started_at === undefined ? "" : ` since ${holder.started_at}`;
+  const who = holder === undefined ? "another process" : `process ${holder.pid} on ${holder.host}${since}`;
+  return failure("busy", `The session ${session_id} is held by ${who}.`, {
     hint: `Watch it with \`bosun attach ${session_id}\`, or end that process and try again.`,
-    ...(owner === undefined ? {} : { details: { pid: owner.pid, host: owner.host, started_at: owner.started_at } }),
+    ...(holder === undefined ? {} : { details: { ...holder } }),
   });
 }
 

@@ -7,7 +7,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { guarded } from "./database.ts";
 import { noLock } from "./failures.ts";
-import type { Owner } from "./store.ts";
+import type { Holder, Owner } from "./store.ts";
 
 /** Those who only ask whether a lock is held are in the way of one who takes it: how long he waits each time, in milliseconds. */
 const WAIT_MS = 20;
@@ -18,6 +18,9 @@ const WAITS = 100;
 /** How long, in ms, and how often it is waited for the holder of a lock to be written down. */
 const OWNER_WAIT_MS = 10;
 const OWNER_WAITS = 20;
+
+/** Every lock of the machine, by process: proc_locks(5). */
+const LOCKS = "/proc/locks";
 
 /** A lock that is held until it is let go of, or until its process is dead. */
 export interface Lock {
@@ -80,11 +83,11 @@ export function isLocked(path: string): boolean {
  * Undefined if nobody here does, or if the platform does not tell (only Linux does).
  */
 export function holderOf(path: string): number | undefined {
-  if (process.platform !== "linux" || !existsSync(path)) return undefined;
+  if (!existsSync(LOCKS) || !existsSync(path)) return undefined;
   const file = realpathSync(path);
   const { ino } = statSync(file);
   // proc_locks(5): `7: POSIX  ADVISORY  WRITE 4711 08:01:131 0 EOF`. Another file system may have a file of the same number.
-  return readFileSync("/proc/locks", "latin1")
+  return readFileSync(LOCKS, "latin1")
     .split("\n")
     .map((line) => /^\d+: POSIX +ADVISORY +WRITE +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /.exec(line))
     .filter((found) => Number(found?.[2]) === ino)
@@ -110,13 +113,18 @@ function hasOpen(pid: number, file: string): boolean {
 
 /**
  * Who holds the lock, as it is written down. A new holder takes the lock a moment before it writes its name; until then the name
- * is that of one who is dead, or missing. So the name is waited for a little, and nobody is named who cannot be meant.
+ * is that of one who is dead, or missing. So the name is waited for a little; of one who takes longer, or stands still, only the
+ * kernel knows. Nobody is named who cannot be meant.
  */
-export function ownerBehind(lock: string, read: () => Owner | undefined): Owner | undefined {
+export function ownerBehind(lock: string, read: () => Owner | undefined): Holder | undefined {
   for (let waits = 0; ; waits++) {
     const owner = read();
     if (owner !== undefined && !isDead(owner)) return owner;
-    if (waits === OWNER_WAITS || !isLocked(lock)) return undefined;
+    if (!isLocked(lock)) return undefined;
+    if (waits === OWNER_WAITS) {
+      const pid = holderOf(lock);
+      return pid === undefined ? undefined : { pid, host: os.hostname() };
+    }
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, OWNER_WAIT_MS);
   }
 }

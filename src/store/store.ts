@@ -60,7 +60,7 @@ export interface StoreReader {
   /** By whole id or by a prefix that only one session has. `not_found`, or `usage` naming the candidates. */
   session(id_or_prefix: string): Result<SessionRow, Failure>;
   /** Who holds the session now, asked of the lock itself: a dead process holds nothing. */
-  holder(session_id: string): Owner | undefined;
+  holder(session_id: string): Holder | undefined;
   /** One value of a session's state. */
   value(session_id: string, collection: string, id: string): Json | undefined;
   /** In the order in which they were recorded. */
@@ -92,9 +92,15 @@ export interface Lease {
 }
 
 /** The process that holds a session, in words that help a person to find it. */
-export interface Owner {
+export interface Holder {
   readonly pid: number;
   readonly host: string;
+  /** When it took the session; not known before it is written down, a moment later. */
+  readonly started_at?: Instant;
+}
+
+/** A holder as it is written down. */
+export interface Owner extends Holder {
   readonly started_at: Instant;
 }
 

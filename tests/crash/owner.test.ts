@@ -53,15 +53,17 @@ describe("a session", () => {
     LIMIT_MS,
   );
 
-  it("whose new holder has not been written down yet is not said to be held by the dead one", async () => {
+  it("whose new holder has not been written down yet is said to be held by that one, and not by the dead one", async () => {
     const place = await interrupted();
     const next = start(place, resume(place), { crash_at: "lock_held:1:SIGSTOP" });
     await until("it to have the lock", () => frozen(next.child.pid));
     const refused = await start(place, ["resume", place.session_id, "--no-input"]).ended;
     expect(refused).toMatchObject({ code: 7 });
-    expect(refused.stderr).toContain("is held by another process");
+    const holder = `process ${next.child.pid} on ${os.hostname()}`;
+    expect(refused.stderr).toContain(`is held by ${holder}`);
     const status = await start(place, ["status", place.session_id]).ended;
     expect(status).toMatchObject({ code: 0 });
+    expect(status.stdout).toContain(`${holder} runs it`);
     writeFileSync(join(place.workspace, "go"), "");
     next.child.kill("SIGCONT");
     expect((await next.ended).code).toBe(0);

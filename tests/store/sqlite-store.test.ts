@@ -116,7 +116,7 @@ describe("a session's owner", () => {
       },
     ],
   ])(
-    "is not said to be %s, while the next has the lock and is not yet written down",
+    "is not said to be %s, while the next has the lock and is not yet written down: the kernel names that one",
     async (_who, holdBefore: (store: Store, home: string) => Promise<void> | undefined) => {
       const home = temporaryDirectory();
       const store = await withSession(home);
@@ -124,8 +124,10 @@ describe("a session's owner", () => {
       const next = value(takeLock(lockPath(home, "s1")));
       closeLater(() => next?.release());
       const refused = failureOf(await store.acquire("s1", OWNER));
-      expect(refused).toMatchObject({ code: "busy", message: "The session s1 is held by another process." });
-      expect(store.holder("s1")).toBeUndefined();
+      const holder = { pid: process.pid, host: hostname() };
+      const message = `The session s1 is held by process ${holder.pid} on ${holder.host}.`;
+      expect(refused).toMatchObject({ code: "busy", message, details: holder });
+      expect(store.holder("s1")).toEqual(holder);
     },
   );
 

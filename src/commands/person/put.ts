@@ -5,7 +5,7 @@ import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
 import { catchStorage } from "../../store/storage-error.ts";
-import type { Owner, SessionRow, Store, StoreReader } from "../../store/store.ts";
+import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
 import type { CommandContext } from "../call/command.ts";
@@ -104,7 +104,7 @@ export function whyRefused(reader: StoreReader, row: SessionRow, word: Word): Fa
 }
 
 /** Who takes a session's words: who runs it, or its parent, which takes up a child that waits when somebody speaks to it. */
-export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow): Owner | undefined {
+export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow): Holder | undefined {
   return reader.holder(session_id) ?? (parent === null ? undefined : reader.holder(parent));
 }
 
@@ -114,10 +114,12 @@ async function taken(store: Store, row: SessionRow, id: number): Promise<"taken"
   const until = performance.now() + TAKEN_WITHIN_MS;
   let version: number | undefined;
   for (;;) {
+    // Asked before the inbox: what its last owner took is taken, be that gone by now.
+    const isOwned = ownerOf(store, row) !== undefined;
     const now = store.version();
     if (now !== version && !store.inbox.pending(session_id).some((one) => one.id === id)) return "taken";
     version = now;
-    if (ownerOf(store, row) === undefined) return "waits";
+    if (!isOwned) return "waits";
     if (performance.now() > until) return "late";
     await delay(LOOK_EVERY_MS);
   }
