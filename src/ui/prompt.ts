@@ -1,7 +1,8 @@
 import { createInterface } from "node:readline";
 import { answerTo, isCounted } from "../config/picked-option.ts";
-import { safeLine, safeText } from "./display.ts";
-import type { Terminal } from "./terminal.ts";
+import { widthOf } from "../lib/terminal-text.ts";
+import { hanging, safeLine, safeText, wrapped } from "./display.ts";
+import type { Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
 /** What a person typed; `left` when they closed the input (Ctrl-D) or the question was taken away. */
@@ -115,20 +116,7 @@ export async function promptQuestion(
   signal: AbortSignal,
 ): Promise<Typed> {
   const { err } = terminal;
-  const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;
-  err.line();
-  err.line(err.style("bold", `Question ${place.number} of ${place.of}${about}`));
-  for (const line of safeText(question.text).split("\n")) err.line(`  ${line}`);
-  if (question.why !== undefined) err.line(err.style("dim", `  why: ${safeLine(question.why)}`));
-  const counts = isCounted(question.options);
-  for (const [index, option] of question.options.entries()) {
-    err.line(
-      `  ${counts ? index + 1 : "-"}  ${safeLine(option)}${option === question.default ? err.style("dim", "  (default)") : ""}`,
-    );
-  }
-  if (question.default !== undefined && !question.options.includes(question.default)) {
-    err.line(`  Enter: ${safeLine(question.default)}`);
-  }
+  showQuestion(err, question, place);
   for (;;) {
     const typed = await promptLine(terminal, "> ", signal);
     if (typed.kind === "left") return typed;
@@ -144,6 +132,32 @@ export async function promptQuestion(
     }
     const { message, hint = "" } = answer.error;
     err.line(`  ${safeLine(message)} ${hint}`);
+  }
+}
+
+/** The question as it was written where that fits; what is longer than a line is broken between words. */
+function showQuestion(err: Output, question: OpenQuestion, place: Place): void {
+  const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;
+  err.line();
+  err.line(err.style("bold", `Question ${place.number} of ${place.of}${about}`));
+  for (const line of safeText(question.text).split("\n")) {
+    const isWhole = widthOf(`  ${line}`) <= err.width;
+    for (const part of isWhole ? [`  ${line}`] : wrapped(line, err.width, 2)) err.line(part);
+  }
+  if (question.why !== undefined)
+    for (const line of wrapped(`why: ${question.why}`, err.width, 2)) err.line(err.style("dim", line));
+  const counts = isCounted(question.options);
+  for (const [index, option] of question.options.entries()) {
+    const before = `  ${counts ? index + 1 : "-"}  `;
+    const mark = option === question.default ? "  (default)" : "";
+    const [first = "", ...more] = hanging(option, err.width - mark.length, before.length);
+    const lines = [before + first, ...more];
+    const last = lines.pop();
+    for (const line of lines) err.line(line);
+    err.line(mark === "" ? last : last + err.style("dim", mark));
+  }
+  if (question.default !== undefined && !question.options.includes(question.default)) {
+    for (const line of wrapped(`Enter: ${question.default}`, err.width, 2)) err.line(line);
   }
 }
 
