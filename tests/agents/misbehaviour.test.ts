@@ -113,11 +113,12 @@ describe("an agent that does not end", () => {
   });
 
   test("and ignores SIGTERM is killed after the grace", async () => {
-    const turn = await rig.turn({ settings: { kill_grace_ms: 1_000 }, prepare: ignoreSigterm });
-    const told = turn.puppet.heard("signal");
+    const kill_grace_ms = 1_000;
+    const turn = await rig.turn({ settings: { kill_grace_ms }, prepare: ignoreSigterm });
+    const told = performance.now();
     turn.abort.abort();
     const { failure, exit } = await settled(turn);
-    expect(await told).toMatchObject({ signal: "SIGTERM" });
+    expect(performance.now() - told).toBeGreaterThanOrEqual(kill_grace_ms - 1);
     expect(exit).toEqual({ code: null, signal: "SIGKILL" });
     expect(failure?.code).toBe("cancelled");
   });
@@ -134,8 +135,9 @@ describe("an agent that does not end", () => {
 
   test("and drips bytes is not idle, but is ended at the time limit", async () => {
     const prepare = async (puppet: Puppet) => puppet.tell({ do: "drip", text: ".", every_ms: 20 });
-    const turn = await rig.turn({ request: { idle_timeout_ms: 1_300, timeout_ms: 1_500 }, prepare });
-    const { failure } = await settled(turn, 1_500 + SETTLE_MS);
+    // So long, since an agent that gets no processor is silent, too.
+    const turn = await rig.turn({ request: { idle_timeout_ms: 5_000, timeout_ms: 5_200 }, prepare });
+    const { failure } = await settled(turn, 5_200 + SETTLE_MS);
     expect(failure?.code).toBe("timeout");
   });
 

@@ -110,7 +110,8 @@ describe("supervision", () => {
       rig.directory,
       cleanup,
       `${leave}; echo ready; while :; do sleep 600 & wait; done`,
-      { kill_grace_ms: 2_000 },
+      // Within it the shell must get to its trap, and what that starts to its first word.
+      { kill_grace_ms: 5_000 },
       (_, bytes) => {
         const line = bytes.toString();
         if (line === "ready") abort.abort();
