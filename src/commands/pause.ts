@@ -4,9 +4,9 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { CommandContext, Run } from "./call/command.ts";
 import { openExistingHome, withHome } from "./call/home.ts";
-import { putToOwner } from "./person/put.ts";
+import { putWord, tellPut } from "./person/put.ts";
 import { commandWord } from "./person/word.ts";
-import { CHANGED_SESSION, chooseOpenSession } from "./session/choose.ts";
+import { CHANGED_SESSION, chooseOpenSession, whyClosed } from "./session/choose.ts";
 import { figuresOf } from "./session/state.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
@@ -25,7 +25,13 @@ async function pause(context: CommandContext, named: string | undefined): Promis
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);
     }
-    return putToOwner(context, store, row.value, commandWord({ command: "pause" }), `No new turns begin. ${on}`);
+    const put = await putWord(store, row.value, commandWord({ command: "pause" }));
+    if (!put.ok) return put;
+    if (put.value.took !== "waits") return tellPut(context, store, row.value, put.value, `No new turns begin. ${on}`);
+    // They left before they heard of it, and it is over with them.
+    const left = store.session(session_id);
+    if (!left.ok) return left;
+    return err(whyClosed(store, left.value) ?? nobodyRuns(session_id));
   });
 }
 

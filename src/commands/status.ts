@@ -14,8 +14,8 @@ import type { CommandContext, Run } from "./call/command.ts";
 import { readHome, withHome } from "./call/home.ts";
 import { keptCommands, settledBy, unheard } from "./person/kept.ts";
 import { isBegun, namedSession } from "./session/choose.ts";
-import { type StoredView, readSession } from "./session/view.ts";
-import { showSession, standing } from "./shown/session.ts";
+import { readSession } from "./session/view.ts";
+import { type SeenSession, showSession, standing } from "./shown/session.ts";
 
 interface StatusOptions {
   readonly json?: boolean;
@@ -40,10 +40,12 @@ async function status(
     const row = rowToShow(store, named, options);
     if (!row.ok) return row;
     if (row.value === undefined) return listSessions(store, context, options);
+    const owner = store.holder(row.value.session_id);
     const stored = await readSession(store, home, row.value);
     if (!stored.ok) return stored;
-    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, stored.value)));
-    else showSession(context, store, stored.value, Date.now());
+    const seen = { ...stored.value, owner };
+    if (options.json === true) context.terminal.out.line(safeJson(statusObject(store, seen)));
+    else showSession(context, store, seen, Date.now());
     return ok(EXIT_DONE);
   });
 }
@@ -66,11 +68,12 @@ function rowToShow(
 }
 
 /** What `--json` promises (SPEC.md), and what else is known. */
-function statusObject(store: StoreReader, { row, view, ledger, tickets, waiting, resultsOf }: StoredView): object {
+function statusObject(store: StoreReader, seen: SeenSession): object {
+  const { row, owner, view, ledger, tickets, waiting, resultsOf } = seen;
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
   const pending = waiting.map((one) => ({ ...one, kept: settledBy(store, row.session_id, one) }));
   return {
-    ...listed(row, store.holder(row.session_id)),
+    ...listed(row, owner),
     counts: view.counts,
     tickets: tickets.map(({ ticket_id, status, title, attempt, reason, blocked_by, owner, outputs }) => ({
       ticket_id,
@@ -122,6 +125,13 @@ function holderOf(
   }
 }
 
+/** What was written before its owner left is in the row. */
+function withHolder(store: StoreReader, row: SessionRow): { readonly row: SessionRow } & ReturnType<typeof holderOf> {
+  const found = holderOf(store, row);
+  const now = store.session(row.session_id);
+  return { row: now.ok ? now.value : row, ...found };
+}
+
 function listSessions(
   store: StoreReader,
   { terminal: { out, err: messages }, bosun }: CommandContext,
@@ -130,7 +140,7 @@ function listSessions(
   const begun = store.sessions({ parent: null }).filter(isBegun);
   // For people it makes no difference who holds a closed one, and each look takes its time.
   const isLookedAt = (row: SessionRow) => json === true || row.state !== "closed";
-  const sessions = begun.map((row) => ({ row, ...(isLookedAt(row) ? holderOf(store, row) : {}) }));
+  const sessions = begun.map((row) => (isLookedAt(row) ? withHolder(store, row) : { row }));
   let exit_code = EXIT_DONE;
   for (const { row, trouble } of sessions) {
     if (trouble === undefined) continue;

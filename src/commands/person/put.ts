@@ -56,11 +56,20 @@ export async function putToOwner(
   word: Word,
   holds?: string,
 ): Promise<Result<number, Failure>> {
-  const { session_id } = row;
   const put = await putWord(store, row, word);
-  if (!put.ok) return put;
+  return put.ok ? tellPut(context, store, row, put.value, holds) : put;
+}
+
+/** What came of a word that was put, in words. */
+export async function tellPut(
+  context: CommandContext,
+  store: Store,
+  row: SessionRow,
+  value: Put,
+  holds?: string,
+): Promise<Result<number, Failure>> {
+  const { session_id } = row;
   const { out } = context.terminal;
-  const { value } = put;
   if (value.took === "waits") {
     // It came too late for a session that was about to close; whoever has a ticket tried again will refuse it.
     const closed = await catchStorage(async () => {

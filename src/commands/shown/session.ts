@@ -1,6 +1,6 @@
 import type { LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
-import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, safeLine } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/time.ts";
@@ -14,15 +14,19 @@ import type { StoredView } from "../session/view.ts";
 import { nextFor, unheardWords } from "./next.ts";
 import { runningTurns, withLatest } from "./under-way.ts";
 
+/** A session, and who ran it just before it was read: all that they wrote before they left is in it. */
+export interface SeenSession extends StoredView {
+  readonly owner: Holder | undefined;
+}
+
 /** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
 export function showSession(
   { terminal: { out }, bosun }: CommandContext,
   store: StoreReader,
-  { row, showing, ledger, tickets, report, waiting }: StoredView,
+  { row, owner, showing, ledger, tickets, report, waiting }: SeenSession,
   now: number,
 ): void {
   const { session_id } = row;
-  const owner = store.holder(session_id);
   const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
