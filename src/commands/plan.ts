@@ -57,11 +57,12 @@ async function plan(
     const row = (isDecided ? chooseLastToChange : chooseAnySession)(store, named);
     if (!row.ok) return row;
     const { session_id } = row.value;
+    // Asked before the plan is read: a word on a plan that has been revised since is refused, and is no word on the newer one.
+    const waiting = await waitingOf(store, session_id);
+    if (!waiting.ok) return waiting;
     const shown = planOf(store, session_id);
     if (shown === undefined) return err(noPlan(row.value));
     if (options.export !== undefined) return exportPlan(context, { home, store }, row.value, shown, options.export);
-    const waiting = await waitingOf(store, session_id);
-    if (!waiting.ok) return waiting;
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
     if (!isDecided) return ok(show(context, row.value, shown, gate, kept, options));
