@@ -41,7 +41,7 @@ await build({
   ...shared,
   input: {
     index: "src/index.ts",
-    "commands/call/program": "src/commands/call/program.ts",
+    "commands/context/program": "src/commands/context/program.ts",
     "crew/playbook": "src/crew/playbook.ts",
     "crew/shell": "src/crew/shell.ts",
     "crew/survey": "src/crew/survey.ts",
@@ -55,6 +55,6 @@ await build({
   input: { bin: "src/bin.ts" },
   // Since 12.17, the oldest that can load an ES module without a flag.
   transform: { target: "node12.17" },
-  external: ["./cli.js", "./commands/call/program.js"],
+  external: ["./cli.js", "./commands/context/program.js"],
   output: { ...output, banner: "#!/usr/bin/env node" },
 });

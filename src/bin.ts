@@ -22,7 +22,9 @@ if (major < (OLDEST[0] as number) || (major === OLDEST[0] && minor < (OLDEST[1] 
   );
   process.exitCode = 3;
 } else if (process.argv.length === 3 && process.argv[2] === "--version") {
-  void import("./commands/call/program.js").then(({ programVersion }) => process.stdout.write(`${programVersion()}\n`));
+  void import("./commands/context/program.js").then(({ programVersion }) =>
+    process.stdout.write(`${programVersion()}\n`),
+  );
 } else {
   void import("./cli.js");
 }

@@ -1,4 +1,4 @@
-import { called, hintHere } from "./commands/call/called.ts";
+import { invocationName, localizeHint } from "./commands/context/invocation.ts";
 import { runCommandLine } from "./commands/main.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
@@ -11,10 +11,10 @@ function tellBug(error: unknown): number {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   terminal.err.line(`Error: Bosun has met a bug of its own, and stops.\n${safeText(trace)}`);
   // Nothing is known of where this is: the current directory may be gone.
-  const bosun = called({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
+  const bosun = invocationName({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
   const next =
     "What was committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report this with the lines above.";
-  terminal.err.line(`  ${hintHere(bosun, next)}`);
+  terminal.err.line(`  ${localizeHint(bosun, next)}`);
   return EXIT_INTERNAL;
 }
 

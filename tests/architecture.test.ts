@@ -23,7 +23,7 @@ const ORDER = [
  * Behind the commands: each room of `src/commands` imports only from those in earlier rows, siblings never meet. A command may use them
  * all, but no other command.
  */
-const ROOMS = [["call", "session"], ["plans"], ["person"], ["input", "shown"], ["running", "demo"]];
+const ROOMS = [["context", "lookup"], ["plans"], ["interaction"], ["options", "presenters"], ["driver", "demo"]];
 
 /** The crew's programs stand apart like anybody's agents: nothing imports them, and they know the wire at most. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
@@ -52,13 +52,13 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
  */
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/catalogue.ts": ["debate", "judge"],
-  "commands/input/run-input.ts": ["schedule"],
+  "commands/options/run-input.ts": ["schedule"],
   "commands/plans/playbook.ts": ["schedule"],
   "commands/retry.ts": ["schedule"],
   "commands/run.ts": ["schedule"],
-  "commands/running/begin.ts": ["schedule"],
-  "commands/session/modes.ts": ["debate", "debateMode", "debateReading", "debater", "schedule"],
-  "commands/session/schedule-state.ts": ["schedule"],
+  "commands/driver/begin.ts": ["schedule"],
+  "commands/lookup/modes.ts": ["debate", "debateMode", "debateReading", "debater", "schedule"],
+  "commands/lookup/schedule-state.ts": ["schedule"],
   "index.ts": ["schedule"],
   "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],
 };
@@ -70,7 +70,7 @@ const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 
 /** The only files that read the wall clock, chance or the environment; everybody else is given what they say. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
-  "commands/session/id.ts": ["random"],
+  "commands/lookup/id.ts": ["random"],
   "commands/status.ts": ["Date.now"],
   "lib/crash-point.ts": ["process.env"],
   "runtime/checks.ts": ["process.env"],
@@ -255,16 +255,16 @@ describe("the commands", () => {
     expect(floorOf("commands/spare.ts")).toBe(-1);
     expect(floorOf("commands/spare/room.ts")).toBe(-1);
     const allowed = [
-      ["commands/run.ts", "commands/running/begin.ts"],
+      ["commands/run.ts", "commands/driver/begin.ts"],
       ["commands/demo.ts", "commands/demo/show.ts"],
-      ["commands/person/put.ts", "commands/person/word.ts"],
+      ["commands/interaction/put.ts", "commands/interaction/person-message.ts"],
       ["commands/main.ts", "commands/catalogue.ts"],
     ] as const;
     const forbidden = [
       ["commands/retry.ts", "commands/resume.ts"],
-      ["commands/running/begin.ts", "commands/run.ts"],
-      ["commands/person/asking.ts", "commands/input/manner.ts"],
-      ["commands/shown/leaving.ts", "commands/input/manner.ts"],
+      ["commands/driver/begin.ts", "commands/run.ts"],
+      ["commands/interaction/asking.ts", "commands/options/run-options.ts"],
+      ["commands/presenters/ending.ts", "commands/options/run-options.ts"],
     ] as const;
     expect(allowed.filter(([importer, imported]) => wrongRoom(importer, imported) !== undefined)).toEqual([]);
     expect(forbidden.filter(([importer, imported]) => wrongRoom(importer, imported) === undefined)).toEqual([]);

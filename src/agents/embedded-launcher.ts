@@ -1,4 +1,4 @@
-import { wayHere } from "./isolation/machine.ts";
+import { sandboxMechanism } from "./isolation/machine.ts";
 import { start } from "./launch.ts";
 import type { Launcher } from "./launcher.ts";
 import { endLeftovers } from "./processes.ts";
@@ -11,9 +11,9 @@ export function embeddedLauncher(path?: string): Launcher {
   return {
     launch: async (spec) => {
       if (spec.isolation === undefined) return start(spec);
-      const way = await wayHere(spec.isolation.level, path);
-      if (way.ok) return start(spec, way.value);
-      return spec.isolation.required ? way : start(spec);
+      const mechanism = await sandboxMechanism(spec.isolation.level, path);
+      if (mechanism.ok) return start(spec, mechanism.value);
+      return spec.isolation.required ? mechanism : start(spec);
     },
     endLeftovers,
   };

@@ -9,7 +9,7 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Exit } from "../protocol/record.ts";
 import { couldNotStart, unfit } from "./cannot-start.ts";
 import { exitInside, signalInside, unstartable } from "./isolation/inside.ts";
-import { type Way, wrapped } from "./isolation/way.ts";
+import { type SandboxMechanism, wrapped } from "./isolation/mechanism.ts";
 import type { Launched, LaunchSpec } from "./launcher.ts";
 import { type Mark, markOf, withStart } from "./mark.ts";
 import { groupLives, identify, signalGroup } from "./processes.ts";
@@ -19,13 +19,16 @@ import { Strays } from "./strays.ts";
  * Starts a process, with `way` in the sandbox that `spec` names. Through Node's own spawn: a thousand live children cost 13 MiB
  * with it, and 105 MiB through execa, which keeps promises, iterators and listeners for each that nothing here uses.
  */
-export async function start(spec: LaunchSpec, way?: Way): Promise<Result<Launched, Failure>> {
-  const refused = unfit(spec) ?? (way && unstartable(spec));
+export async function start(spec: LaunchSpec, mechanism?: SandboxMechanism): Promise<Result<Launched, Failure>> {
+  const refused = unfit(spec) ?? (mechanism && unstartable(spec));
   if (refused) return err(refused);
   const environment = withStart(spec.environment);
-  const started = await spawned(way === undefined ? spec.command : wrapped(way, spec), { ...spec, environment });
+  const started = await spawned(mechanism === undefined ? spec.command : wrapped(mechanism, spec), {
+    ...spec,
+    environment,
+  });
   if (!started.ok) return err(couldNotStart(spec, started.error));
-  return ok(new StartedProcess(started.value, markOf(environment), way));
+  return ok(new StartedProcess(started.value, markOf(environment), mechanism));
 }
 
 interface Spawned {
@@ -62,27 +65,29 @@ class StartedProcess implements Launched {
   readonly stdout: Readable;
   readonly stderr: Readable;
   readonly exited: Promise<Exit>;
-  readonly #way: Way | undefined;
+  readonly #mechanism: SandboxMechanism | undefined;
   readonly #strays: Strays;
   readonly #since = performance.now();
   /** What is gone stays gone, whoever is given its number next. */
   #groupGone = false;
 
-  constructor({ child, pid }: Spawned, mark: Mark, way: Way | undefined) {
+  constructor({ child, pid }: Spawned, mark: Mark, mechanism: SandboxMechanism | undefined) {
     this.identity = identify(pid);
     this.stdin = child.stdin;
     this.stdout = child.stdout;
     this.stderr = child.stderr;
-    this.#way = way;
+    this.#mechanism = mechanism;
     this.#strays = new Strays(this.identity, mark, this.#since);
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on("error", ignored);
     this.exited = new Promise((resolve) => {
-      child.on("exit", (code, signal) => resolve(way ? endedInside(way, pid, { code, signal }) : { code, signal }));
+      child.on("exit", (code, signal) =>
+        resolve(mechanism ? endedInside(mechanism, pid, { code, signal }) : { code, signal }),
+      );
     });
   }
 
   signalGroup(signal: NodeJS.Signals): void {
-    if (this.#way) signalInside(this.#way, this.identity.pid, signal, this.#since);
+    if (this.#mechanism) signalInside(this.#mechanism, this.identity.pid, signal, this.#since);
     else signalGroup(this.identity.pid, signal);
     this.#strays.signal(signal);
   }
@@ -95,7 +100,7 @@ class StartedProcess implements Launched {
 
   seekStrays(expected: boolean): void {
     // From a namespace nothing gets away.
-    if (!this.#way) this.#strays.seek(expected);
+    if (!this.#mechanism) this.#strays.seek(expected);
   }
 
   destroyPipes(): void {
@@ -146,7 +151,7 @@ function isPassedOn(descriptor: number): boolean {
 }
 
 /** The wrapper has ended, and with it all that was in its namespace; that the rest is gone need not be waited for politely. */
-function endedInside(way: Way, pid: number, exit: Exit): Exit {
+function endedInside(mechanism: SandboxMechanism, pid: number, exit: Exit): Exit {
   signalGroup(pid, "SIGKILL");
-  return exitInside(way, exit);
+  return exitInside(mechanism, exit);
 }

@@ -58,11 +58,11 @@ export function bears(pid: number, mark: Mark): boolean {
 export function belongsTo(pid: number, { session_id, folder }: SessionMark): boolean {
   const theirs = variablesOf(pid);
   if (theirs.get("BOSUN_SESSION_ID") !== session_id) return false;
-  return placeOf(theirs.get("BOSUN_ARTIFACTS_DIR") ?? "").startsWith(`${placeOf(folder)}/`);
+  return runtimeEnvironment(theirs.get("BOSUN_ARTIFACTS_DIR") ?? "").startsWith(`${runtimeEnvironment(folder)}/`);
 }
 
 /** Where a path really leads, since a home can be named through a symbolic link at one time and not at another. */
-function placeOf(path: string): string {
+function runtimeEnvironment(path: string): string {
   try {
     return realpathSync(path);
   } catch {

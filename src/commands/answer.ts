@@ -6,13 +6,13 @@ import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { answerCommand, type OpenQuestion, showWaiting } from "../ui/waiting.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { type Asked, askedAmong, isKept, stillOpen } from "./person/asked.ts";
-import { putToOwner } from "./person/put.ts";
-import { type Answer, answerIn, askedHere } from "./person/typed-answers.ts";
-import { showUnused } from "./person/unused-answers.ts";
-import { CHANGED_SESSION } from "./session/choose.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { type Asked, askedAmong, isKept, stillOpen } from "./interaction/asked.ts";
+import { putToOwner } from "./interaction/put.ts";
+import { type Answer, answerIn, askedHere } from "./interaction/typed-answers.ts";
+import { showUnused } from "./interaction/unused-answers.ts";
+import { CHANGED_SESSION } from "./lookup/choose.ts";
 
 interface AnswerOptions {
   readonly file?: string;

@@ -3,14 +3,14 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { type OpenHome, openExistingHome, readHome, withHome } from "./call/home.ts";
-import { watchSignals } from "./call/signals.ts";
-import { addReporterOptions, type Manner, mannerOf, type ReporterOptions } from "./input/manner.ts";
-import { attend } from "./running/attendance.ts";
-import { reporterFor } from "./running/reporter-for.ts";
-import { Viewer } from "./running/viewer.ts";
-import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { type OpenHome, openExistingHome, readHome, withHome } from "./context/home.ts";
+import { watchSignals } from "./context/signals.ts";
+import { addReporterOptions, type RunOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
+import { attend } from "./driver/attendance.ts";
+import { reporterFor } from "./driver/reporter-for.ts";
+import { Viewer } from "./driver/viewer.ts";
+import { ANY_SESSION, chooseAnySession } from "./lookup/choose.ts";
 
 /** How many of the latest records a person is shown of what was before. */
 const PAST_SHOWN = 30;
@@ -29,9 +29,9 @@ async function attach(
   named: string | undefined,
   options: ReporterOptions,
 ): Promise<Result<number, Failure>> {
-  const manner = await mannerOf(context, options);
-  if (!manner.ok) return manner;
-  const { reporter, ask } = manner.value;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
+  const { reporter, ask } = runOptions.value;
   // Only who asks writes: answers, to the inbox.
   if (ask && reporter === "plain") {
     return withHome(openExistingHome(context), (home) => show(context, home, home.store, named, reporter));
@@ -44,7 +44,7 @@ async function show(
   { home, store }: OpenHome<StoreReader>,
   inbox: Store | undefined,
   named: string | undefined,
-  reporter: Manner["reporter"],
+  reporter: RunOptions["reporter"],
 ): Promise<Result<number, Failure>> {
   const chosen = chooseAnySession(store, named);
   if (!chosen.ok) return chosen;

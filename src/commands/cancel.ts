@@ -1,15 +1,15 @@
 import type { Command } from "commander";
 import type { Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import type { Manner } from "./input/manner.ts";
-import { ownerOf, putToOwner } from "./person/put.ts";
-import { commandWord } from "./person/word.ts";
-import { placeOf } from "./running/place.ts";
-import { takeUp } from "./running/take-up.ts";
-import { CHANGED_SESSION } from "./session/choose.ts";
-import { BY_SESSION, chooseOpenTarget } from "./session/target.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import type { RunOptions } from "./options/run-options.ts";
+import { ownerOf, putToOwner } from "./interaction/put.ts";
+import { commandMessage } from "./interaction/person-message.ts";
+import { runtimeEnvironment } from "./driver/runtime-environment.ts";
+import { takeUp } from "./driver/take-up.ts";
+import { CHANGED_SESSION } from "./lookup/choose.ts";
+import { BY_SESSION, chooseOpenTarget } from "./lookup/target.ts";
 
 interface CancelOptions {
   readonly session?: string;
@@ -17,7 +17,7 @@ interface CancelOptions {
 }
 
 /** Nobody is asked and nothing is waited for: the session closes at once. */
-const AT_ONCE: Manner = {
+const AT_ONCE: RunOptions = {
   reporter: "plain",
   ask: false,
   answers: [],
@@ -49,13 +49,13 @@ async function cancel(
     const target = chooseOpenTarget(store, "cancel", { words, session });
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
-    const word = commandWord({
+    const word = commandMessage({
       command: "cancel",
       ...(ticket_id === undefined ? {} : { ticket_id }),
       ...(reason === undefined ? {} : { reason }),
     });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
-      return takeUp(context, placeOf(home, context), row, AT_ONCE, { ends: true, facts: [word] });
+      return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [word] });
     }
     return putToOwner(context, store, row, word, ticket_id === undefined ? "It is cancelled." : undefined);
   });

@@ -1,4 +1,4 @@
-import type { Register } from "./call/command.ts";
+import type { Register } from "./context/command.ts";
 
 /** A command as help lists it, and where its own module is: loaded only when the command is the one that was typed. */
 export interface CommandEntry {

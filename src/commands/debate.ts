@@ -10,17 +10,17 @@ import type { Role } from "../protocol/roles.ts";
 import { createSession } from "../runtime/create.ts";
 import { checkSessionId } from "../store/sessions.ts";
 import type { SessionRow } from "../store/store.ts";
-import { collect, type CommandContext, type Run } from "./call/command.ts";
-import { openHome, withHome } from "./call/home.ts";
-import { actorHere } from "./call/program.ts";
-import { addReporterOptions, mannerOf, type ReporterOptions } from "./input/manner.ts";
-import { readyToBegin, type SettingOptions } from "./input/ready.ts";
-import { findConfiguration, loadRegistry, type RegistryOptions } from "./input/registry.ts";
-import { typedRequirement } from "./input/typed-requirement.ts";
-import { driveSession } from "./running/drive.ts";
-import { placeOf } from "./running/place.ts";
-import { sessionCalled } from "./session/choose.ts";
-import { newSessionId } from "./session/id.ts";
+import { collect, type CommandContext, type Run } from "./context/command.ts";
+import { openHome, withHome } from "./context/home.ts";
+import { actorHere } from "./context/program.ts";
+import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
+import { readyToBegin, type SettingOptions } from "./options/ready.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions } from "./options/registry.ts";
+import { typedRequirement } from "./options/typed-requirement.ts";
+import { driveSession } from "./driver/drive.ts";
+import { runtimeEnvironment } from "./driver/runtime-environment.ts";
+import { sessionCalled } from "./lookup/choose.ts";
+import { newSessionId } from "./lookup/id.ts";
 
 const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what is to be debated" };
 
@@ -76,8 +76,8 @@ async function debate(
     const named = checkSessionId(options.session);
     if (!named.ok) return named;
   }
-  const manner = await mannerOf(context, options);
-  if (!manner.ok) return manner;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
   const prepared = await prepare(context, words, options);
   if (!prepared.ok) return prepared;
   const { input, roles, config } = prepared.value;
@@ -85,8 +85,8 @@ async function debate(
     const there = sessionCalled(home.store, options.session);
     if (!there.ok) return there;
     if (there.value) return err(isThere(there.value));
-    const place = placeOf(home, context);
-    const session = await createSession(place, debateMode, {
+    const runtime = runtimeEnvironment(home, context);
+    const session = await createSession(runtime, debateMode, {
       session_id: options.session ?? newSessionId("debate"),
       requirement: input.topic,
       input: { ...input },
@@ -97,7 +97,7 @@ async function debate(
       facts: [],
     });
     if (!session.ok) return session;
-    return driveSession(context, place, session.value, manner.value, {
+    return driveSession(context, runtime, session.value, runOptions.value, {
       resumed: false,
       kill_grace_s: config.kill_grace_s,
     });

@@ -5,12 +5,12 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { shellWord } from "../lib/shell-word.ts";
-import { shortPath } from "./call/called.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { EXIT_CODE_OF } from "./call/exit-code.ts";
-import { homeOf } from "./call/home.ts";
-import { programVersion } from "./call/program.ts";
-import { watchSignals } from "./call/signals.ts";
+import { shortPath } from "./context/invocation.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { EXIT_CODE_OF } from "./context/exit-code.ts";
+import { homeOf } from "./context/home.ts";
+import { programVersion } from "./context/program.ts";
+import { watchSignals } from "./context/signals.ts";
 import { conduct } from "./demo/conduct.ts";
 import { CrewSession } from "./demo/crew-session.ts";
 import type { DemoResult } from "./demo/events.ts";
@@ -18,7 +18,7 @@ import { carefulGit } from "./demo/git.ts";
 import { fillScratch, makeScratch, removeScratch } from "./demo/scratch.ts";
 import { showFor } from "./demo/show.ts";
 import { findSource, type Source } from "./demo/source.ts";
-import { addReporterOptions, mannerOf, type ReporterOptions } from "./input/manner.ts";
+import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 
 interface DemoOptions extends ReporterOptions {
   readonly keep?: boolean;
@@ -41,14 +41,14 @@ async function demo(
   options: DemoOptions,
 ): Promise<Result<number, Failure>> {
   const began = performance.now();
-  const manner = await mannerOf(context, options);
-  if (!manner.ok) return manner;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
   const home = homeOf(context);
   if (!home.ok) return home;
   const git = carefulGit(context.environment);
   const source = await findSource(git, context, named);
   if (!source.ok) return source;
-  const { reporter } = manner.value;
+  const { reporter } = runOptions.value;
   const show = showFor(reporter, context);
   const interruption = new AbortController();
   const scratch = makeScratch(source.value);
@@ -57,7 +57,7 @@ async function demo(
     home: home.value,
     scratch,
     show,
-    ask: manner.value.ask && reporter === "plain",
+    ask: runOptions.value.ask && reporter === "plain",
     interrupted: interruption.signal,
   };
   const session = new CrewSession(stage);

@@ -12,11 +12,11 @@ import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import type { Style } from "../ui/terminal.ts";
 import { nextLines } from "../ui/words.ts";
-import { toldHere } from "./call/called.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { homeOf } from "./call/home.ts";
-import { programVersion } from "./call/program.ts";
-import { missingProgram, programOf, unreachable } from "./input/reach.ts";
+import { localizeFailure } from "./context/invocation.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { homeOf } from "./context/home.ts";
+import { programVersion } from "./context/program.ts";
+import { missingProgram, programOf, unreachable } from "./options/reach.ts";
 import {
   addRegistryOptions,
   type Found,
@@ -25,8 +25,8 @@ import {
   type RegistryOptions,
   settingsFrom,
   whenAsked,
-} from "./input/registry.ts";
-import { missingSandbox, sandboxesHere, sandboxOf } from "./input/sandboxes.ts";
+} from "./options/registry.ts";
+import { missingSandbox, sandboxesHere, sandboxOf } from "./options/sandboxes.ts";
 
 interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;
@@ -67,7 +67,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     ...proxies(context),
     ...EVERYWHERE,
   ];
-  const findings = looked.map((finding) => toldHere(context.bosun, finding));
+  const findings = looked.map((finding) => localizeFailure(context.bosun, finding));
   const missing = findings.filter((finding) => finding.state === "missing");
   const { out } = context.terminal;
   if (options.json === true) out.line(safeJson({ ok: missing.length === 0, findings }));

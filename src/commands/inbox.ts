@@ -5,10 +5,10 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson } from "../ui/display.ts";
 import { type ChildWaiting, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { readHome, withHome } from "./call/home.ts";
-import { cancelFor, keptCommands, keptFor, type KeptWord, settledBy } from "./person/kept.ts";
-import { neededOf } from "./session/asks.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { readHome, withHome } from "./context/home.ts";
+import { cancelFor, keptCommands, keptFor, type KeptWord, settledBy } from "./interaction/kept.ts";
+import { neededOf } from "./lookup/asks.ts";
 
 interface InboxOptions {
   readonly json?: boolean;

@@ -10,18 +10,18 @@ import { sessionPaths } from "../runtime/paths.ts";
 import type { StoreReader } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { PROGRESS_MS, progressLine, progressOf } from "../ui/progress.ts";
-import { type RecordLine, WHOLE } from "../ui/telling.ts";
+import { type RecordLine, WHOLE } from "../ui/format-options.ts";
 import { storyLines } from "../ui/story-lines.ts";
-import { Teller } from "../ui/teller.ts";
+import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, wordsOf } from "../ui/words.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { readHome, withHome } from "./call/home.ts";
-import { ANY_SESSION, chooseAnySession } from "./session/choose.ts";
-import { questionSet, ticketValue } from "./session/schedule-state.ts";
-import { recordsOf } from "./session/state.ts";
-import { chooseTargetToSee, type Target } from "./session/target.ts";
-import { type PrintingTurn, showPrinted } from "./shown/printed.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { readHome, withHome } from "./context/home.ts";
+import { ANY_SESSION, chooseAnySession } from "./lookup/choose.ts";
+import { questionSet, ticketValue } from "./lookup/schedule-state.ts";
+import { recordsOf } from "./lookup/state.ts";
+import { chooseTargetToSee, type Target } from "./lookup/target.ts";
+import { type PrintingTurn, showPrinted } from "./presenters/printed.ts";
 
 interface LogOptions {
   readonly follow?: boolean;
@@ -56,7 +56,7 @@ async function log(
       store,
       target: target.value,
       output: paths.output,
-      teller: new Teller(context.bosun),
+      formatter: new RecordFormatter(context.bosun),
       turns: new Map(),
       tickets: new Set(),
       subjects: new Map(),
@@ -91,7 +91,7 @@ interface Story {
   readonly target: Target;
   /** The folder with what agents print. */
   readonly output: string;
-  readonly teller: Teller;
+  readonly formatter: RecordFormatter;
   /** The turns about the ticket or, where none is named, about none: the manager's. */
   readonly turns: Map<string, PrintingTurn>;
   /** Those that it has told of. */
@@ -106,7 +106,7 @@ interface Story {
 
 /** Shows the records after `from`; gives the last one's sequence. */
 function show(story: Story, from: number): number {
-  const { store, output, teller, turns, tickets, subjects } = story;
+  const { store, output, formatter, turns, tickets, subjects } = story;
   const { row, ticket_id } = story.target;
   let last = from;
   for (const record of recordsOf(store, row.session_id, from + 1)) {
@@ -119,7 +119,7 @@ function show(story: Story, from: number): number {
     }
     const words = about === ticket_id ? progressOf(record) : undefined;
     if (words !== undefined) story.progress = { record, words, times: (story.progress?.times ?? 0) + 1 };
-    for (const told of teller.tell(record, { ...WHOLE, output })) {
+    for (const told of formatter.tell(record, { ...WHOLE, output })) {
       const ticket = told.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
       tellProgress(story);

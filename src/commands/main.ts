@@ -4,10 +4,10 @@ import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import { safeText } from "../ui/display.ts";
 import type { Terminal } from "../ui/terminal.ts";
-import { called, hintHere } from "./call/called.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { EXIT_CODE_OF } from "./call/exit-code.ts";
-import { programVersion } from "./call/program.ts";
+import { invocationName, localizeHint } from "./context/invocation.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { EXIT_CODE_OF } from "./context/exit-code.ts";
+import { programVersion } from "./context/program.ts";
 import { CATALOGUE, type CommandEntry } from "./catalogue.ts";
 
 const HELP = `
@@ -24,10 +24,10 @@ export async function runCommandLine(
 ): Promise<number> {
   const { terminal } = around;
   let exit_code = EXIT_DONE;
-  const program = newProgram(terminal, called({ ...around, home: undefined }));
+  const program = newProgram(terminal, invocationName({ ...around, home: undefined }));
   const run: Run = async (work) => {
     const { home } = program.opts<{ home?: string }>();
-    const bosun = called({ ...around, home });
+    const bosun = invocationName({ ...around, home });
     const context = { ...around, home, bosun };
     const done = await catchStorage(() => work(context));
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
@@ -67,7 +67,7 @@ function newProgram({ out, err }: Terminal, bosun: string): Command {
     .configureOutput({
       // Help is a manual, where the program has its name; an error names what to type next.
       writeOut: (text) => out.line(text.trimEnd()),
-      writeErr: (text) => err.line(hintHere(bosun, text.trimEnd())),
+      writeErr: (text) => err.line(localizeHint(bosun, text.trimEnd())),
       outputError: (text) => err.line(commanderError(text)),
     });
 }
@@ -88,7 +88,7 @@ function tellFailure({ err }: Terminal, bosun: string, { message, hint, code }: 
   // What is wrong inside a file is shown in its place, with what was expected; that is enough to go on.
   const next =
     hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
-  if (next !== "") for (const line of safeText(hintHere(bosun, next)).split("\n")) err.line(`  ${line}`);
+  if (next !== "") for (const line of safeText(localizeHint(bosun, next)).split("\n")) err.line(`  ${line}`);
 }
 
 function commanderError(text: string): string {

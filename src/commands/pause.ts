@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { putWord, tellPut } from "./person/put.ts";
-import { commandWord } from "./person/word.ts";
-import { CHANGED_SESSION, chooseOpenSession, whyClosed } from "./session/choose.ts";
-import { figuresOf } from "./session/state.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { putMessage, tellPut } from "./interaction/put.ts";
+import { commandMessage } from "./interaction/person-message.ts";
+import { CHANGED_SESSION, chooseOpenSession, whyClosed } from "./lookup/choose.ts";
+import { figuresOf } from "./lookup/state.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
 export function register(command: Command, run: Run): void {
@@ -25,7 +25,7 @@ async function pause(context: CommandContext, named: string | undefined): Promis
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);
     }
-    const put = await putWord(store, row.value, commandWord({ command: "pause" }));
+    const put = await putMessage(store, row.value, commandMessage({ command: "pause" }));
     if (!put.ok) return put;
     if (put.value.took !== "waits") return tellPut(context, store, row.value, put.value, `No new turns begin. ${on}`);
     // They left before they heard of it, and it is over with them.

@@ -10,16 +10,16 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, type OpenHome, withHome } from "./call/home.ts";
-import { EMBEDDED_CREW } from "./input/registry.ts";
-import { keptFor, saidAlready } from "./person/kept.ts";
-import { type DecidedGate, editPlan, settleEdit } from "./person/plan-edit.ts";
-import { putToOwner } from "./person/put.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, type OpenHome, withHome } from "./context/home.ts";
+import { EMBEDDED_CREW } from "./options/registry.ts";
+import { keptFor, saidAlready } from "./interaction/kept.ts";
+import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
+import { putToOwner } from "./interaction/put.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
-import { waitingOf } from "./session/asks.ts";
-import { ANY_SESSION, chooseAnySession, chooseLastToChange } from "./session/choose.ts";
-import { openedWith } from "./session/state.ts";
+import { waitingOf } from "./lookup/asks.ts";
+import { ANY_SESSION, chooseAnySession, chooseLastToChange } from "./lookup/choose.ts";
+import { openedWith } from "./lookup/state.ts";
 
 interface PlanOptions {
   readonly approve?: boolean;

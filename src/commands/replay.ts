@@ -16,13 +16,13 @@ import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
 import { counted } from "../ui/words.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { homeOf, readHome } from "./call/home.ts";
-import { oneOf } from "./input/manner.ts";
-import { chooseAnySession, findSession } from "./session/choose.ts";
-import { subjectWord } from "./session/modes.ts";
-import { ticketsIn } from "./session/target.ts";
-import { type LogSource, NO_RECORDS, typedName, verify } from "./shown/verify.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { homeOf, readHome } from "./context/home.ts";
+import { oneOf } from "./options/run-options.ts";
+import { chooseAnySession, findSession } from "./lookup/choose.ts";
+import { subjectWord } from "./lookup/modes.ts";
+import { ticketsIn } from "./lookup/target.ts";
+import { type LogSource, NO_RECORDS, typedName, verify } from "./presenters/verify.ts";
 
 interface ReplayOptions {
   readonly verify?: boolean;

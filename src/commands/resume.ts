@@ -5,24 +5,24 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
-import { collect, type CommandContext, type Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { actorHere } from "./call/program.ts";
-import { type LimitOptions, readLimits } from "./input/limits.ts";
-import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
-import { lostWorkspace } from "./input/reach.ts";
-import { unheededAtWork, unheededWhenClosed } from "./input/unheeded.ts";
-import { putToOwner } from "./person/put.ts";
-import { checkRelease } from "./person/release.ts";
-import { tellingUnused } from "./person/unused-answers.ts";
-import { commandWord, GO_ON, type Word } from "./person/word.ts";
-import { placeOf } from "./running/place.ts";
-import { endHolder } from "./running/take-over.ts";
-import { takeUp } from "./running/take-up.ts";
-import { chooseLastSession, OPEN_SESSION } from "./session/choose.ts";
-import { killGraceOf } from "./session/state.ts";
+import { collect, type CommandContext, type Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { actorHere } from "./context/program.ts";
+import { type LimitOptions, readLimits } from "./options/limits.ts";
+import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
+import { lostWorkspace } from "./options/reach.ts";
+import { ignoredWhileRunning, ignoredWhenClosed } from "./options/ignored-options.ts";
+import { putToOwner } from "./interaction/put.ts";
+import { checkRelease } from "./interaction/release.ts";
+import { tellingUnused } from "./interaction/unused-answers.ts";
+import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-message.ts";
+import { runtimeEnvironment } from "./driver/runtime-environment.ts";
+import { endHolder } from "./driver/take-over.ts";
+import { takeUp } from "./driver/take-up.ts";
+import { chooseLastSession, OPEN_SESSION } from "./lookup/choose.ts";
+import { killGraceOf } from "./lookup/state.ts";
 
-interface ResumeOptions extends MannerOptions, LimitOptions {
+interface ResumeOptions extends RunFlags, LimitOptions {
   readonly release?: readonly string[];
   readonly takeOver?: boolean;
 }
@@ -37,7 +37,7 @@ export function register(command: Command, run: Run): void {
     .option("--deadline <duration>", "stop so long from now, sleep of the machine not counted: 15m, 4h")
     .option("--release <role>", "let a role take turns again that is held (again for more)", collect)
     .option("--take-over", "end the process that holds it, be it frozen, and go on with it here");
-  addMannerOptions(command);
+  addRunOptions(command);
   command.action((named: string | undefined, options: ResumeOptions) =>
     run((context) => resume(context, named, options)),
   );
@@ -48,15 +48,15 @@ async function resume(
   named: string | undefined,
   options: ResumeOptions,
 ): Promise<Result<number, Failure>> {
-  const manner = await mannerOf(context, options);
-  if (!manner.ok) return manner;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
   const wanted = readLimits(options);
   if (!wanted.ok) return wanted;
   return withHome(openExistingHome(context), async (home) => {
     const { store } = home;
     const chosen = chooseLastSession(store, named);
     if (!chosen.ok) return chosen;
-    const unheeded = unheededWhenClosed(chosen.value, options);
+    const unheeded = ignoredWhenClosed(chosen.value, options);
     if (unheeded !== undefined) context.terminal.err.line(unheeded);
     const { release = [] } = options;
     for (const role_id of chosen.value.state === "closed" ? [] : release) {
@@ -74,7 +74,7 @@ async function resume(
     const stood = store.session(chosen.value.session_id);
     if (!stood.ok) return stood;
     const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
-    const told = beside(context, manner.value);
+    const told = beside(context, runOptions.value);
     const releases = release.map(released);
     if (isTold && isWaitingChild(store, stood.value)) {
       const words: Said[] = releases.length > 0 ? releases : [[GO_ON, "It goes on."]];
@@ -87,16 +87,16 @@ async function resume(
     if (holder !== undefined) return tellOwner(told, store, { row, holder }, releases, options, limits);
     const facts = row.session_id === chosen.value.session_id ? releases.map(([word]) => word) : [];
     const change = { ...(limits ? { limits } : {}), facts };
-    const left = takeUp(context, placeOf(home, context), row, manner.value, change);
-    return tellingUnused(context, store, row.session_id, manner.value, left);
+    const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
+    return tellingUnused(context, store, row.session_id, runOptions.value, left);
   });
 }
 
 /** What is put to a session, and what holds from then on. */
-type Said = readonly [word: Word, holds: string];
+type Said = readonly [word: PersonMessage, holds: string];
 
 function released(role_id: string): Said {
-  return [commandWord({ command: "release", role_id }), `The role ${safeLine(role_id)} takes turns again.`];
+  return [commandMessage({ command: "release", role_id }), `The role ${safeLine(role_id)} takes turns again.`];
 }
 
 /** Puts all of it to whoever runs the session, unless something was typed beside it that only who takes it up could heed. */
@@ -107,7 +107,7 @@ async function putAll(
   words: readonly Said[],
   options: ResumeOptions,
 ): Promise<Result<number, Failure>> {
-  const unheeded = unheededAtWork(store, row, options);
+  const unheeded = ignoredWhileRunning(store, row, options);
   if (unheeded) return err(unheeded);
   for (const [word, holds] of words) {
     const put = await putToOwner(context, store, row, word, holds);
@@ -165,7 +165,7 @@ async function tellOwner(
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
   const words: Said[] = [...releases];
-  if (limits) words.unshift([commandWord({ command: "limits", limits }), "What it may use in all is limited anew."]);
+  if (limits) words.unshift([commandMessage({ command: "limits", limits }), "What it may use in all is limited anew."]);
   if (row.state === "paused") words.push([GO_ON, "It was paused, and new turns begin again."]);
   if (words.length > 0) return putAll(context, store, row, words, options);
   return err(

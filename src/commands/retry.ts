@@ -3,32 +3,32 @@ import { err, type Result } from "../lib/result.ts";
 import { canBeRetried, REVISION } from "../modes/schedule/waiting.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { addMannerOptions, beside, type MannerOptions, mannerOf } from "./input/manner.ts";
-import { unheededAtWork, unheededWhileKept } from "./input/unheeded.ts";
-import { ownerOf, putToOwner } from "./person/put.ts";
-import { tellingUnused } from "./person/unused-answers.ts";
-import { commandWord } from "./person/word.ts";
-import { placeOf } from "./running/place.ts";
-import { takeUp } from "./running/take-up.ts";
-import { chooseLastToChange, whyClosed } from "./session/choose.ts";
-import { errorBefore, hasTickets, ticketValue, waitingRevision } from "./session/schedule-state.ts";
-import { chooseTarget, type Target } from "./session/target.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
+import { ignoredWhileRunning, ignoredWhileQueued } from "./options/ignored-options.ts";
+import { ownerOf, putToOwner } from "./interaction/put.ts";
+import { tellingUnused } from "./interaction/unused-answers.ts";
+import { commandMessage } from "./interaction/person-message.ts";
+import { runtimeEnvironment } from "./driver/runtime-environment.ts";
+import { takeUp } from "./driver/take-up.ts";
+import { chooseLastToChange, whyClosed } from "./lookup/choose.ts";
+import { errorBefore, hasTickets, ticketValue, waitingRevision } from "./lookup/schedule-state.ts";
+import { chooseTarget, type Target } from "./lookup/target.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] <ticket>")
     .argument("[words...]", "the session, which may be left out where not several run, and the ticket");
-  addMannerOptions(command);
-  command.action((words: string[], options: MannerOptions) => run((context) => retry(context, words, options)));
+  addRunOptions(command);
+  command.action((words: string[], options: RunFlags) => run((context) => retry(context, words, options)));
 }
 
 async function retry(
   context: CommandContext,
   words: readonly string[],
-  options: MannerOptions,
+  options: RunFlags,
 ): Promise<Result<number, Failure>> {
   if (words.length > 2) {
     return err(
@@ -37,28 +37,30 @@ async function retry(
       }),
     );
   }
-  const manner = await mannerOf(context, options);
-  if (!manner.ok) return manner;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
   return withHome(openExistingHome(context), async (home) => {
     const { store } = home;
     const target = retriable(store, words);
     if (!target.ok) return target;
     const { row, ticket_id = "" } = target.value;
-    const word = commandWord({ command: "retry", ticket_id });
+    const word = commandMessage({ command: "retry", ticket_id });
     if (row.state !== "closed") {
       const unheeded = unheededRetry(store, target.value, options);
-      return unheeded ? err(unheeded) : putToOwner(beside(context, manner.value), store, row, word);
+      return unheeded ? err(unheeded) : putToOwner(beside(context, runOptions.value), store, row, word);
     }
     const change = { reopen: `retry of ${ticket_id}`, facts: [word] };
-    const left = takeUp(context, placeOf(home, context), row, manner.value, change);
-    return tellingUnused(context, store, row.session_id, manner.value, left);
+    const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
+    return tellingUnused(context, store, row.session_id, runOptions.value, left);
   });
 }
 
 /** One that is open is told to try again, by whoever runs it or will; only a closed one is run here, in the way that is wanted. */
-function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: MannerOptions): Failure | undefined {
+function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: RunFlags): Failure | undefined {
   const again = `bosun retry ${row.session_id} ${ticket_id ?? ""}`;
-  return ownerOf(store, row) ? unheededAtWork(store, row, options, again) : unheededWhileKept(row, again, options);
+  return ownerOf(store, row)
+    ? ignoredWhileRunning(store, row, options, again)
+    : ignoredWhileQueued(row, again, options);
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {

@@ -5,14 +5,14 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { cancelFor, keptFor, saidAlready } from "./person/kept.ts";
-import { putToOwner } from "./person/put.ts";
-import type { Word } from "./person/word.ts";
-import { waitingOf } from "./session/asks.ts";
-import { CHANGED_SESSION, chooseSession } from "./session/choose.ts";
-import { BY_SESSION, chooseTargetToChange, chooseTargetToSee, type Target } from "./session/target.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
+import { putToOwner } from "./interaction/put.ts";
+import type { PersonMessage } from "./interaction/person-message.ts";
+import { waitingOf } from "./lookup/asks.ts";
+import { CHANGED_SESSION, chooseSession } from "./lookup/choose.ts";
+import { BY_SESSION, chooseTargetToChange, chooseTargetToSee, type Target } from "./lookup/target.ts";
 
 interface ReviewOptions {
   readonly session?: string;
@@ -116,7 +116,7 @@ function meantBy(target: Target, reviews: readonly Waiting[]): Result<Waiting, F
   return ok(only);
 }
 
-function wordOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<Word, Failure> {
+function wordOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<PersonMessage, Failure> {
   if (only.kind === "review") {
     if (options.reject === true) {
       return err(

@@ -6,7 +6,7 @@ import type { Role } from "../protocol/roles.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
-import type { CommandContext, Run } from "./call/command.ts";
+import type { CommandContext, Run } from "./context/command.ts";
 import {
   addRegistryOptions,
   findConfiguration,
@@ -14,8 +14,8 @@ import {
   type RegistryOptions,
   settingsFrom,
   whenAsked,
-} from "./input/registry.ts";
-import { sandboxOf } from "./input/sandboxes.ts";
+} from "./options/registry.ts";
+import { sandboxOf } from "./options/sandboxes.ts";
 
 interface RolesOptions extends RegistryOptions {
   readonly json?: boolean;

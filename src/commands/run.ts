@@ -2,19 +2,19 @@ import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { checkSessionId } from "../store/sessions.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openHome, withHome } from "./call/home.ts";
-import { addMannerOptions, type MannerOptions, mannerOf } from "./input/manner.ts";
-import { addRegistryOptions } from "./input/registry.ts";
-import { readRunInput, type RunInputOptions } from "./input/run-input.ts";
-import { tellingUnused } from "./person/unused-answers.ts";
-import { begin } from "./running/begin.ts";
-import { placeOf } from "./running/place.ts";
-import { goOn } from "./running/same-inputs.ts";
-import { sessionCalled } from "./session/choose.ts";
-import { newSessionId } from "./session/id.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openHome, withHome } from "./context/home.ts";
+import { addRunOptions, type RunFlags, readRunOptions } from "./options/run-options.ts";
+import { addRegistryOptions } from "./options/registry.ts";
+import { readRunInput, type RunInputOptions } from "./options/run-input.ts";
+import { tellingUnused } from "./interaction/unused-answers.ts";
+import { begin } from "./driver/begin.ts";
+import { runtimeEnvironment } from "./driver/runtime-environment.ts";
+import { goOn } from "./driver/same-inputs.ts";
+import { sessionCalled } from "./lookup/choose.ts";
+import { newSessionId } from "./lookup/id.ts";
 
-interface RunOptions extends RunInputOptions, MannerOptions {
+interface RunCommandOptions extends RunInputOptions, RunFlags {
   readonly base?: string;
   readonly session?: string;
 }
@@ -37,7 +37,7 @@ export function register(command: Command, run: Run): void {
     .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
     .option("--session <id>", "the session's id; one that is there goes on, if it is the same");
   addRegistryOptions(command);
-  addMannerOptions(command);
+  addRunOptions(command);
   command.addHelpText(
     "after",
     `
@@ -47,7 +47,7 @@ Examples:
   bosun run --file requirement.md --manager "python3 manager.py" --plan-only`,
   );
   command.showHelpAfterError(QUOTED_WORDS);
-  command.action((words: string | undefined, options: RunOptions) =>
+  command.action((words: string | undefined, options: RunCommandOptions) =>
     run((context) => runSession(context, words, options)),
   );
 }
@@ -57,7 +57,7 @@ const QUOTED_WORDS = "(words with blanks stand in quotes; `bosun help run` lists
 async function runSession(
   context: CommandContext,
   words: string | undefined,
-  options: RunOptions,
+  options: RunCommandOptions,
 ): Promise<Result<number, Failure>> {
   const refused = notYet(options);
   if (refused) return err(refused);
@@ -65,24 +65,24 @@ async function runSession(
     const named = checkSessionId(options.session);
     if (!named.ok) return named;
   }
-  const manner = await mannerOf(context, options);
-  if (!manner.ok) return manner;
+  const runOptions = await readRunOptions(context, options);
+  if (!runOptions.ok) return runOptions;
   const input = await readRunInput(context, words, options);
   if (!input.ok) return input;
   return withHome(openHome(context), async (home) => {
     const { store } = home;
-    const place = placeOf(home, context);
+    const runtime = runtimeEnvironment(home, context);
     const there = sessionCalled(store, options.session);
     if (!there.ok) return there;
     const session_id = options.session ?? newSessionId("schedule");
     const left = there.value
-      ? goOn(context, place, there.value, input.value, manner.value)
-      : begin(context, place, session_id, input.value, manner.value);
-    return tellingUnused(context, store, session_id, manner.value, left);
+      ? goOn(context, runtime, there.value, input.value, runOptions.value)
+      : begin(context, runtime, session_id, input.value, runOptions.value);
+    return tellingUnused(context, store, session_id, runOptions.value, left);
   });
 }
 
-function notYet(options: RunOptions): Failure | undefined {
+function notYet(options: RunCommandOptions): Failure | undefined {
   if (options.base !== undefined) {
     return failure("usage", "--base goes with worktrees, which are not there yet.", {
       hint: "Leave it out; --cwd names the directory to work in.",

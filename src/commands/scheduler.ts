@@ -1,17 +1,17 @@
 import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { EXIT_CODE_OF } from "./call/exit-code.ts";
-import { openHome, withHome } from "./call/home.ts";
-import type { Manner } from "./input/manner.ts";
-import { isAttended } from "./running/attendance.ts";
-import { begin } from "./running/begin.ts";
-import type { AskersWord, Order, SchedulersWord } from "./running/order.ts";
-import { type Place, placeOf } from "./running/place.ts";
-import { firstLine } from "./running/scheduler-log.ts";
-import { takeUp } from "./running/take-up.ts";
-import type { Watchers } from "./running/watchers.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { EXIT_CODE_OF } from "./context/exit-code.ts";
+import { openHome, withHome } from "./context/home.ts";
+import type { RunOptions } from "./options/run-options.ts";
+import { isAttended } from "./driver/attendance.ts";
+import { begin } from "./driver/begin.ts";
+import type { LauncherMessage, Order, SchedulerMessage } from "./driver/order.ts";
+import { type RuntimeEnvironment, runtimeEnvironment } from "./driver/runtime-environment.ts";
+import { firstLine } from "./driver/scheduler-log.ts";
+import { takeUp } from "./driver/take-up.ts";
+import type { Watchers } from "./driver/watchers.ts";
 
 /** `bosun scheduler`: what `run` and `resume` start to have a session live on without their terminal. Nobody types it. */
 export function register(command: Command, run: Run): void {
@@ -27,7 +27,7 @@ async function carryOutOrder(context: CommandContext): Promise<Result<number, Fa
       }),
     );
   }
-  const done = await withHome(openHome(context), (home) => carryOut(context, placeOf(home, context), given));
+  const done = await withHome(openHome(context), (home) => carryOut(context, runtimeEnvironment(home, context), given));
   if (done.ok || !say({ kind: "failed", failure: done.error })) return done;
   return ok(EXIT_CODE_OF[done.error.code]);
 }
@@ -39,22 +39,22 @@ interface Given {
 
 async function carryOut(
   context: CommandContext,
-  place: Place,
+  runtime: RuntimeEnvironment,
   { order, patience_ms }: Given,
 ): Promise<Result<number, Failure>> {
   const { session_id } = order;
-  context.terminal.out.line(firstLine(place.clock.now(), session_id));
-  const manner: Manner = { ...order.manner, reporter: "silent", ask: false, scheduler: "here" };
+  context.terminal.out.line(firstLine(runtime.clock.now(), session_id));
+  const runOptions: RunOptions = { ...order.runOptions, reporter: "silent", ask: false, scheduler: "here" };
   const watchers: Watchers = {
     begun: () => void say({ kind: "begun" }),
-    attended: () => isAttended(place.home, session_id),
-    onLeft: (left) => process.on("message", ({ kind }: AskersWord) => kind === "left" && left()),
+    attended: () => isAttended(runtime.home, session_id),
+    onLeft: (left) => process.on("message", ({ kind }: LauncherMessage) => kind === "left" && left()),
     patience_ms,
   };
-  if (order.do === "begin") return begin(context, place, session_id, order.input, manner, watchers);
-  const row = place.store.session(session_id);
+  if (order.do === "begin") return begin(context, runtime, session_id, order.input, runOptions, watchers);
+  const row = runtime.store.session(session_id);
   if (!row.ok) return row;
-  return takeUp(context, place, row.value, manner, order.change, watchers);
+  return takeUp(context, runtime, row.value, runOptions, order.change, watchers);
 }
 
 /** The order, over the channel to the process that asked; undefined if there is none, or it went before it gave one. */
@@ -63,7 +63,7 @@ function order(): Promise<Given | undefined> {
   return new Promise((resolve) => {
     const gone = () => resolve(undefined);
     process.once("disconnect", gone);
-    process.once("message", (word: AskersWord) => {
+    process.once("message", (word: LauncherMessage) => {
       process.off("disconnect", gone);
       resolve(word.kind === "order" ? word : undefined);
     });
@@ -71,7 +71,7 @@ function order(): Promise<Given | undefined> {
 }
 
 /** False if nobody is there to hear it. */
-function say(word: SchedulersWord): boolean {
+function say(word: SchedulerMessage): boolean {
   if (!process.connected) return false;
   // Whoever asked may go at any moment, and is then told nothing.
   return process.send?.(word, undefined, {}, () => {}) ?? false;

@@ -10,12 +10,12 @@ import { StorageError } from "../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { PROSE_WIDTH, tableLines } from "../ui/table.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { readHome, withHome } from "./call/home.ts";
-import { keptCommands, settledBy, unheard } from "./person/kept.ts";
-import { isBegun, namedSession } from "./session/choose.ts";
-import { readSession } from "./session/view.ts";
-import { type SeenSession, showSession, standing } from "./shown/session.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { readHome, withHome } from "./context/home.ts";
+import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
+import { isBegun, namedSession } from "./lookup/choose.ts";
+import { readSession } from "./lookup/view.ts";
+import { type SeenSession, showSession, standing } from "./presenters/session.ts";
 
 interface StatusOptions {
   readonly json?: boolean;

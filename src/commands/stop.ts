@@ -3,12 +3,12 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { putWord } from "./person/put.ts";
-import { commandWord } from "./person/word.ts";
-import { released } from "./running/take-over.ts";
-import { CHANGED_SESSION, chooseOpenSession } from "./session/choose.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { putMessage } from "./interaction/put.ts";
+import { commandMessage } from "./interaction/person-message.ts";
+import { released } from "./driver/take-over.ts";
+import { CHANGED_SESSION, chooseOpenSession } from "./lookup/choose.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
 const STOPPED_WITHIN_MS = 60_000;
@@ -50,8 +50,8 @@ async function stopHolder(
     out.line(`next    ${bosun} resume ${session_id}`);
     return ok(EXIT_DONE);
   }
-  const word = commandWord({ command: "stop", ...(reason === undefined ? {} : { reason }) });
-  const put = await putWord(store, row, word);
+  const word = commandMessage({ command: "stop", ...(reason === undefined ? {} : { reason }) });
+  const put = await putMessage(store, row, word);
   if (!put.ok) return isOfStorage(put.error) ? err(notTold(store, session_id, put.error)) : put;
   const stopped = await released(isHeld, STOPPED_WITHIN_MS);
   const left = store.session(session_id);

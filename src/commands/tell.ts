@@ -2,13 +2,13 @@ import type { Command } from "commander";
 import { err, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { StoreReader } from "../store/store.ts";
-import type { CommandContext, Run } from "./call/command.ts";
-import { openExistingHome, withHome } from "./call/home.ts";
-import { putToOwner } from "./person/put.ts";
-import { commandWord } from "./person/word.ts";
-import { chooseSession } from "./session/choose.ts";
-import { ticketValue } from "./session/schedule-state.ts";
-import { BY_SESSION, chooseOpenTarget, chooseTargetToSee } from "./session/target.ts";
+import type { CommandContext, Run } from "./context/command.ts";
+import { openExistingHome, withHome } from "./context/home.ts";
+import { putToOwner } from "./interaction/put.ts";
+import { commandMessage } from "./interaction/person-message.ts";
+import { chooseSession } from "./lookup/choose.ts";
+import { ticketValue } from "./lookup/schedule-state.ts";
+import { BY_SESSION, chooseOpenTarget, chooseTargetToSee } from "./lookup/target.ts";
 
 interface TellOptions {
   readonly session?: string;
@@ -57,7 +57,7 @@ async function tell(
         }),
       );
     }
-    const word = commandWord({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
+    const word = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
     const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
     const when = "with every turn that begins from now on; turns that run already do not see it";
     return putToOwner(context, store, row, word, `${who} will read it ${when}.`);

@@ -5,7 +5,7 @@ import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
 import type { RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import type { Showing } from "./showing.ts";
+import type { Presentation } from "./presentation.ts";
 
 /** `t<sequence>` or `t<sequence>.<n>`: ids come from the record that made them, so a replay makes the same ones. */
 export type TurnId = string;
@@ -30,7 +30,7 @@ export interface Mode<S> extends ModeReading<S> {
 /** As much of a mode as it takes to load a session's state and to look at it. */
 export interface ModeReading<S> {
   readonly name: string;
-  readonly showing: Showing;
+  readonly presentation: Presentation;
   empty(): S;
   /** The only writer of a mode's state: live, loading and replaying. */
   apply(state: S, change: Change): void;

@@ -46,7 +46,7 @@ export const CRASH_POINTS = [
   // Timers and people.
   "timer_due",
   "inbox_read",
-  // Leaving.
+  // Shutdown.
   "stopping",
   "report_begun",
   "report_written",

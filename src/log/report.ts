@@ -1,6 +1,6 @@
 import { appendFileSync, closeSync, lstatSync, openSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import type { ResultPart, Showing } from "../kernel/showing.ts";
+import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { makeDirectory } from "../lib/directory.ts";
@@ -15,13 +15,13 @@ import { oneLine } from "./one-line.ts";
 type Report = PayloadByType["final_report"];
 
 /** Writes `final_report.json` and `final_report.md`, each as a whole or not at all; what the last close said counts. `storage`, `storage_full`. */
-export function writeReport(folder: string, payload: JsonObject, showing: Showing): Result<void, Failure> {
-  return attempt(folder, () => ok(writeBoth(folder, payload, showing)), "The final report");
+export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Result<void, Failure> {
+  return attempt(folder, () => ok(writeBoth(folder, payload, presentation)), "The final report");
 }
 
-function writeBoth(folder: string, payload: JsonObject, showing: Showing): void {
+function writeBoth(folder: string, payload: JsonObject, presentation: Presentation): void {
   makeDirectory(folder);
-  replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, showing));
+  replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, presentation));
   crashPoint("report_begun");
   // The last to be written is the one that a proof holds against the record.
   replace(join(folder, "final_report.json"), reportJson(payload));
@@ -85,7 +85,7 @@ function replace(path: string, lines: Iterable<string>): void {
 }
 
 /** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
-function* reportMarkdown(report: Report, showing: Showing): IterableIterator<string> {
+function* reportMarkdown(report: Report, presentation: Presentation): IterableIterator<string> {
   const { tickets, clarifications = [], next_steps } = report;
   yield* [
     `# ${phrase(report.requirement) || report.session_id}`,
@@ -101,7 +101,7 @@ function* reportMarkdown(report: Report, showing: Showing): IterableIterator<str
   for (const ticket of tickets) yield ticketRow(ticket);
   for (const ticket of tickets) yield* ticketSection(ticket);
   if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationWords)];
-  if (report.result !== undefined) yield* resultSections(showing.parts(report.result as JsonObject));
+  if (report.result !== undefined) yield* resultSections(presentation.parts(report.result as JsonObject));
   if (next_steps.length === 0) return;
   yield* ["", "## Next", "", ...next_steps.map((step) => `- ${ofSession(report.session_id, phrase(step))}`)];
 }

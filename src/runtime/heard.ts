@@ -6,7 +6,7 @@ import type { InboxRow } from "../store/store.ts";
  * The order in which words are heard that waited together: as they were put, but a retry before what was put about other subjects only.
  * One of those may be the end of the last subject that was open, and then the session would close before it heard of the retry.
  */
-export function asHeard(rows: readonly InboxRow[]): InboxRow[] {
+export function orderInboxRows(rows: readonly InboxRow[]): InboxRow[] {
   const heard: InboxRow[] = [];
   for (const row of rows) {
     const before = isRetry(row) ? heard.findLastIndex((other) => !mayWait(other, row)) + 1 : heard.length;

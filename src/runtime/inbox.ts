@@ -6,7 +6,7 @@ import type { Lease, Store } from "../store/store.ts";
 import type { Clock } from "./time/clock.ts";
 import type { FactInput } from "./facts.ts";
 import type { TroubleDoor } from "./door.ts";
-import { asHeard } from "./heard.ts";
+import { orderInboxRows } from "./heard.ts";
 
 /** How often another process's words are looked for, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 150;
@@ -79,7 +79,7 @@ export class InboxWatch {
   #take(): void {
     const news = this.#parts.store.inbox.pending(this.#parts.session_id).filter((row) => row.id > this.#last);
     this.#last = news.at(-1)?.id ?? this.#last;
-    for (const row of asHeard(news)) {
+    for (const row of orderInboxRows(news)) {
       crashPoint("inbox_read");
       // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
       const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;

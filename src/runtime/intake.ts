@@ -14,7 +14,7 @@ import type { SessionPaths } from "./paths.ts";
 import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import type { SessionRecords } from "./records.ts";
 import type { SessionDoor } from "./door.ts";
-import type { UnderWay } from "./under-way.ts";
+import type { Workload } from "./workload.ts";
 
 export interface IntakeParts<S> {
   readonly session_id: string;
@@ -39,10 +39,10 @@ interface IntakeDoor extends SessionDoor {
 export class Intake<S> {
   readonly #parts: IntakeParts<S>;
   readonly #journal: Journal;
-  readonly #work: UnderWay;
+  readonly #work: Workload;
   readonly #door: IntakeDoor;
 
-  constructor(parts: IntakeParts<S>, journal: Journal, work: UnderWay, door: IntakeDoor) {
+  constructor(parts: IntakeParts<S>, journal: Journal, work: Workload, door: IntakeDoor) {
     this.#parts = parts;
     this.#journal = journal;
     this.#work = work;
@@ -161,7 +161,7 @@ export class Intake<S> {
     this.#journal.record(report);
     this.#journal.record(closed);
     this.#journal.afterwards(() => {
-      const written = writeReport(paths.folder, report.payload, mode.showing);
+      const written = writeReport(paths.folder, report.payload, mode.presentation);
       if (!written.ok) this.#door.fail(written.error);
       crashPoint("report_written");
     });

@@ -1,7 +1,7 @@
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { SessionView } from "../kernel/mode.ts";
-import type { Showing } from "../kernel/showing.ts";
+import type { Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -28,7 +28,7 @@ export interface SessionInSight {
   readonly ledger: Ledger;
   /** The sequence of the last record. */
   readonly sequence: number;
-  readonly showing: Showing;
+  readonly presentation: Presentation;
   view(): SessionView;
   resolve(value: JsonObject): JsonObject;
 }

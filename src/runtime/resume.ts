@@ -155,11 +155,11 @@ async function endPrograms<S>(
 /** Takes away what was half copied, and writes the report of a closed session, which its scheduler may not have come to. */
 function mendFiles<S>(
   { home, store }: Surroundings,
-  { showing }: Mode<S>,
+  { presentation }: Mode<S>,
   { row, ledger }: Left<S>,
 ): Result<void, Failure> {
   const { folder, artifacts } = sessionPaths(home, row.session_id);
   const cleaned = removePartialCopies(artifacts);
   if (!cleaned.ok || !ledger.figures.closed) return cleaned;
-  return writeReport(folder, lastReport(store, row), showing);
+  return writeReport(folder, lastReport(store, row), presentation);
 }

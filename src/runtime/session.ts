@@ -2,7 +2,7 @@ import type { Advance, Engine } from "../kernel/engine.ts";
 import type { Ledger } from "../kernel/ledger.ts";
 import type { Change, SessionView } from "../kernel/mode.ts";
 import { resolve } from "../kernel/references.ts";
-import type { Showing } from "../kernel/showing.ts";
+import type { Presentation } from "../kernel/presentation.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
@@ -14,17 +14,17 @@ import { type Held, InboxWatch } from "./inbox.ts";
 import type { FactInput } from "./facts.ts";
 import { GroupCommits } from "./group-commits.ts";
 import { Journal, type JournalParts } from "./journal.ts";
-import { Leaving } from "./leaving.ts";
+import { Shutdown } from "./shutdown.ts";
 import { Notifications, type NotificationsParts } from "./notifications.ts";
 import { Intake } from "./intake.ts";
-import { Resting } from "./resting.ts";
+import { IdlePolicy } from "./idle-policy.ts";
 import type { SteadyClock } from "./time/steady-clock.ts";
 import { TimeWatch } from "./time/time-watch.ts";
 import type { SessionDoor } from "./door.ts";
-import { UnderWay, type UnderWayParts } from "./under-way.ts";
+import { Workload, type WorkloadParts } from "./workload.ts";
 
 /** Everything a session works with; put together by `assemble.ts`. */
-export interface SessionParts<S> extends JournalParts, UnderWayParts, NotificationsParts {
+export interface SessionParts<S> extends JournalParts, WorkloadParts, NotificationsParts {
   readonly engine: Engine<S>;
   readonly lease: Held;
   readonly clock: SteadyClock;
@@ -39,15 +39,15 @@ export interface SessionParts<S> extends JournalParts, UnderWayParts, Notificati
 export class Session<S> {
   readonly bus = new Bus();
   readonly #parts: SessionParts<S>;
-  readonly #work: UnderWay;
+  readonly #work: Workload;
   readonly #intake: Intake<S>;
   readonly #inbox: InboxWatch;
   readonly #time: TimeWatch;
-  readonly #resting: Resting;
+  readonly #resting: IdlePolicy;
   readonly #notifications: Notifications;
   readonly #journal: Journal;
   readonly #commits: GroupCommits;
-  readonly #leaving: Leaving;
+  readonly #leaving: Shutdown;
   readonly #door: SessionDoor = {
     bus: this.bus,
     submit: (input) => this.submit(input),
@@ -73,14 +73,14 @@ export class Session<S> {
       commit: () => this.#commit(),
       rest: () => this.#rest(),
     });
-    this.#work = new UnderWay(parts, { ...door, wake: () => this.#onTimer() });
+    this.#work = new Workload(parts, { ...door, wake: () => this.#onTimer() });
     this.#intake = new Intake(parts, this.#journal, this.#work, {
       ...door,
       isOver: () => this.#leaving.isOver,
       closed: (end) => this.#leaving.closed(end),
     });
     this.#time = new TimeWatch(parts, { ...door, shifted: () => this.#work.timers.again() });
-    this.#resting = new Resting(parts, this.#work, door);
+    this.#resting = new IdlePolicy(parts, this.#work, door);
     this.#notifications = new Notifications(this, parts, door);
     this.#inbox = new InboxWatch(parts, {
       ...door,
@@ -96,7 +96,7 @@ export class Session<S> {
       commits: this.#commits,
       journal: this.#journal,
     };
-    this.#leaving = new Leaving(parts, going, door);
+    this.#leaving = new Shutdown(parts, going, door);
   }
 
   get session_id(): string {
@@ -118,8 +118,8 @@ export class Session<S> {
   }
 
   /** How people are shown it. */
-  get showing(): Showing {
-    return this.#parts.engine.mode.showing;
+  get presentation(): Presentation {
+    return this.#parts.engine.mode.presentation;
   }
 
   view(): SessionView {

@@ -1,10 +1,10 @@
-import type { ResultPart, Showing } from "../kernel/showing.ts";
+import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import { clipped, hanging, safeLine, safeText } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
-import { STATE_STYLE } from "./telling.ts";
+import { STATE_STYLE } from "./format-options.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, sentenceFor, unheardLines } from "./waiting.ts";
 import { counted, nextLines } from "./words.ts";
@@ -14,19 +14,22 @@ const MOST_TICKETS = 40;
 
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
 export function endingLines(output: Output, bosun: string, ending: Ending, resumed = false): string[] {
-  const { showing } = ending;
+  const { presentation } = ending;
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(showing, worthTelling(ending.tickets), output));
+  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthTelling(ending.tickets), output));
   const untold = ending.tickets.length - MOST_TICKETS;
   if (untold > 0)
     lines.push(
-      output.style("dim", `and ${counted(untold, `more ${showing.subject}`)}: ${bosun} status ${ending.session_id}`),
+      output.style(
+        "dim",
+        `and ${counted(untold, `more ${presentation.subject}`)}: ${bosun} status ${ending.session_id}`,
+      ),
     );
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending, resumed)));
   if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
   lines.push(...unheardLines(ending.unheard));
-  if (ending.result) lines.push(...resultLines(showing.parts(ending.result), output));
+  if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
   if (needed.length > 0) {
     lines.push("", "A person is needed:");
@@ -56,8 +59,8 @@ function worthTelling(tickets: readonly TicketLine[]): readonly TicketLine[] {
 }
 
 /** Tickets as a table: what is in trouble comes first in the eye by its colour, the order is the plan's. */
-export function ticketTable(showing: Showing, tickets: readonly TicketLine[], output: Output): string[] {
-  const columns = columnsFor(showing);
+export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
+  const columns = columnsFor(presentation);
   const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(ticket)));
   const [heading = "", ...lines] = tableLines(columns, rows, output.width);
   return [
@@ -73,7 +76,7 @@ interface TicketColumn extends Column {
   readonly cell: (ticket: TicketLine) => string;
 }
 
-function columnsFor({ subject, says }: Showing): TicketColumn[] {
+function columnsFor({ subject, says }: Presentation): TicketColumn[] {
   return [
     { heading: subject.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
     { heading: "STATE", widest: 36, cell: (ticket) => ticket.status + reasonOf(ticket) },
@@ -111,11 +114,11 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
 
 /** How it was left, in one line. Where it was taken up its figures are the whole session's, and the time is not. */
 export function headline(ending: Ending, resumed = false): string {
-  const { session_id, showing, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
+  const { session_id, presentation, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
-    ...(tickets.length > 0 && showing.says === undefined
-      ? [`${done} of ${counted(tickets.length, showing.subject)} done`]
+    ...(tickets.length > 0 && presentation.says === undefined
+      ? [`${done} of ${counted(tickets.length, presentation.subject)} done`]
       : []),
     counted(numberOf(usage, "turns"), "turn"),
     ...costOf(ending),

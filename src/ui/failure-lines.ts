@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { JsonObject } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { clipped, safeText } from "./display.ts";
-import type { RecordLine, Telling } from "./telling.ts";
+import type { RecordLine, FormatOptions } from "./format-options.ts";
 import { quoted, wordsOf } from "./words.ts";
 
 /** What checks found, in one line: how many failed, and of each what it asks and why it does not hold. */
@@ -22,7 +22,7 @@ export function failedChecks(payload: JsonObject): string[] {
 }
 
 /** The last lines that the record's failed agent or failed checks printed, and where all of it lies; nothing for what went well. */
-export function printedLines(record: UnsealedRecord, { last_lines, output, room }: Telling): string[] {
+export function printedLines(record: UnsealedRecord, { last_lines, output, room }: FormatOptions): string[] {
   const { payload_type, payload } = record;
   if (payload_type === "check_result") {
     return failedResults(payload).flatMap((result) => lastLines(wordsOf(result.output), last_lines, room));

@@ -5,7 +5,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Role } from "../protocol/roles.ts";
 import { parseInstant, milliseconds } from "../protocol/timestamp.ts";
-import type { RecordLine } from "./telling.ts";
+import type { RecordLine } from "./format-options.ts";
 import { localMoment } from "./time.ts";
 import { counted, wordsOf } from "./words.ts";
 

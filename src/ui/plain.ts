@@ -1,14 +1,14 @@
 import { formatDuration } from "../lib/durations.ts";
-import { BRIEF, type RecordLine } from "./telling.ts";
+import { BRIEF, type RecordLine } from "./format-options.ts";
 import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { PROGRESS_MS, UntoldProgress } from "./progress.ts";
 import type { Opening, Reporter, Standing } from "./reporter.ts";
-import { Teller } from "./teller.ts";
+import { RecordFormatter } from "./record-formatter.ts";
 import { storyLines, TICKET_WIDTH } from "./story-lines.ts";
 import type { Style, Terminal } from "./terminal.ts";
-import { runningWords } from "./under-way.ts";
+import { runningWords } from "./workload.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
 import { counted } from "./words.ts";
 
@@ -19,7 +19,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
-  const teller = new Teller(bosun);
+  const formatter = new RecordFormatter(bosun);
   const progress = new UntoldProgress();
 
   const tell = (at: Date, told: RecordLine) => {
@@ -37,13 +37,13 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
   const standing = () => {
     const now = opening?.now();
     if (now === undefined) return "";
-    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? teller.since(turn.turn_id) }));
+    const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? formatter.since(turn.turn_id) }));
     return standingWords({ ...now, running }, new Date().getTime());
   };
 
   return {
     earlier(record) {
-      teller.tell(record, BRIEF);
+      formatter.tell(record, BRIEF);
       progress.note(record);
     },
     begin(begun) {
@@ -72,7 +72,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
         const at = new Date(record.record.received_at);
         const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
         progress.note(record);
-        for (const told of teller.tell(record, telling)) tell(at, told);
+        for (const told of formatter.tell(record, telling)) tell(at, told);
       } else if (event.kind === "stopping" && event.reason === "signal") {
         const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
         const asked =

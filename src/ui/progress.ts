@@ -1,5 +1,5 @@
 import type { UnsealedRecord } from "../protocol/record.ts";
-import type { RecordLine } from "./telling.ts";
+import type { RecordLine } from "./format-options.ts";
 import { quoted, wordsOf } from "./words.ts";
 
 /** How often those who watch are told how far a turn is, in ms: an agent may say so a thousand times in a second. */

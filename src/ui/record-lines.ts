@@ -3,7 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
 import { checkLines, failedChecks, printedLines } from "./failure-lines.ts";
-import { BRIEF, type RecordLine, STATE_STYLE, type Telling } from "./telling.ts";
+import { BRIEF, type RecordLine, STATE_STYLE, type FormatOptions } from "./format-options.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
 /**
@@ -11,7 +11,7 @@ import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
  * know, with the last words of what failed. Requests, progress (`progress.ts` has its latest) and what merely repeats a transition give
  * none. Questions are told by the reporter, with the answer's command.
  */
-export function recordLines(record: UnsealedRecord, telling: Telling = BRIEF): RecordLine[] {
+export function recordLines(record: UnsealedRecord, telling: FormatOptions = BRIEF): RecordLine[] {
   const { disposition, ticket_id } = record.record;
   if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record, telling) }];
   // A plan makes all its tickets at once, and is one line of its own.
@@ -27,7 +27,7 @@ export function recordLines(record: UnsealedRecord, telling: Telling = BRIEF): R
 /** What is said with these is more than why a subject moved: an opinion, a plan, or a person's word, which moves one subject or many. */
 const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
 
-function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], telling: Telling): RecordLine[] {
+function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], telling: FormatOptions): RecordLine[] {
   const { ticket_id } = record.record;
   const why = OWN_LINE.has(record.payload_type) ? "" : details(record, telling);
   return effects.map((effect): RecordLine => {
@@ -41,7 +41,7 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
 /** The scheduler writes the refusal; whose message it was is known from the turn. */
 function setAside(
   { source, payload_type, payload, record }: UnsealedRecord,
-  { room, role_id }: Telling,
+  { room, role_id }: FormatOptions,
 ): Omit<RecordLine, "ticket"> {
   const what = payload_type === "error" ? "a message" : payload_type;
   const whose = source === "scheduler" ? role_id : source;
@@ -49,7 +49,7 @@ function setAside(
   return { text: `${record.disposition.toUpperCase()} ${what}${of}${said(payload.message, room)}`, style: "dim" };
 }
 
-function details(whole: UnsealedRecord, { room }: Telling): string {
+function details(whole: UnsealedRecord, { room }: FormatOptions): string {
   const { source, payload_type, payload, record } = whole;
   const parts: string[] = [];
   if (payload_type === "report" || payload_type === "turn_failed") {
@@ -77,7 +77,7 @@ function summaryOf(payload_type: string, payload: JsonObject): string {
   return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }
 
-function eventOf(record: UnsealedRecord, { room, role_id }: Telling): Omit<RecordLine, "ticket"> | undefined {
+function eventOf(record: UnsealedRecord, { room, role_id }: FormatOptions): Omit<RecordLine, "ticket"> | undefined {
   const { payload_type, payload, source, target } = record;
   switch (payload_type) {
     case "turn_request":

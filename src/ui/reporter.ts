@@ -1,9 +1,9 @@
-import type { Showing } from "../kernel/showing.ts";
+import type { Presentation } from "../kernel/presentation.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
-import type { RunningTurn } from "./under-way.ts";
+import type { RunningTurn } from "./workload.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
@@ -61,7 +61,7 @@ export interface Standing {
 /** How a command that ran a session leaves it. */
 export interface Ending {
   readonly session_id: string;
-  readonly showing: Showing;
+  readonly presentation: Presentation;
   /** No role costs money as far as anyone can tell, so there is nothing to say about it. */
   readonly free: boolean;
   readonly exit_code: number;

@@ -1,6 +1,6 @@
 import { widthOf } from "../lib/terminal-text.ts";
 import { hanging, safeLine } from "./display.ts";
-import type { RecordLine } from "./telling.ts";
+import type { RecordLine } from "./format-options.ts";
 import type { Output } from "./terminal.ts";
 import { localTime } from "./time.ts";
 

@@ -5,16 +5,16 @@ import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import { programFile } from "../../src/agents/program-file.ts";
-import type { Way } from "../../src/agents/isolation/way.ts";
+import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { waysOfThisMachine } from "./ways.ts";
+import { waysOfThisMachine } from "./mechanisms.ts";
 import { killStray } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SCHEDULER = join(import.meta.dirname, "children/scheduler.ts");
-const WAYS: { readonly name: string; readonly way: Way | undefined }[] = [
+const WAYS: { readonly name: string; readonly way: SandboxMechanism | undefined }[] = [
   { name: "no sandbox", way: undefined },
   ...(await waysOfThisMachine()).map(({ name, way }) => ({ name: `the sandbox processes by ${name}`, way })),
 ];
@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-function specOf(command: readonly string[], way: Way | undefined) {
+function specOf(command: readonly string[], way: SandboxMechanism | undefined) {
   const isolation = { level: "processes", required: true } as const;
   return { command, directory, environment: { PATH }, ...(way && { isolation }) };
 }

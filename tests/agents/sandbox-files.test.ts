@@ -4,13 +4,13 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { wayHere } from "../../src/agents/isolation/machine.ts";
+import { sandboxMechanism } from "../../src/agents/isolation/machine.ts";
 import type { Isolation, Level } from "../../src/agents/launcher.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
-const hasFiles = (await wayHere("files", PATH)).ok;
+const hasFiles = (await sandboxMechanism("files", PATH)).ok;
 /** A folder in /run in which whoever runs the tests may put things. */
 const ownRun = ["/run", `/run/user/${process.getuid?.()}`].find(isWritable);
 

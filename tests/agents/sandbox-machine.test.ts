@@ -1,11 +1,11 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { wayHere } from "../../src/agents/isolation/machine.ts";
+import { sandboxMechanism } from "../../src/agents/isolation/machine.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { LaunchSpec } from "../../src/agents/launcher.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { pathOf, waysOfThisMachine } from "./ways.ts";
+import { pathOf, waysOfThisMachine } from "./mechanisms.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const UTIL_LINUX = ["unshare", "nsenter", "setpriv", "sh", "sleep"];
@@ -42,14 +42,14 @@ async function outcome(path: string, isolation: NonNullable<LaunchSpec["isolatio
 describe("a machine", () => {
   test("without the programs for it keeps nobody apart, and says what is missing and what to do", async () => {
     const path = await pathOf(directory, ["sh", "sleep"]);
-    const processes = await wayHere("processes", path);
+    const processes = await sandboxMechanism("processes", path);
     expect(processes.ok ? "" : processes.error.message).toBe(
       'This machine cannot keep an agent to the sandbox "processes": what is needed of util-linux is not on the PATH (unshare, nsenter, setpriv), and bubblewrap (bwrap) is not on the PATH.',
     );
     expect(processes.ok ? "" : processes.error.hint).toContain(
       process.platform === "linux" ? "Install bubblewrap" : "Only Linux",
     );
-    const offline = await wayHere("offline", path);
+    const offline = await sandboxMechanism("offline", path);
     expect(offline.ok ? "" : offline.error.code).toBe("environment");
   });
 
@@ -63,16 +63,16 @@ describe("a machine", () => {
 
   test.runIf(by("unshare"))("with util-linux alone keeps processes apart, but no files", async () => {
     const path = await pathOf(directory, UTIL_LINUX);
-    const way = await wayHere("processes", path);
+    const way = await sandboxMechanism("processes", path);
     expect(way.ok && way.value.by).toBe("unshare");
-    expect((await wayHere("files", path)).ok).toBe(false);
+    expect((await sandboxMechanism("files", path)).ok).toBe(false);
     expect(await outcome(path, { level: "processes", required: true })).toBe("apart");
   });
 
   test.runIf(by("bubblewrap"))("with bubblewrap alone keeps processes, files and the network apart", async () => {
     const path = await pathOf(directory, ["bwrap", "sh", "wc"]);
     for (const level of ["processes", "files", "offline"] as const) {
-      const way = await wayHere(level, path);
+      const way = await sandboxMechanism(level, path);
       expect(way.ok && way.value.by).toBe("bubblewrap");
       const places = { writable: [directory], hidden: [], shown: [] };
       expect(await outcome(path, { level, required: true, places })).toBe("apart");
@@ -85,7 +85,7 @@ describe("a machine", () => {
       await writeFile(join(path, program), "#!/bin/sh\necho \"$0: No permissions\" | sed 's|.*/||' >&2\nexit 1\n");
       await chmod(join(path, program), 0o755);
     }
-    const way = await wayHere("processes", `${path}:/usr/bin:/bin`);
+    const way = await sandboxMechanism("processes", `${path}:/usr/bin:/bin`);
     expect(way.ok ? "" : way.error.message).toContain("bwrap: No permissions");
     expect(way.ok ? "" : way.error.message).toContain("setpriv: No permissions");
   });
@@ -94,7 +94,7 @@ describe("a machine", () => {
     const path = await pathOf(directory, ["sh"]);
     await writeFile(join(path, "bwrap"), '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n');
     await chmod(join(path, "bwrap"), 0o755);
-    const way = await wayHere("files", `${path}:/usr/bin:/bin`);
+    const way = await sandboxMechanism("files", `${path}:/usr/bin:/bin`);
     expect(way.ok ? "" : way.error.message).toContain("bubblewrap starts, but keeps nothing apart");
   });
 });

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
-import { type Way, wrapped } from "../../src/agents/isolation/way.ts";
+import { type SandboxMechanism, wrapped } from "../../src/agents/isolation/mechanism.ts";
 import { findProcess, membersOf, signalProcess } from "../../src/agents/processes.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { livingWith, waysOfThisMachine } from "./ways.ts";
+import { livingWith, waysOfThisMachine } from "./mechanisms.ts";
 import { killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -26,7 +26,7 @@ test("what a wrapper leaves in its group ends with it", async () => {
   const bwrap = join(await scratchDirectory(cleanup), "bwrap");
   await writeFile(bwrap, "#!/bin/sh\ntrap '' TERM HUP\nsleep 600 </dev/null >/dev/null 2>&1 &\nexit 7\n");
   await chmod(bwrap, 0o755);
-  const way: Way = { by: "bubblewrap", bwrap };
+  const way: SandboxMechanism = { by: "bubblewrap", bwrap };
   const isolation = { level: "processes", required: true } as const;
   const launched = await start({ command: ["true"], directory: "/", environment: { PATH }, isolation }, way);
   if (!launched.ok) throw new Error(launched.error.message);

@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { CommandContext } from "../../src/commands/call/command.ts";
-import { Viewer } from "../../src/commands/running/viewer.ts";
+import type { CommandContext } from "../../src/commands/context/command.ts";
+import { Viewer } from "../../src/commands/driver/viewer.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { Reporter } from "../../src/ui/reporter.ts";
 import type { Waiting } from "../../src/ui/waiting.ts";

@@ -1,14 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { wayHere } from "../../src/agents/isolation/machine.ts";
+import { sandboxMechanism } from "../../src/agents/isolation/machine.ts";
 import type { FinalReport } from "../../src/protocol/generated/types.ts";
-import { livingWith, pathOf } from "../agents/ways.ts";
+import { livingWith, pathOf } from "../agents/mechanisms.ts";
 import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan } from "./rig.ts";
 
-const HAS_PROCESSES = (await wayHere("processes", process.env["PATH"])).ok;
-const HAS_FILES = (await wayHere("files", process.env["PATH"])).ok;
+const HAS_PROCESSES = (await sandboxMechanism("processes", process.env["PATH"])).ok;
+const HAS_FILES = (await sandboxMechanism("files", process.env["PATH"])).ok;
 
 const PLAN = tinyPlan([{ task_id: "write", shell: "echo hello > out.txt" }]);
 

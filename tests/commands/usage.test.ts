@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { EXIT_CODE_OF } from "../../src/commands/call/exit-code.ts";
+import { EXIT_CODE_OF } from "../../src/commands/context/exit-code.ts";
 import { built } from "../built.ts";
 import { typed } from "./in-process.ts";
 import { ROOT, rig, tinyPlan } from "./rig.ts";

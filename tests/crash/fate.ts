@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { waitingOf } from "../../src/commands/session/asks.ts";
+import { waitingOf } from "../../src/commands/lookup/asks.ts";
 import type { CrashPoint } from "../../src/lib/crash-point.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";

@@ -121,8 +121,8 @@ export function newScene(session_id = nextSessionId(), mischief = ""): Scene {
   writeFileSync(join(directory, "roles.json"), JSON.stringify(rolesWith(mischief)));
   writeFileSync(join(directory, "config.json"), JSON.stringify(CONFIG));
   const inputs = ["--roles", join(directory, "roles.json"), "--config", join(directory, "config.json")];
-  const manner = ["--foreground", "--no-input", "--reporter", "plain"];
-  const beginning = ["run", "Write two files", ...inputs, ...manner, "--session", session_id];
+  const runOptions = ["--foreground", "--no-input", "--reporter", "plain"];
+  const beginning = ["run", "Write two files", ...inputs, ...runOptions, "--session", session_id];
   const command = (args: readonly string[], fault?: Fault) => carriedOut(directory, args, fault);
   return {
     directory,
@@ -132,7 +132,7 @@ export function newScene(session_id = nextSessionId(), mischief = ""): Scene {
     command,
     beginning,
     run: (fault) => command([...beginning, "--answer", "c1.reader=me"], fault),
-    resume: (fault) => command(["resume", session_id, ...manner, "--answer", "c1.reader=me"], fault),
+    resume: (fault) => command(["resume", session_id, ...runOptions, "--answer", "c1.reader=me"], fault),
   };
 }
 

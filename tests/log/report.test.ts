@@ -13,12 +13,12 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Showing } from "../../src/kernel/showing.ts";
+import type { Presentation } from "../../src/kernel/presentation.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import { writeReport } from "../../src/log/report.ts";
-import { debateShowing } from "../../src/modes/debate/showing.ts";
+import { debateShowing } from "../../src/modes/debate/presentation.ts";
 
-const TICKETS: Showing = { subject: "ticket", parts: () => [] };
+const TICKETS: Presentation = { subject: "ticket", parts: () => [] };
 
 let folder = "";
 

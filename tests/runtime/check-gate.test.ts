@@ -5,7 +5,7 @@ import type { Launched } from "../../src/agents/launcher.ts";
 import type { Exit } from "../../src/protocol/record.ts";
 import { gated } from "../../src/runtime/check-gate.ts";
 import { Cleanup } from "../agents/cleanup.ts";
-import { waysOfThisMachine } from "../agents/ways.ts";
+import { waysOfThisMachine } from "../agents/mechanisms.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const WAYS = [{ name: "no sandbox", way: undefined }, ...(await waysOfThisMachine())];

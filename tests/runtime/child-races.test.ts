@@ -164,7 +164,7 @@ const ASKING: Mode<object> = {
     user: { user_command: "always", clarification_response: ["clarification"] },
     scheduler: { session_opened: "always" },
   },
-  showing: { subject: "asker", parts: () => [] },
+  presentation: { subject: "asker", parts: () => [] },
   empty: () => ({}),
   apply: () => {},
   decide(_, { payload_type, sequence: record }) {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { notificationFor } from "../../src/commands/shown/notification.ts";
+import { notificationFor } from "../../src/commands/presenters/notification.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";

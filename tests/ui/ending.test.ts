@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, it } from "vitest";
-import type { Showing } from "../../src/kernel/showing.ts";
+import type { Presentation } from "../../src/kernel/presentation.ts";
 import { endingLines, headline, ticketTable } from "../../src/ui/ending.ts";
 import type { Ending } from "../../src/ui/reporter.ts";
 import type { Output } from "../../src/ui/terminal.ts";
@@ -30,7 +30,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
     exit_code: 0,
     state: "closed",
     usage: { turns: 1, cost_usd: null },
-    showing: { subject: "ticket", parts: () => [] } satisfies Showing,
+    presentation: { subject: "ticket", parts: () => [] } satisfies Presentation,
     free: true,
     waiting: [],
     unheard: [],
@@ -44,7 +44,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
 const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);
 
 describe("subjects that say something", () => {
-  const showing: Showing = { subject: "juror", says: "verdict", parts: () => [] };
+  const presentation: Presentation = { subject: "juror", says: "verdict", parts: () => [] };
   const jurors = Array.from({ length: 41 }, (_, number) => ({
     ticket_id: `j${number}`,
     title: number === 0 ? "Guilty" : `j${number}`,
@@ -55,7 +55,7 @@ describe("subjects that say something", () => {
   }));
 
   it("are told in their mode's words, with what they said and nothing about work", () => {
-    const [heading, first, second] = ticketTable(showing, jurors, OUTPUT);
+    const [heading, first, second] = ticketTable(presentation, jurors, OUTPUT);
     expect([heading, first, second]).toEqual([
       "JUROR  STATE     TRY  VERDICT",
       "j0     answered  1    Guilty",
@@ -64,7 +64,7 @@ describe("subjects that say something", () => {
   });
 
   it("are counted by their mode's name for them, and not as done", () => {
-    const lines = ending(41, [], { tickets: jurors, showing });
+    const lines = ending(41, [], { tickets: jurors, presentation });
     expect(lines).toContain("and 1 more juror: bosun status s-1");
     expect(lines).toContain("s-1 is closed: 1 turn");
   });
@@ -83,7 +83,11 @@ describe("the end of a session", () => {
 
   it("says of a session that was resumed what the time counts from, since turns and tickets are those of all of it", () => {
     const one = { session_id: "s-1", state: "closed", outcome: "done", tickets: [], usage: { turns: 7 }, free: true };
-    const of = { ...one, showing: { subject: "ticket", parts: () => [] }, elapsed_ms: 76_000 } as unknown as Ending;
+    const of = {
+      ...one,
+      presentation: { subject: "ticket", parts: () => [] },
+      elapsed_ms: 76_000,
+    } as unknown as Ending;
     expect(headline(of)).toBe("s-1 is done: 7 turns, 1m16s");
     expect(headline(of, true)).toBe("s-1 is done: 7 turns, 1m16s since it was taken up");
   });

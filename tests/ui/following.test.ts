@@ -4,9 +4,9 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { jsonReporter } from "../../src/ui/json.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
-import { BRIEF, type RecordLine } from "../../src/ui/telling.ts";
+import { BRIEF, type RecordLine } from "../../src/ui/format-options.ts";
 import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
-import { SAY_OF_LATER, Teller } from "../../src/ui/teller.ts";
+import { SAY_OF_LATER, RecordFormatter } from "../../src/ui/record-formatter.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
 
 const AT = "2026-01-02T03:04:05Z";
@@ -31,12 +31,12 @@ const opened = record("session_opened", {
 
 /** What is told of each of the records from one on, to somebody who of those before it has only what says something of later ones. */
 function toldFrom(records: readonly UnsealedRecord[], first: number): string[][] {
-  const teller = new Teller("bosun");
+  const formatter = new RecordFormatter("bosun");
   const [opening, ...earlier] = records.slice(0, first);
-  if (opening) teller.tell(opening, BRIEF);
-  for (const one of earlier) if (SAY_OF_LATER.has(one.payload_type)) teller.tell(one, BRIEF);
+  if (opening) formatter.tell(opening, BRIEF);
+  for (const one of earlier) if (SAY_OF_LATER.has(one.payload_type)) formatter.tell(one, BRIEF);
   const told = ({ text, command }: RecordLine) => (command === undefined ? text : `${text} ${command}`);
-  return records.slice(first).map((one) => teller.tell(one, BRIEF).map(told));
+  return records.slice(first).map((one) => formatter.tell(one, BRIEF).map(told));
 }
 
 /** What is told of holds, by the records of a session in their order; whoever comes later is told the same of the rest. */

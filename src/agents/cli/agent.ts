@@ -7,7 +7,7 @@ import { ConsoleLog } from "./console-log.ts";
 import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";
 import { agentEnvironment } from "./environment.ts";
 import { cancelledTurn, turnResult } from "./outcome.ts";
-import { Pace } from "./pace.ts";
+import { Throttle } from "./throttle.ts";
 import { type RunLimits, type RunListener, type Stream, SupervisedRun } from "./process.ts";
 import { StderrTail } from "./stderr-tail.ts";
 
@@ -101,7 +101,7 @@ class TurnListener implements RunListener {
   readonly #answered: () => void;
   readonly #logs: Readonly<Record<Stream, ConsoleLog>>;
   readonly #tail = new StderrTail();
-  readonly #pace: Pace | undefined;
+  readonly #throttle: Throttle | undefined;
   #consoleEvents = 0;
 
   constructor(
@@ -116,7 +116,7 @@ class TurnListener implements RunListener {
     this.#reader = reader;
     this.#answered = answered;
     const { messages_per_minute } = request.role.rate_limit ?? {};
-    this.#pace = messages_per_minute === undefined ? undefined : new Pace(messages_per_minute);
+    this.#throttle = messages_per_minute === undefined ? undefined : new Throttle(messages_per_minute);
     const { turn_id, run } = request.stamp;
     const logOf = (stream: Stream) =>
       new ConsoleLog(join(request.output_directory, `${turn_id}.${run}.${stream}.log`), settings.max_output_bytes);
@@ -132,7 +132,7 @@ class TurnListener implements RunListener {
       const before = this.#reader.answer;
       const isMessage = this.#reader.read(bytes, cut);
       if (before === undefined && this.#reader.answer !== undefined) this.#answered();
-      if (isMessage) return this.#pace?.taken();
+      if (isMessage) return this.#throttle?.taken();
     }
     const tooLong = cut || bytes.length > CONSOLE_LINE_BYTES;
     const said = bytes.toString("utf8", 0, Math.min(bytes.length, CONSOLE_LINE_BYTES));
@@ -150,7 +150,7 @@ class TurnListener implements RunListener {
   }
 
   async close(): Promise<void> {
-    this.#pace?.close();
+    this.#throttle?.close();
     await Promise.all([this.#logs.stdout.close(), this.#logs.stderr.close()]);
   }
 }

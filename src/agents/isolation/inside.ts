@@ -9,7 +9,7 @@ import { couldNotStart } from "../cannot-start.ts";
 import type { LaunchSpec } from "../launcher.ts";
 import { findProcess, membersOf, signalGroup, signalProcess } from "../processes.ts";
 import { programFile } from "../program-file.ts";
-import type { Way } from "./way.ts";
+import type { SandboxMechanism } from "./mechanism.ts";
 
 /** The lowest exit code that stands for a signal, less one. */
 const SIGNALLED = 128;
@@ -22,17 +22,22 @@ const LONGEST_PAUSE_MS = 512;
  * everything at once. Before the program is there nothing can be half done, so everything is killed, whatever the signal. `since`
  * is when the wrapper was started, or later (`performance.now()`).
  */
-export function signalInside(way: Way, wrapper: number, signal: NodeJS.Signals, since: number): void {
+export function signalInside(
+  mechanism: SandboxMechanism,
+  wrapper: number,
+  signal: NodeJS.Signals,
+  since: number,
+): void {
   if (signal === "SIGCONT") return void signalGroup(wrapper, signal);
   const members = membersOf(wrapper, since);
   const others = members.filter(({ pid }) => pid !== wrapper);
   const first = others.find(({ pid }) => numberInside(pid) === 1);
   const inside = others.filter((member) => member !== first && numberInside(member.pid) > 1);
   // With unshare the first process has a child of its own, and the program is the wrapper's.
-  const begun = inside.some(({ parent }) => way.by === "bubblewrap" || parent === wrapper);
+  const begun = inside.some(({ parent }) => mechanism.by === "bubblewrap" || parent === wrapper);
   if (signal !== "SIGKILL" && begun) {
     for (const member of inside) signalProcess(member, signal);
-  } else if (way.by === "bubblewrap" || first === undefined) {
+  } else if (mechanism.by === "bubblewrap" || first === undefined) {
     signalGroup(wrapper, "SIGKILL");
   } else {
     // The program is this wrapper's to reap, and the namespace is not gone before that is done: so the wrapper goes last.
@@ -64,8 +69,8 @@ function numberInside(pid: number): number {
 }
 
 /** How the program ended, from how its wrapper ended: bubblewrap says a signal as shells do. */
-export function exitInside(way: Way, exit: Exit): Exit {
-  return way.by === "unshare" ? exit : saidByShell(exit);
+export function exitInside(mechanism: SandboxMechanism, exit: Exit): Exit {
+  return mechanism.by === "unshare" ? exit : saidByShell(exit);
 }
 
 /** How a program ended of which a shell says it: a signal by an exit code. */

@@ -3,7 +3,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import { start } from "../launch.ts";
 import { programFile } from "../program-file.ts";
 import type { Level } from "../launcher.ts";
-import type { Way } from "./way.ts";
+import type { SandboxMechanism } from "./mechanism.ts";
 
 /** How long a trial may take, in ms. It takes about ten. */
 const PATIENCE_MS = 5_000;
@@ -22,24 +22,24 @@ const TRIALS: Readonly<Record<Level, string>> = {
 /** From the least to the most that is kept from an agent. */
 export const LEVELS = ["processes", "files", "offline"] as const satisfies readonly Level[];
 
-const TRIED = new Map<string, Promise<Result<Way, Failure>>>();
+const TRIED = new Map<string, Promise<Result<SandboxMechanism, Failure>>>();
 
 /**
  * How this machine gives a level with the programs on this `PATH`; `environment` saying what is missing and what to do. It is tried,
  * once in the life of this process, since a kernel, a container or a policy can forbid what the programs would do.
  */
-export function wayHere(level: Level, path: string | undefined): Promise<Result<Way, Failure>> {
+export function sandboxMechanism(level: Level, path: string | undefined): Promise<Result<SandboxMechanism, Failure>> {
   const key = `${level}:${path}`;
-  const way = TRIED.get(key) ?? firstThatWorks(level, candidates(level, path), path);
-  TRIED.set(key, way);
-  return way;
+  const mechanism = TRIED.get(key) ?? firstThatWorks(level, candidates(level, path), path);
+  TRIED.set(key, mechanism);
+  return mechanism;
 }
 
 /** Best first: `unshare` tells an exit code from a signal, and takes no rights away; root needs no namespace of users for it. */
-function candidates(level: Level, path: string | undefined): Result<Way, string>[] {
+function candidates(level: Level, path: string | undefined): Result<SandboxMechanism, string>[] {
   const found = (name: string) => programFile(name, "/", path);
   const bwrap = found("bwrap");
-  const bubblewrap: Result<Way, string> = bwrap
+  const bubblewrap: Result<SandboxMechanism, string> = bwrap
     ? ok({ by: "bubblewrap", bwrap })
     : err("bubblewrap (bwrap) is not on the PATH");
   if (level !== "processes") return [bubblewrap];
@@ -48,18 +48,21 @@ function candidates(level: Level, path: string | undefined): Result<Way, string>
   if (without !== "") return [err(`what is needed of util-linux is not on the PATH (${without})`), bubblewrap];
   const [unshare = "", nsenter = "", setpriv = "", sh = "", sleep = ""] = needed.map(found);
   const users = process.getuid?.() === 0 ? [false, true] : [true];
-  return [...users.map((user) => ok<Way>({ by: "unshare", unshare, nsenter, setpriv, sh, sleep, user })), bubblewrap];
+  return [
+    ...users.map((user) => ok<SandboxMechanism>({ by: "unshare", unshare, nsenter, setpriv, sh, sleep, user })),
+    bubblewrap,
+  ];
 }
 
 async function firstThatWorks(
   level: Level,
-  ways: readonly Result<Way, string>[],
+  mechanisms: readonly Result<SandboxMechanism, string>[],
   path: string | undefined,
-): Promise<Result<Way, Failure>> {
+): Promise<Result<SandboxMechanism, Failure>> {
   const reasons = new Set<string>();
-  for (const way of ways) {
-    const wrong = way.ok ? await trouble(level, way.value, path) : way.error;
-    if (way.ok && wrong === undefined) return ok(way.value);
+  for (const mechanism of mechanisms) {
+    const wrong = mechanism.ok ? await trouble(level, mechanism.value, path) : mechanism.error;
+    if (mechanism.ok && wrong === undefined) return ok(mechanism.value);
     if (wrong !== undefined) reasons.add(wrong);
   }
   const why = [...reasons].join(", and ");
@@ -74,7 +77,11 @@ async function firstThatWorks(
 }
 
 /** Why this way does not give the level; undefined if it does. */
-async function trouble(level: Level, way: Way, path: string | undefined): Promise<string | undefined> {
+async function trouble(
+  level: Level,
+  mechanism: SandboxMechanism,
+  path: string | undefined,
+): Promise<string | undefined> {
   const trial = {
     command: ["sh", "-c", `${TRIALS[level]} && kill -TERM $$`],
     directory: "/",
@@ -82,7 +89,7 @@ async function trouble(level: Level, way: Way, path: string | undefined): Promis
     environment: { PATH: `${path ?? ""}:/usr/bin:/bin` },
     isolation: { level, required: true },
   };
-  const launched = await start(trial, way);
+  const launched = await start(trial, mechanism);
   if (!launched.ok) return launched.error.message;
   const trialled = launched.value;
   const { stdin, stdout, stderr, exited } = trialled;
@@ -99,5 +106,5 @@ async function trouble(level: Level, way: Way, path: string | undefined): Promis
   trialled.destroyPipes();
   if (signal === "SIGTERM") return undefined;
   const [words = ""] = Buffer.concat(said).toString().trim().split("\n");
-  return words === "" ? `${way.by} starts, but keeps nothing apart` : words;
+  return words === "" ? `${mechanism.by} starts, but keeps nothing apart` : words;
 }

@@ -10,7 +10,7 @@ import { EXIT_DONE, EXIT_PERSON_NEEDED } from "../../runtime/exit.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { verifySession } from "../../runtime/proof.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { loadModes } from "../session/modes.ts";
+import { loadModes } from "../lookup/modes.ts";
 import { askPerson } from "./ask.ts";
 import { endedSince, lookAtWreck, nothingLostOrDoubled, REPORT_IT, type Wreck } from "./crash.ts";
 import type { CrewSession, Ran } from "./crew-session.ts";

@@ -2,9 +2,9 @@ import { formatDuration } from "../../lib/durations.ts";
 import { clipped, safeJson, safeLine, wrapped } from "../../ui/display.ts";
 import type { Output, Style } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
-import { shortPath } from "../call/called.ts";
-import type { CommandContext } from "../call/command.ts";
-import type { ReporterName } from "../input/manner.ts";
+import { shortPath } from "../context/invocation.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { ReporterName } from "../options/run-options.ts";
 import type {
   AnsweredQuestion,
   Crash,

@@ -3,7 +3,7 @@ import { isDirectory } from "../../config/found.ts";
 import { resolve } from "node:path";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { CommandContext } from "../call/command.ts";
+import type { CommandContext } from "../context/command.ts";
 import type { Git } from "./git.ts";
 
 /** What the demo works on a scratch copy of. It is only ever read. */

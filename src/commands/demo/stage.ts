@@ -1,4 +1,4 @@
-import type { CommandContext } from "../call/command.ts";
+import type { CommandContext } from "../context/command.ts";
 import type { Scratch } from "./scratch.ts";
 import type { Show } from "./show.ts";
 

@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { listFolder, recordName } from "../../log/reader.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import { verifySession } from "../../runtime/proof.ts";
-import { loadModes } from "../session/modes.ts";
+import { loadModes } from "../lookup/modes.ts";
 import { REPORT_IT } from "./crash.ts";
 import type { Tampering } from "./events.ts";
 

@@ -10,8 +10,8 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { sessionValue, ticketValue, waitingRevision } from "../session/schedule-state.ts";
-import { recordAt } from "../session/state.ts";
+import { sessionValue, ticketValue, waitingRevision } from "../lookup/schedule-state.ts";
+import { recordAt } from "../lookup/state.ts";
 import { playedFile } from "./playbook.ts";
 
 /** A plan as a session has it, and who wrote it. */

@@ -42,7 +42,7 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
       state.dependents.set(dependency, waiting.add(ticket.id));
       const status = state.tickets.get(dependency)?.status;
       if (status !== "done") unmet += 1;
-      if (status === "error" || state.doomed.has(dependency)) doom(state, ticket.id);
+      if (status === "error" || state.blockedByError.has(dependency)) blockByError(state, ticket.id);
     }
     state.unmet.set(ticket.id, unmet);
     relieve(state, ticket.id);
@@ -51,11 +51,11 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
     for (const dependent of state.dependents.get(ticket.id) ?? []) add(state.unmet, dependent, -1);
   }
   if (ticket.status === "error" && before?.status !== "error") {
-    for (const dependent of state.dependents.get(ticket.id) ?? []) doom(state, dependent);
+    for (const dependent of state.dependents.get(ticket.id) ?? []) blockByError(state, dependent);
   }
-  if (ticket.status === "done" || ticket.status === "error") state.doomed.delete(ticket.id);
+  if (ticket.status === "done" || ticket.status === "error") state.blockedByError.delete(ticket.id);
   if (before?.status === "error" && ticket.status !== "error") {
-    if (isLost(state, ticket)) doom(state, ticket.id);
+    if (isLost(state, ticket)) blockByError(state, ticket.id);
     relieveDependents(state, ticket.id);
   }
 }
@@ -68,7 +68,7 @@ function dropTicket(state: ScheduleState, id: string): void {
   add(state.counts, before.status, -1);
   forgetDependencies(state, before);
   state.unmet.delete(id);
-  state.doomed.delete(id);
+  state.blockedByError.delete(id);
   relieveDependents(state, id);
 }
 
@@ -76,12 +76,12 @@ function forgetDependencies(state: ScheduleState, ticket: Ticket): void {
   for (const dependency of ticket.depends_on) state.dependents.get(dependency)?.delete(ticket.id);
 }
 
-function doom(state: ScheduleState, id: string): void {
+function blockByError(state: ScheduleState, id: string): void {
   const reached = [id];
   for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
     const status = state.tickets.get(next)?.status;
-    if (state.doomed.has(next) || status === "error" || status === "done") continue;
-    state.doomed.add(next);
+    if (state.blockedByError.has(next) || status === "error" || status === "done") continue;
+    state.blockedByError.add(next);
     for (const dependent of state.dependents.get(next) ?? []) reached.push(dependent);
   }
 }
@@ -91,8 +91,8 @@ function relieve(state: ScheduleState, id: string): void {
   const reached = [id];
   for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
     const ticket = state.tickets.get(next);
-    if (!ticket || !state.doomed.has(next) || isLost(state, ticket)) continue;
-    state.doomed.delete(next);
+    if (!ticket || !state.blockedByError.has(next) || isLost(state, ticket)) continue;
+    state.blockedByError.delete(next);
     for (const dependent of state.dependents.get(next) ?? []) reached.push(dependent);
   }
 }
@@ -103,7 +103,7 @@ function relieveDependents(state: ScheduleState, id: string): void {
 
 /** Whether it depends on one in error, or on one that does. */
 function isLost(state: ScheduleState, { depends_on }: Ticket): boolean {
-  return depends_on.some((one) => state.tickets.get(one)?.status === "error" || state.doomed.has(one));
+  return depends_on.some((one) => state.tickets.get(one)?.status === "error" || state.blockedByError.has(one));
 }
 
 function add<K>(counts: Map<K, number>, key: K, amount: number): void {

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { Draft } from "./draft.ts";
 import { withdraw } from "./offering.ts";
-import { isLost } from "./showing.ts";
+import { isLost } from "./presentation.ts";
 import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
 
@@ -18,17 +18,17 @@ export function finishIfOver(draft: Draft): void {
     finishIfAllOver(draft);
     return;
   }
-  const { tickets, counts, doomed } = draft.before;
-  let open = tickets.size - (counts.get("done") ?? 0) - (counts.get("error") ?? 0) - doomed.size;
+  const { tickets, counts, blockedByError } = draft.before;
+  let open = tickets.size - (counts.get("done") ?? 0) - (counts.get("error") ?? 0) - blockedByError.size;
   const newlyDoomed = new Set<string>();
   for (const [id, to] of draft.closed) {
-    if (!doomed.has(id)) open -= 1;
+    if (!blockedByError.has(id)) open -= 1;
     if (to !== "error") continue;
     const reached = [...(draft.before.dependents.get(id) ?? [])];
     for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
       const status = draft.ticket(next)?.status;
       if (
-        doomed.has(next) ||
+        blockedByError.has(next) ||
         newlyDoomed.has(next) ||
         draft.closed.has(next) ||
         status === "error" ||

@@ -181,7 +181,7 @@ function retryTicket(draft: Draft, id: string): void {
 
 /** The ticket in error that this one waits for, directly or not, and that waits for none itself: the one that can be tried again. */
 function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
-  const isLost = (id: string) => draft.ticket(id)?.status === "error" || draft.before.doomed.has(id);
+  const isLost = (id: string) => draft.ticket(id)?.status === "error" || draft.before.blockedByError.has(id);
   let found: string | undefined;
   for (let next = ticket.depends_on.find(isLost); next !== undefined; ) {
     found = next;

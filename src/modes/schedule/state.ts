@@ -209,7 +209,7 @@ export interface ScheduleState {
   /** Dependencies not yet done, by ticket. */
   readonly unmet: Map<string, number>;
   /** Tickets that wait, directly or not, on one in error. */
-  readonly doomed: Set<string>;
+  readonly blockedByError: Set<string>;
   /** Tickets that are neither pending, done nor in error: few, whatever the plan's size. */
   readonly underway: Set<string>;
 }
@@ -222,7 +222,7 @@ export function empty(): ScheduleState {
     counts: new Map(),
     dependents: new Map(),
     unmet: new Map(),
-    doomed: new Set(),
+    blockedByError: new Set(),
     underway: new Set(),
   };
 }

@@ -38,7 +38,7 @@ export function reasonOf({ status, reason }: Ticket, waits: boolean): { reason?:
 
 /** The tickets that wait, directly or not, for one that is blocked or in error. Costs what waits, not what is planned. */
 function waitingForTrouble(state: ReadonlyState<ScheduleState>): ReadonlySet<string> {
-  const waiting = new Set(state.doomed);
+  const waiting = new Set(state.blockedByError);
   const reached = [...state.underway].filter((id) => state.tickets.get(id)?.status === "blocked");
   for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
     for (const dependent of state.dependents.get(next) ?? []) {

@@ -7,7 +7,7 @@ import type { Admission } from "./dispatcher.ts";
 import type { SessionDoor } from "../door.ts";
 import { grantOf, limitReached, type LimitReached } from "./limits.ts";
 import { type RequestParts, requestPayload } from "./turn-request.ts";
-import type { UnderWay } from "../under-way.ts";
+import type { Workload } from "../workload.ts";
 
 export interface AdmittingParts<S> extends RequestParts {
   readonly engine: Engine<S>;
@@ -20,7 +20,7 @@ export interface AdmittingParts<S> extends RequestParts {
  */
 export function admitAll<S>(
   parts: AdmittingParts<S>,
-  work: UnderWay,
+  work: Workload,
   begun: number,
   door: SessionDoor,
 ): LimitReached | undefined {
@@ -43,7 +43,7 @@ export function admitAll<S>(
 
 function openChild<S>(
   { engine, config }: AdmittingParts<S>,
-  { children }: UnderWay,
+  { children }: Workload,
   { child, mode, subject, budget }: LedgerChild,
   awake_ms: number,
   door: SessionDoor,
@@ -61,7 +61,7 @@ function openChild<S>(
   });
 }
 
-function open<S>(parts: AdmittingParts<S>, work: UnderWay, admission: Admission, door: SessionDoor): void {
+function open<S>(parts: AdmittingParts<S>, work: Workload, admission: Admission, door: SessionDoor): void {
   const { turn, role } = admission;
   const { engine, clock } = parts;
   const stamp = stampOf(turn);

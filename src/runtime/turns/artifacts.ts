@@ -12,7 +12,7 @@ import type { PayloadByType } from "../../protocol/payload.ts";
 import type { ArtifactRow } from "../../store/store.ts";
 import { attempt, attemptLong } from "../../log/attempt.ts";
 import { makeWorkDirectory } from "../../agents/work-directory.ts";
-import { type CopyLimits, withoutRoom } from "./artifact-room.ts";
+import { type CopyLimits, overQuota } from "./artifact-quota.ts";
 import type { SessionPaths } from "../paths.ts";
 import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
@@ -116,7 +116,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   source.once("error", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "read") unread = error;
   });
-  let unfit = withoutRoom(opened.size_bytes, limits);
+  let unfit = overQuota(opened.size_bytes, limits);
   const copied = await attemptLong(
     directory,
     async () => {
@@ -128,7 +128,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
         source,
         async function* (pieces: AsyncIterable<Buffer>) {
           for await (const piece of pieces) {
-            unfit = withoutRoom(piece.length, limits);
+            unfit = overQuota(piece.length, limits);
             if (size_bytes + piece.length > MAX_ARTIFACT_BYTES) unfit = "it grew while it was copied";
             if (unfit !== undefined || limits.signal.aborted) return;
             hash.update(piece);

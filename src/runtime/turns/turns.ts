@@ -15,7 +15,7 @@ import type { SessionPaths } from "../paths.ts";
 import type { SessionRecords } from "../records.ts";
 import type { SessionDoor } from "../door.ts";
 import { aboutOf } from "../facts.ts";
-import { Hearing } from "./hearing.ts";
+import { TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf } from "./turn-result.ts";
 
@@ -43,13 +43,13 @@ export class Turns {
   readonly #parts: TurnsParts;
   readonly #door: TurnsDoor;
   readonly #running = new Map<string, Running>();
-  readonly #hearing: Hearing;
+  readonly #hearing: TurnEventHandler;
   #ending = false;
 
   constructor(parts: TurnsParts, door: TurnsDoor) {
     this.#parts = parts;
     this.#door = door;
-    this.#hearing = new Hearing(parts.paths, door);
+    this.#hearing = new TurnEventHandler(parts.paths, door);
   }
 
   get count(): number {

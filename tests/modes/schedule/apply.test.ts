@@ -37,7 +37,7 @@ describe("a plan that changes many tickets", () => {
         put(state, "bad", "error");
         return () => {
           for (const id of numbered(count, "x")) put(state, id, "pending", ["other"]);
-          expect(state.doomed.size).toBe(count);
+          expect(state.blockedByError.size).toBe(count);
         };
       },
     ],
@@ -49,7 +49,7 @@ describe("a plan that changes many tickets", () => {
         put(state, "bad", "error");
         return () => {
           for (const id of numbered(count, "x")) put(state, id, "pending", ["other"]);
-          expect(state.doomed.size).toBe(0);
+          expect(state.blockedByError.size).toBe(0);
         };
       },
     ],
@@ -59,7 +59,7 @@ describe("a plan that changes many tickets", () => {
         for (const id of numbered(count, "x")) put(state, id, "error");
         return () => {
           for (const id of numbered(count, "x")) put(state, id, "pending");
-          expect(state.doomed.size).toBe(0);
+          expect(state.blockedByError.size).toBe(0);
         };
       },
     ],
@@ -80,10 +80,10 @@ describe("a plan that changes many tickets", () => {
     put(state, "hub", "pending", ["bad"]);
     for (const id of numbered(150_000, "x")) put(state, id, "pending", ["hub"]);
     put(state, "bad", "error");
-    expect(state.doomed.size).toBe(150_001);
+    expect(state.blockedByError.size).toBe(150_001);
     // If each of them were looked for among all others, this would outlast the test's time by far.
     for (const id of numbered(150_000, "x").reverse()) put(state, id, "pending");
-    expect(state.doomed.size).toBe(1);
+    expect(state.blockedByError.size).toBe(1);
   });
 });
 
@@ -99,17 +99,17 @@ describe("who waits for a ticket in error", () => {
     ] as const)
       put(state, id, "pending", depends_on);
     for (const id of ["a", "b"]) put(state, id, "error");
-    expect([...state.doomed].toSorted()).toEqual(["c", "d", "e"]);
+    expect([...state.blockedByError].toSorted()).toEqual(["c", "d", "e"]);
     put(state, "a", "pending");
-    expect([...state.doomed]).toEqual(["e"]);
+    expect([...state.blockedByError]).toEqual(["e"]);
     put(state, "c", "error", ["a"]);
     put(state, "a", "error");
     put(state, "b", "pending");
     put(state, "c", "pending", ["a"]);
-    expect([...state.doomed].toSorted()).toEqual(["c", "d", "e"]);
+    expect([...state.blockedByError].toSorted()).toEqual(["c", "d", "e"]);
     apply(state, { drop: "ticket", id: "a" });
     put(state, "c", "pending", []);
-    expect([...state.doomed]).toEqual([]);
+    expect([...state.blockedByError]).toEqual([]);
   });
 });
 
@@ -122,7 +122,7 @@ describe("a ticket whose dependencies change", () => {
     put(state, "c", "done");
     expect(state.unmet.get("x")).toBe(1);
     put(state, "b", "error");
-    expect([...state.doomed]).toEqual([]);
+    expect([...state.blockedByError]).toEqual([]);
   });
 });
 
@@ -132,10 +132,10 @@ describe("a ticket that is dropped", () => {
     put(state, "bad", "error");
     put(state, "a", "in_progress");
     put(state, "x", "pending", ["a", "bad"]);
-    expect([...state.doomed]).toEqual(["x"]);
+    expect([...state.blockedByError]).toEqual(["x"]);
     for (const id of ["x", "a", "bad"]) apply(state, { drop: "ticket", id });
     const waiting = [...state.dependents.values()].flatMap((ids) => [...ids]);
-    expect([waiting, [...state.underway], [...state.doomed], [...state.unmet]]).toEqual([[], [], [], []]);
+    expect([waiting, [...state.underway], [...state.blockedByError], [...state.unmet]]).toEqual([[], [], [], []]);
     expect(new Set(state.counts.values())).toEqual(new Set([0]));
   });
 
@@ -144,6 +144,6 @@ describe("a ticket that is dropped", () => {
     put(state, "bad", "error");
     put(state, "x", "pending", ["bad"]);
     apply(state, { drop: "ticket", id: "bad" });
-    expect([...state.doomed]).toEqual([]);
+    expect([...state.blockedByError]).toEqual([]);
   });
 });

@@ -53,7 +53,7 @@ describe("a session ends", () => {
     expect(scene.report.ended).toBe("failed tickets_failed");
   });
 
-  it("counts a doomed ticket once, though it is cancelled besides", () => {
+  it("counts a blockedByError ticket once, though it is cancelled besides", () => {
     const scene = new Scene().planned(task("a"), task("b", { dependencies: ["a"] }), task("c"), task("d"));
     scene.says("a", "error", GIVES_UP).command("cancel", "b");
     expect(done(scene, "c").ended).toBeUndefined();

@@ -38,7 +38,7 @@ export function guardedState(): { readonly state: ScheduleState; readonly readon
     counts: new Guarded(),
     dependents: new Guarded(),
     unmet: new Guarded(),
-    doomed: new GuardedSet(),
+    blockedByError: new GuardedSet(),
     underway: new GuardedSet(),
     get session() {
       return session;

@@ -217,21 +217,21 @@ export function tasksAt(lookup: Lookup, [sequence, pointer]: Place): readonly Ta
 }
 
 function isOver(state: ScheduleState, ticket: Ticket): boolean {
-  return ticket.status === "done" || ticket.status === "error" || state.doomed.has(ticket.id);
+  return ticket.status === "done" || ticket.status === "error" || state.blockedByError.has(ticket.id);
 }
 
 /** The indexes, counted again in the plainest way. */
 function checkIndexes(state: ScheduleState): void {
   const { tickets } = state;
-  const doomed = new Set<string>();
-  for (let grown = -1; grown !== doomed.size; ) {
-    grown = doomed.size;
+  const blockedByError = new Set<string>();
+  for (let grown = -1; grown !== blockedByError.size; ) {
+    grown = blockedByError.size;
     for (const { id, status, depends_on } of tickets.values()) {
-      const lost = depends_on.some((one) => tickets.get(one)?.status === "error" || doomed.has(one));
-      if (lost && status !== "error" && status !== "done") doomed.add(id);
+      const lost = depends_on.some((one) => tickets.get(one)?.status === "error" || blockedByError.has(one));
+      if (lost && status !== "error" && status !== "done") blockedByError.add(id);
     }
   }
-  same([...state.doomed].sort(), [...doomed].sort(), "who waits for a ticket in error");
+  same([...state.blockedByError].sort(), [...blockedByError].sort(), "who waits for a ticket in error");
   for (const ticket of tickets.values()) {
     const unmet = ticket.depends_on.filter((one) => tickets.get(one)?.status !== "done").length;
     same(state.unmet.get(ticket.id), unmet, `the unmet dependencies of ${ticket.id}`);
@@ -317,7 +317,7 @@ function plainState(state: ScheduleState): Json {
         .filter(([, ids]) => ids.size > 0)
         .map(([id, ids]) => [id, [...ids].sort()]),
       unmet: sorted(state.unmet),
-      doomed: [...state.doomed].sort(),
+      blockedByError: [...state.blockedByError].sort(),
       underway: [...state.underway].sort(),
     }),
   ) as Json;

@@ -169,9 +169,9 @@ describe("trying a ticket again", () => {
 
   it("resets one in error, with its counts, and what waits for it can be done again", () => {
     const scene = given();
-    expect([scene.status("a"), [...scene.state.doomed]]).toEqual(["error (agent_failed)", ["b"]]);
+    expect([scene.status("a"), [...scene.state.blockedByError]]).toEqual(["error (agent_failed)", ["b"]]);
     scene.command("retry", "a");
-    expect([scene.moved, scene.open, [...scene.state.doomed]]).toEqual([
+    expect([scene.moved, scene.open, [...scene.state.blockedByError]]).toEqual([
       ["a: error -manual_reset-> pending"],
       ["manager ticket c", "worker instruction a"],
       [],

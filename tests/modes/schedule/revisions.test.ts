@@ -146,9 +146,9 @@ describe("a revised plan", () => {
       code: "agent_failed",
       message: "No",
     });
-    expect([...scene.state.doomed]).toEqual(["c"]);
+    expect([...scene.state.blockedByError]).toEqual(["c"]);
     scene.says("a", "plan", { tasks: [task("a"), task("b"), task("c")] });
-    expect([[...scene.state.doomed], scene.open]).toEqual([[], ["manager ticket a", "manager ticket c"]]);
+    expect([[...scene.state.blockedByError], scene.open]).toEqual([[], ["manager ticket a", "manager ticket c"]]);
   });
 
   it("does not put off the look at what takes long", () => {

@@ -1,0 +1,121 @@
+import { dirname } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { cliAgent } from "../../agents/cli/agent.ts";
+import type { Launched, Launcher, Places } from "../../agents/launcher.ts";
+import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
+import type { Agent } from "../../kernel/agent.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
+import { childSessions } from "../../runtime/children/child-sessions.ts";
+import { systemClock } from "../../runtime/time/clock.ts";
+import { collectEarly } from "../../runtime/memory.ts";
+import type { Surroundings } from "../../runtime/assemble.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { databasePath } from "../../store/database.ts";
+import type { Store } from "../../store/store.ts";
+import { invocationName } from "../context/invocation.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { OpenHome } from "../context/home.ts";
+import { programVersion } from "../context/program.ts";
+import { loadMode } from "../lookup/modes.ts";
+import { notificationFor } from "../presenters/notification.ts";
+
+/** All that sessions of this process work with, and the way to end every program they started at once. */
+export interface RuntimeEnvironment extends Surroundings {
+  /** SIGKILL to every group that is still there; only for leaving without waiting. */
+  readonly killAll: () => void;
+}
+
+/** How long the program of a notification may take, in ms. */
+const NOTIFICATION_MS = 30_000;
+
+/** Puts together what a session needs to run in this process. */
+export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: CommandContext): RuntimeEnvironment {
+  collectEarly();
+  // Node asks the system for each variable whenever it is read, and every turn reads them all.
+  const environment = { ...context.environment };
+  const bosun = invocationName(context, "elsewhere");
+  const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
+  return {
+    home,
+    store,
+    clock: systemClock,
+    launcher,
+    killAll,
+    version: programVersion(),
+    files: true,
+    notify: {
+      words: (session, telling) => notificationFor(bosun, home, store, session, telling),
+      timeout_ms: NOTIFICATION_MS,
+      environment,
+    },
+    childrenOf: childSessions(loadMode),
+    agentFor: (_role, config) => agentFor(launcher, home, config, environment),
+  };
+}
+
+function agentFor(
+  launcher: Launcher,
+  home: string,
+  config: ResolvedConfiguration,
+  environment: CommandContext["environment"],
+): Agent {
+  return cliAgent({
+    launcher,
+    settings: {
+      kill_grace_ms: config.kill_grace_s * 1000,
+      answer_grace_ms: config.answer_grace_s * 1000,
+      max_line_bytes: config.max_line_bytes,
+      max_output_bytes: config.max_output_bytes,
+      environment,
+      redact: (text) => text,
+      home: (session_id) => homePlaces(home, session_id),
+    },
+  });
+}
+
+/** The record is nothing for agents; what its own session hands them, the plan and what others made, lies in the session's folder. */
+function homePlaces(home: string, session_id: string): Pick<Places, "hidden" | "shown"> {
+  const database = databasePath(home);
+  const { log, folder } = sessionPaths(home, session_id);
+  return { hidden: [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)], shown: [folder] };
+}
+
+/** How long, in ms, and at most how long is waited between two looks whether what outlives the leader of its group is gone. */
+const LOOK_AFTER_MS = 20;
+const LONGEST_LOOK_MS = 1_000;
+
+function watchedLauncher(inner: Launcher): { launcher: Launcher; killAll: () => void } {
+  const running = new Set<Launched>();
+  return {
+    launcher: {
+      ...inner,
+      async launch(spec) {
+        const launched = await inner.launch(spec);
+        if (!launched.ok) return launched;
+        const { value } = launched;
+        running.add(value);
+        void value.exited.then(async () => {
+          await groupGone(value);
+          running.delete(value);
+        });
+        return launched;
+      },
+    },
+    // The number of a group that is gone may be a stranger's by now.
+    killAll: () => {
+      for (const launched of running) if (launched.groupLives()) launched.signalGroup("SIGKILL");
+    },
+  };
+}
+
+/**
+ * Waits until the group is gone; whoever watches the turn ends it. The first look comes in a later turn of the event loop: one
+ * table of processes serves a whole turn, and may be from before the leader's last child.
+ */
+async function groupGone(launched: Launched): Promise<void> {
+  let pause = LOOK_AFTER_MS;
+  do {
+    await delay(pause, undefined, { ref: false });
+    pause = Math.min(pause * 2, LONGEST_LOOK_MS);
+  } while (launched.groupLives());
+}

@@ -1,0 +1,64 @@
+import { canonicalJson } from "../../lib/canonical.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { err, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import type { SessionRow } from "../../store/store.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { RunOptions } from "../options/run-options.ts";
+import type { RunInput } from "../options/run-input.ts";
+import { withPlaybook } from "../plans/playbook.ts";
+import { openedWith } from "../lookup/state.ts";
+import type { RuntimeEnvironment } from "./runtime-environment.ts";
+import { takeUp } from "./take-up.ts";
+
+/** Goes on with a session that is there, if it was begun with the same inputs; else `usage`, naming what differs. */
+export async function goOn(
+  context: CommandContext,
+  runtime: RuntimeEnvironment,
+  row: SessionRow,
+  input: RunInput,
+  runOptions: RunOptions,
+): Promise<Result<number, Failure>> {
+  const opened = openedWith(runtime.store, row.session_id);
+  const different =
+    opened === undefined ? [] : differences(opened, input, sessionPaths(runtime.home, row.session_id).folder);
+  if (different.length === 0) return takeUp(context, runtime, row, runOptions, {});
+  return err(
+    failure(
+      "usage",
+      `The session ${row.session_id} is there already, and was begun with another ${different.join(", another ")}.`,
+      {
+        hint: `To go on with it as it is: bosun resume ${row.session_id}. For these inputs, take another --session ID.`,
+      },
+    ),
+  );
+}
+
+function differences(opened: PayloadByType["session_opened"], input: RunInput, folder: string): string[] {
+  const { session } = input;
+  const roles = withPlaybook(session.roles, folder, input.playbook);
+  const pairs: [what: string, was: unknown, is: unknown][] = [
+    ["requirement", opened.requirement, session.requirement],
+    ["plan", planOf(opened.input), planOf(session.input)],
+    ["workspace", opened.workspace, session.workspace],
+    ["crew", opened.roles.map(withoutEnvironment), roles.map(withoutEnvironment)],
+    ["configuration", opened.config, session.config],
+  ];
+  return pairs
+    .filter(([, was, is]) => canonicalJson((was ?? null) as Json) !== canonicalJson((is ?? null) as Json))
+    .map(([what]) => what);
+}
+
+function planOf(input: unknown): Json {
+  const { plan_digest = null, plan_given = false, confirm = false } = (input ?? {}) as JsonObject;
+  return { plan_digest, plan_given, confirm };
+}
+
+/** The record withholds secret values, so only the names of a role's variables can be compared. */
+function withoutEnvironment(role: Role): JsonObject {
+  const { env = {}, ...rest } = role;
+  return { ...rest, env: Object.keys(env).sort() };
+}

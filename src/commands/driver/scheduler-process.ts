@@ -1,0 +1,87 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync } from "node:fs";
+import { ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import { SCHEDULER_NODE_ARGUMENTS } from "../../runtime/memory.ts";
+import type { CommandContext } from "../context/command.ts";
+import type { LauncherMessage, Order, SchedulerMessage } from "./order.ts";
+import { openSchedulerLog } from "./scheduler-log.ts";
+
+/** A scheduler in a process of its own, as the process that started it knows it. */
+interface Scheduler {
+  readonly pid: number | undefined;
+  /** What it says of its beginning; undefined if it ended without a word. */
+  readonly answer: Promise<SchedulerMessage | undefined>;
+  /** Its exit code; undefined if a signal ended it. */
+  readonly exited: Promise<number | undefined>;
+  readonly isGone: () => boolean;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  readonly say: (word: LauncherMessage) => void;
+  /** Nothing of it is waited for any more. */
+  readonly letGo: () => void;
+}
+
+/**
+ * Starts one in a process session of its own and gives it its order. Failures: `storage` or `storage_full` if it has nowhere to put its words;
+ * that it cannot be started is its answer.
+ */
+export function startScheduler(
+  context: CommandContext,
+  home: string,
+  order: Order,
+  patience_ms: number,
+): Result<Scheduler, Failure> {
+  const { session_id } = order;
+  const opened = openSchedulerLog(home, session_id);
+  if (!opened.ok) return opened;
+  const said = opened.value;
+  const [, program = ""] = process.argv;
+  const scheduler_arguments = [program, "--home", home, "scheduler", session_id];
+  const node_arguments = [...process.execArgv, ...SCHEDULER_NODE_ARGUMENTS];
+  const child = spawn(process.execPath, [...node_arguments, ...scheduler_arguments], {
+    cwd: context.directory,
+    env: context.environment,
+    // A session of its own (setsid): a terminal that hangs up does not reach it.
+    detached: true,
+    stdio: ["ignore", said, said, "ipc"],
+  });
+  closeSync(said);
+  let gone = false;
+  const exited = new Promise<number | undefined>((resolve) => {
+    child.once("exit", (code) => {
+      gone = true;
+      resolve(code ?? undefined);
+    });
+  });
+  const say = (word: LauncherMessage) => void (child.connected && child.send(word, () => {}));
+  const scheduler = {
+    pid: child.pid,
+    answer: answerOf(child, exited),
+    exited,
+    isGone: () => gone,
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+    say,
+    letGo: () => {
+      if (child.connected) child.disconnect();
+      child.unref();
+    },
+  };
+  say({ kind: "order", order, patience_ms });
+  return ok(scheduler);
+}
+
+function answerOf(child: ChildProcess, exited: Promise<unknown>): Promise<SchedulerMessage | undefined> {
+  return new Promise((resolve) => {
+    child.once("message", (word: SchedulerMessage) => resolve(word));
+    child.once("error", (error) =>
+      resolve({
+        kind: "failed",
+        failure: failure("environment", `The scheduler cannot be started: ${error.message}.`, {
+          hint: "Run the session in this process: --foreground.",
+        }),
+      }),
+    );
+    // What it said last may still be on its way when it has gone: the channel is closed after everything in it was read.
+    void exited.then(() => (child.connected ? child.once("disconnect", () => resolve(undefined)) : resolve(undefined)));
+  });
+}

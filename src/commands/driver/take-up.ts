@@ -1,0 +1,62 @@
+import { err, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { resumeSession } from "../../runtime/resume.ts";
+import type { SessionRow } from "../../store/store.ts";
+import type { CommandContext } from "../context/command.ts";
+import { actorHere } from "../context/program.ts";
+import type { RunOptions } from "../options/run-options.ts";
+import { lostWorkspace } from "../options/reach.ts";
+import { missingSandbox } from "../options/sandboxes.ts";
+import { GO_ON } from "../interaction/person-message.ts";
+import { loadMode, unknownMode } from "../lookup/modes.ts";
+import { killGraceOf, openedWith } from "../lookup/state.ts";
+import { driveSession } from "./drive.ts";
+import type { TakeUp } from "./order.ts";
+import type { RuntimeEnvironment } from "./runtime-environment.ts";
+import { showClosed } from "./show-closed.ts";
+import type { Watchers } from "./watchers.ts";
+
+/** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
+export async function takeUp(
+  context: CommandContext,
+  runtime: RuntimeEnvironment,
+  row: SessionRow,
+  runOptions: RunOptions,
+  change: TakeUp,
+  watchers?: Watchers,
+): Promise<Result<number, Failure>> {
+  const mode = await loadMode(row.mode);
+  if (mode === undefined) return err(unknownMode(row));
+  const isRun = row.state !== "closed" || change.reopen !== undefined;
+  if (isRun && change.ends !== true) {
+    const missing = lostWorkspace(row) ?? (await missingSandboxes(context, runtime, row));
+    if (missing) return err(missing);
+  }
+  if (isRun && runOptions.scheduler !== "here") {
+    const { handOver } = await import("./hand-over.ts");
+    return handOver(context, runtime, { do: "take_up", session_id: row.session_id, change, runOptions });
+  }
+  const { facts = [], ...rest } = change;
+  const resumed = await resumeSession(runtime, mode, row, rest);
+  if (!resumed.ok) return resumed;
+  const session = resumed.value;
+  const { closed, paused } = session.ledger.figures;
+  if (closed) return showClosed(context, runtime, session, runOptions);
+  for (const word of paused === true ? [GO_ON, ...facts] : facts)
+    session.submitFromPerson({ ...word, source: "user", actor: actorHere() });
+  const told = { resumed: true, kill_grace_s: killGraceOf(runtime.store, row.session_id) };
+  return driveSession(context, runtime, session, runOptions, told, watchers);
+}
+
+/** The machine may not be the one where it was begun. */
+async function missingSandboxes(
+  { environment }: CommandContext,
+  { store }: RuntimeEnvironment,
+  row: SessionRow,
+): Promise<Failure | undefined> {
+  for (const role of openedWith(store, row.session_id)?.roles ?? []) {
+    const missing = await missingSandbox(role, environment.PATH);
+    if (missing) return missing;
+  }
+  return undefined;
+}

@@ -1,0 +1,81 @@
+import type { Ledger } from "../../kernel/ledger.ts";
+import type { ModeReading, Results, SessionView } from "../../kernel/mode.ts";
+import { resolve } from "../../kernel/references.ts";
+import type { Presentation } from "../../kernel/presentation.ts";
+import type { Json, JsonObject } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { SessionRecords } from "../../runtime/records.ts";
+import { stateIn } from "../../runtime/stored-state.ts";
+import { measuredRecord } from "../../store/kept-record.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import type { TicketLine } from "../../ui/reporter.ts";
+import type { Waiting } from "../../ui/waiting.ts";
+import { openAsks } from "./asks.ts";
+import { loadReading, unknownMode } from "./modes.ts";
+import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
+
+/** A session as anybody can see it from its stored state, whoever runs it: all of one moment. */
+export interface StoredView {
+  readonly row: SessionRow;
+  readonly presentation: Presentation;
+  readonly view: SessionView;
+  readonly ledger: Ledger;
+  readonly tickets: readonly TicketLine[];
+  /** The final report, once it is closed. */
+  readonly report: JsonObject | undefined;
+  readonly waiting: readonly Waiting[];
+  /** What else the final report says of a ticket, as far as it is known by now. Read when asked for: there may be very many. */
+  readonly resultsOf: (ticket_id: string) => JsonObject;
+}
+
+/** Reads it. Failure `environment` for a mode that this version does not know. */
+export async function readSession(
+  reader: StoreReader,
+  home: string,
+  row: SessionRow,
+): Promise<Result<StoredView, Failure>> {
+  const mode = await loadReading(row.mode);
+  if (mode === undefined) return err(unknownMode(row));
+  return reader.moment(() => readAs(mode, reader, home, row.session_id));
+}
+
+async function readAs(
+  mode: ModeReading<unknown>,
+  reader: StoreReader,
+  home: string,
+  session_id: string,
+): Promise<Result<StoredView, Failure>> {
+  const stored = await reader.load(session_id);
+  if (!stored.ok) return stored;
+  const row = stored.value.session;
+  const { state, ledger } = stateIn(stored.value, mode);
+  const records = new SessionRecords(
+    (sequence) => measuredRecord(reader, session_id, sequence),
+    sessionPaths(home, session_id).folder,
+  );
+  const view = mode.view(state);
+  const resolved = (reference: Json) => resolve(reference, records) ?? "";
+  const report = finalReport(reader, session_id, row.last_sequence);
+  const reported = reportedTickets(report);
+  const results = new Map(view.subjects.map((subject) => [subject.id, subject.results]));
+  return ok({
+    row,
+    presentation: mode.presentation,
+    view,
+    ledger,
+    tickets: ticketLines(view, resolved, report),
+    report,
+    waiting: openAsks(reader, session_id, ledger),
+    resultsOf: (ticket_id) => reported.get(ticket_id) ?? resultsIn(records, results.get(ticket_id)),
+  });
+}
+
+/** What the final report would have of it, from the records that have it by now. */
+function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
+  if (results === undefined) return {};
+  const { latest, kept, figures } = results;
+  const { summary, issues, next_actions } = latest === undefined ? {} : records.record(latest).payload;
+  return { ...figures, summary, issues, next_actions, artifacts: kept.map((record) => records.record(record).payload) };
+}

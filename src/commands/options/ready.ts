@@ -1,0 +1,78 @@
+import { type CompleteRole, completeRole } from "../../config/role-defaults.ts";
+import type { GivenText } from "../../config/setting-text.ts";
+import type { Settings } from "../../config/settings.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { CommandContext } from "../context/command.ts";
+import { type LimitOptions, nothingToUse } from "./limits.ts";
+import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
+import { type Found, type RegistryOptions, settingsFrom } from "./registry.ts";
+import { withSandboxes } from "./sandboxes.ts";
+
+/** The options that give settings of a new session, of which a command need not have all. */
+export interface SettingOptions extends LimitOptions {
+  readonly cwd?: string;
+  readonly yes?: boolean;
+  readonly planOnly?: boolean;
+  readonly maxWorkers?: string;
+  readonly isolation?: string;
+}
+
+/** Those who take part and the settings of a session that can begin here. */
+interface Ready {
+  readonly roles: readonly CompleteRole[];
+  readonly settings: Settings;
+}
+
+/** Completes the roles of a new session, and finds that their programs and the workspace are there. Failures: `usage`, `configuration`, `environment`. */
+export async function readyToBegin(
+  context: CommandContext,
+  options: RegistryOptions & SettingOptions,
+  found: Found,
+  roles: readonly Role[],
+): Promise<Result<Ready, Failure>> {
+  const settings = await settingsFrom(context, options, found, settingFlags(options), roles);
+  if (!settings.ok) return settings;
+  const config = settings.value.values;
+  const { PATH } = context.environment;
+  const complete = roles.map((role) => completeRole(role, config));
+  const wrong = notYet(config) ?? nothingToUse(config) ?? cannotStart(complete, config.workspace, PATH);
+  if (wrong) return err(wrong);
+  const sandboxed = await withSandboxes(complete, PATH);
+  return sandboxed.ok ? ok({ roles: sandboxed.value, settings: settings.value }) : sandboxed;
+}
+
+function settingFlags(options: SettingOptions): GivenText[] {
+  const given: [name: string, key: GivenText["key"], text: string | undefined][] = [
+    ["--cwd", "workspace", options.cwd],
+    ["--max-workers", "max_workers", options.maxWorkers],
+    ["--isolation", "isolation", options.isolation],
+    ["--budget-turns", "budget.turns", options.budgetTurns],
+    ["--budget-tokens", "budget.tokens", options.budgetTokens],
+    ["--budget-usd", "budget.usd", options.budgetUsd],
+    ["--deadline", "budget.wall_s", options.deadline],
+    ["--yes", "plan_approval", options.yes === true ? "never" : undefined],
+    ["--plan-only", "plan_approval", options.planOnly === true ? "ask" : undefined],
+  ];
+  return given.flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
+}
+
+/** What can be asked for and is not there yet: refused rather than not done. */
+function notYet({ isolation }: ResolvedConfiguration): Failure | undefined {
+  if (isolation === "none") return undefined;
+  return failure("usage", `Isolation "${isolation}" is not there yet: agents work in the workspace itself.`, {
+    hint: 'Leave the setting out, or give it as "none"; use a clone of the repository as --cwd if nothing of yours may be touched.',
+  });
+}
+
+function cannotStart(roles: readonly Role[], workspace: string, path: string | undefined): Failure | undefined {
+  const unusable = unusableWorkspace(workspace);
+  if (unusable) return unusable;
+  for (const role of roles) {
+    const wrong = unreachable(role) ?? missingProgram(role, workspace, path);
+    if (wrong) return wrong;
+  }
+  return undefined;
+}

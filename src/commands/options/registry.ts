@@ -1,0 +1,142 @@
+import { join } from "node:path";
+import type { Command } from "commander";
+import { shellWord } from "../../lib/shell-word.ts";
+import { loadCrew } from "../../config/crews.ts";
+import {
+  type FoundConfiguration,
+  findProjectConfiguration,
+  findUserConfiguration,
+  isDirectory,
+} from "../../config/found.ts";
+import { loadRoles } from "../../config/roles.ts";
+import { replaceSeat, roleFromFlag } from "../../config/role-flag.ts";
+import type { GivenText } from "../../config/setting-text.ts";
+import { resolveSettings, type Settings } from "../../config/settings.ts";
+import { trustNeeded } from "../../config/trust.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { collect, type CommandContext } from "../context/command.ts";
+
+/** The options that say who takes part, and by which rules. */
+export interface RegistryOptions {
+  readonly crew?: string;
+  readonly roles?: string[];
+  readonly manager?: string;
+  readonly worker?: string;
+  readonly config?: string;
+}
+
+/** Adds the options that say who takes part, as `run` has them. */
+export function addRegistryOptions(command: Command): void {
+  command
+    .option("--crew <name>", "a named set of roles: embedded, or one of yours")
+    .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
+    .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect")
+    .option("--worker <cmd>", "the worker, likewise")
+    .option("--config <file>", "scheduler settings, as YAML or JSON");
+}
+
+/** The configuration that was found and not named, as far as it may be used. */
+export interface Found {
+  readonly user: FoundConfiguration | undefined;
+  readonly project: FoundConfiguration | undefined;
+}
+
+/** The crew that fills the seats nobody else was named for. */
+export const EMBEDDED_CREW = "embedded";
+
+/**
+ * The person's and the project's own configuration. What a project brings along counts only if it can run nothing: else failure
+ * `trust`, unless its files are named with flags, which is the same as trusting them. What flags name others for is left out.
+ */
+export function findConfiguration(
+  context: CommandContext,
+  options: RegistryOptions,
+  directory: string,
+): Result<Found, Failure> {
+  const user = findUserConfiguration(context.environment);
+  if (!user.ok) return user;
+  const project = findProjectConfiguration(directory);
+  if (!project.ok) return project;
+  const unnamed = project.value && flagsFor(project.value, options);
+  if (project.value === undefined || unnamed?.length === 0) return ok({ user: user.value, project: undefined });
+  const needed = trustNeeded(project.value, user.value);
+  if (!needed.ok) return needed;
+  if (needed.value === undefined) return ok({ user: user.value, project: project.value });
+  const { folder, powers } = needed.value;
+  const shown = powers.slice(0, 10).map(({ where, what }) => `  ${where}: ${what}`);
+  return err(
+    failure("trust", `The configuration found in ${folder} would decide what is run here:\n${shown.join("\n")}`, {
+      hint: `Read it. To use it, name its files: ${unnamed?.join(" ")}. To leave it out, name others.`,
+    }),
+  );
+}
+
+/** The settings of a session of these roles, from the flags, `--config`, the environment and what was found. Failures as `resolveSettings`. */
+export function settingsFrom(
+  { environment, directory }: CommandContext,
+  { config }: RegistryOptions,
+  { project, user }: Found,
+  flags: readonly GivenText[],
+  roles: readonly Role[],
+): Promise<Result<Settings, Failure>> {
+  return resolveSettings({
+    flags,
+    config,
+    environment,
+    project: project?.settings,
+    user: user?.settings,
+    directory,
+    roles,
+  });
+}
+
+/** The flags that would name what lies in a configuration folder and is neither named nor replaced by another. */
+function flagsFor({ settings, roles, crews }: FoundConfiguration, options: RegistryOptions): string[] {
+  const seated = options.roles !== undefined || options.crew !== undefined;
+  const registry = roles ?? (isDirectory(crews) ? join(crews, "FILE") : undefined);
+  return [
+    ...(settings === undefined || options.config !== undefined ? [] : [`--config ${shellWord(settings)}`]),
+    ...(registry === undefined || seated ? [] : [`--roles ${shellWord(registry)}`]),
+  ];
+}
+
+/**
+ * Everybody who takes part: the named crew, over it the found registries and those of `--roles`, over them `--manager` and
+ * `--worker`. Without a named crew, a seat that is still empty is filled from the embedded one.
+ */
+export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Result<Role[], Failure>> {
+  const folders = [found.user?.crews, found.project?.crews].filter((folder) => folder !== undefined);
+  const crew = options.crew === undefined ? ok([]) : await loadCrew(options.crew, folders);
+  if (!crew.ok) return crew;
+  const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter(
+    (file) => file !== undefined,
+  );
+  const laid = await loadRoles(crew.value, files);
+  if (!laid.ok) return laid;
+  let roles = laid.value;
+  for (const type of ["worker", "manager"] as const) {
+    const text = options[type];
+    if (text === undefined) continue;
+    const role = roleFromFlag(type, text);
+    if (!role.ok) return role;
+    roles = replaceSeat(roles, role.value);
+  }
+  return options.crew === undefined ? fillSeats(roles) : ok(roles);
+}
+
+/** When a manager gets a turn that is not the first one in the registry; undefined for whoever else. */
+export function whenAsked({ role_id, type }: Role, roles: readonly Role[]): string | undefined {
+  const managers = roles.filter((role) => role.type === "manager").map((role) => role.role_id);
+  const before = managers.slice(0, managers.indexOf(role_id));
+  if (type !== "manager" || before.length === 0) return undefined;
+  return `asked only while ${before.join(" and ")} ${before.length === 1 ? "is" : "are"} busy or held`;
+}
+
+async function fillSeats(roles: readonly Role[]): Promise<Result<Role[], Failure>> {
+  const embedded = await loadCrew(EMBEDDED_CREW, []);
+  if (!embedded.ok) return embedded;
+  const missing = embedded.value.filter((role) => !roles.some((other) => other.type === role.type));
+  return ok([...roles, ...missing]);
+}

@@ -1,0 +1,153 @@
+import { createHash } from "node:crypto";
+import { type LoadedPlan, loadPlanFile, MAX_PLAN_BYTES, planIn, receivedPlanFile } from "../../config/plan-file.ts";
+import { type AskedOf, readRequirement } from "../../config/requirement.ts";
+import { checkSeats } from "../../config/roles.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { scheduleMode } from "../../modes/schedule/mode.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../../protocol/payload.ts";
+import type { Role } from "../../protocol/roles.ts";
+import type { NewSessionInput } from "../../runtime/create.ts";
+import type { CommandContext } from "../context/command.ts";
+import { isPlaybook, nothingToRun, type Playbook, unplayable, worksByShell } from "../plans/playbook.ts";
+import { placed } from "../plans/refused.ts";
+import { rehearse } from "../plans/rehearse.ts";
+import { discussionProblem } from "./discussion.ts";
+import { readyToBegin, type SettingOptions } from "./ready.ts";
+import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
+import { standardInput } from "./standard-input.ts";
+import { typedRequirement } from "./typed-requirement.ts";
+
+const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
+
+/** The options that say what is to be done, by whom, where and within which limits. */
+export interface RunInputOptions extends RegistryOptions, SettingOptions {
+  readonly file?: string;
+  readonly plan?: string;
+  readonly confirm?: boolean;
+}
+
+/** Everything of a new session but its id, checked; nothing has been made for it yet. */
+export interface RunInput {
+  readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
+  /** The plan file that the playbook manager plays: it goes into the session's folder. */
+  readonly playbook: Playbook | undefined;
+  /** All work goes to Bosun's own worker, though nobody named its crew. */
+  readonly bundled_worker: boolean;
+}
+
+/** Reads and checks all that a run is given. Failures: `usage`, `configuration`, `environment`, `trust`, `invalid_plan`. */
+export async function readRunInput(
+  context: CommandContext,
+  words: string | undefined,
+  options: RunInputOptions,
+): Promise<Result<RunInput, Failure>> {
+  const plan = await planOf(context, words, options);
+  if (!plan.ok) return plan;
+  const requirement = await requirementOf(context, words, options.file, plan.value);
+  if (!requirement.ok) return requirement;
+  const found = findConfiguration(context, options, options.cwd ?? context.directory);
+  if (!found.ok) return found;
+  const roles = await loadRegistry(options, found.value);
+  if (!roles.ok) return roles;
+  const seats = checkSeats(roles.value, ["manager", "worker"]);
+  if (!seats.ok) return seats;
+  const ready = await readyToBegin(context, options, found.value, roles.value);
+  if (!ready.ok) return ready;
+  const { roles: crew, settings } = ready.value;
+  const unfit = await discussionProblem(settings, crew);
+  if (unfit) return err(unfit);
+  const manager = crew.find(isPlaybook);
+  if (manager && plan.value === undefined) return err(noPlan(manager));
+  return inputOf(requirement.value, settings.values, crew, plan.value, options);
+}
+
+async function planOf(
+  { terminal }: CommandContext,
+  words: string | undefined,
+  { plan, file }: RunInputOptions,
+): Promise<Result<LoadedPlan | undefined, Failure>> {
+  if (plan === undefined) return ok(undefined);
+  if (plan !== "-") return loadPlanFile(plan);
+  if ((file ?? words) === "-") {
+    return err(
+      failure("usage", "The plan and the requirement cannot both be read from standard input.", {
+        hint: "Leave the requirement out if the plan has one, or name a file for one of them.",
+      }),
+    );
+  }
+  return receivedPlanFile(await standardInput(terminal, "plan", MAX_PLAN_BYTES));
+}
+
+function inputOf(
+  requirement: string,
+  config: ResolvedConfiguration,
+  roles: readonly Role[],
+  plan: LoadedPlan | undefined,
+  options: RunInputOptions,
+): Result<RunInput, Failure> {
+  const played = plan !== undefined && roles.some(isPlaybook);
+  const given = plan !== undefined && !played;
+  if (given && options.planOnly === true) {
+    return err(
+      failure("usage", "--plan-only has no plan to wait for: with --plan the plan is yours already.", {
+        hint: "Leave out --plan to let the manager plan, or leave out --plan-only to begin.",
+      }),
+    );
+  }
+  if (given && plan.plan.questions !== undefined) {
+    return err(
+      failure("configuration", `${plan.source.file} has questions, which only the playbook manager can ask.`, {
+        hint: "Take them out, or run the plan with --crew embedded.",
+      }),
+    );
+  }
+  const input: JsonObject = {
+    ...(options.confirm === true ? { confirm: true } : {}),
+    ...(given ? { plan_given: true } : {}),
+    ...(plan ? { plan_digest: digestOf(plan.text) } : {}),
+  };
+  const planFact = plan && { payload_type: "plan" as const, payload: { ...planIn(plan.plan) } };
+  const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
+  const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
+  const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
+  if (refused) return err(placed(refused, plan));
+  const wrong = played ? (unplayable(plan) ?? nothingToRun(plan, roles)) : undefined;
+  if (wrong) return err(wrong);
+  return ok({
+    session: {
+      requirement,
+      config,
+      roles,
+      workspace: config.workspace,
+      facts: given && planFact ? [wanted, planFact] : [wanted],
+      ...(Object.keys(input).length === 0 ? {} : { input }),
+    },
+    playbook: played ? { file: plan.source.file, text: plan.text } : undefined,
+    bundled_worker: options.crew === undefined && worksByShell(roles),
+  });
+}
+
+/** What is typed; else what the plan itself says is wanted, or what it is about. */
+async function requirementOf(
+  { terminal }: CommandContext,
+  words: string | undefined,
+  file: string | undefined,
+  plan: LoadedPlan | undefined,
+): Promise<Result<string, Failure>> {
+  if (plan === undefined || words !== undefined || file !== undefined)
+    return typedRequirement(terminal, { words, file }, REQUIREMENT);
+  return readRequirement({ words: plan.plan.requirement ?? plan.plan.summary ?? "Carry out the plan." }, REQUIREMENT);
+}
+
+function noPlan({ role_id }: Role): Failure {
+  return failure("usage", `The manager ${role_id} plays a plan file, and none is named.`, {
+    hint: 'Name one: bosun run --plan FILE. Or let an agent plan: --manager "CMD" (a program that speaks the envelope dialect).',
+  });
+}
+
+/** By content, so that going on with a session can tell whether it is the same plan. */
+function digestOf(text: string): string {
+  return `sha256:${createHash("sha256").update(text).digest("hex")}`;
+}

@@ -1,0 +1,139 @@
+import type { Command } from "commander";
+import { answerFromFlag, type GivenAnswer, loadAnswers } from "../../config/answers.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { CommandContext } from "../context/command.ts";
+import { collect } from "../context/command.ts";
+import type { GivenMessage, Unanswered } from "../interaction/beforehand.ts";
+
+/** How a session is run in this process: who sees it, who is asked, and what was said beforehand. */
+export interface RunOptions extends GivenMessage {
+  readonly reporter: ReporterName;
+  /** Whether a person at this terminal is asked. */
+  readonly ask: boolean;
+  /** Stop as soon as there is a plan. */
+  readonly plan_only: boolean;
+  /** Where its scheduler lives, as far as the command leaves that open. */
+  readonly scheduler: SchedulerPlace;
+}
+
+export type ReporterName = "plain" | "json" | "silent";
+
+/**
+ * In this process; or in one of its own that lives on when this one goes, which this terminal stays `attached` to, or lets go of
+ * at once.
+ */
+export type SchedulerPlace = "here" | "attached" | "detached";
+
+/** The options of every command that shows what happens while it does. */
+export interface ReporterOptions {
+  readonly reporter?: string;
+  readonly json?: boolean;
+  readonly input?: boolean;
+}
+
+/** The options of every command that runs a session. */
+export interface RunFlags extends ReporterOptions {
+  readonly answers?: string;
+  readonly answer?: string[];
+  readonly unanswered?: string;
+  readonly yes?: boolean;
+  readonly planOnly?: boolean;
+  readonly detach?: boolean;
+  readonly foreground?: boolean;
+}
+
+const REPORTERS = ["plain", "json", "silent", "tui"] as const;
+const POLICIES = ["stop", "default", "manager"] as const satisfies readonly Unanswered[];
+
+/** Adds them; `no_input` says what `--no-input` means to the command. */
+export function addReporterOptions(command: Command, no_input: string): void {
+  command
+    .option("--reporter <name>", "plain, json or silent")
+    .option("--json", "one JSON object a line on stdout, and nothing else")
+    .option("--no-input", no_input);
+}
+
+/** Adds the options that say how a session is run. */
+export function addRunOptions(command: Command): void {
+  command
+    .option("--answers <file>", "answers given beforehand, as YAML or JSON")
+    .option("--answer <id=text>", "one answer given beforehand (again for more)", collect)
+    .option("--unanswered <policy>", "a question nobody answers: stop, default or manager", "stop")
+    .option("-y, --yes", "approve plans without asking");
+  addReporterOptions(command, "never ask at this terminal");
+  command
+    .option("--detach", "leave the session at work and return at once")
+    .option("--foreground", "run it in this process, which ends with this terminal");
+}
+
+/** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
+export async function readRunOptions(
+  { terminal }: CommandContext,
+  options: RunFlags,
+): Promise<Result<RunOptions, Failure>> {
+  const unanswered = oneOf("--unanswered", options.unanswered ?? "stop", POLICIES);
+  if (!unanswered.ok) return unanswered;
+  const reporter = oneOf("--reporter", options.reporter ?? (options.json === true ? "json" : "plain"), REPORTERS);
+  if (!reporter.ok) return reporter;
+  if (options.json === true && reporter.value !== "json") {
+    return err(
+      failure("usage", `--json and --reporter ${reporter.value} contradict each other.`, {
+        hint: "Leave one of them out.",
+      }),
+    );
+  }
+  if (options.detach === true && options.foreground === true) {
+    return err(
+      failure("usage", "--detach and --foreground contradict each other.", { hint: "Leave one of them out." }),
+    );
+  }
+  if (reporter.value === "tui") terminal.err.line("The dashboard is not there yet; this is the plain reporter.");
+  const answers = await givenAnswers(options);
+  if (!answers.ok) return answers;
+  const shown = reporter.value === "tui" ? "plain" : reporter.value;
+  const ask = terminal.hasPerson && options.input !== false;
+  const attachable = ask && terminal.out.stream.isTTY && shown === "plain" && options.foreground !== true;
+  return ok({
+    reporter: shown,
+    answers: answers.value,
+    unanswered: unanswered.value,
+    approve_plans: options.yes === true,
+    ask,
+    plan_only: options.planOnly === true,
+    scheduler: options.detach === true ? "detached" : attachable ? "attached" : "here",
+  });
+}
+
+/** For what is said beside a session's own story: where that is a program's to read, or nobody's, it belongs to the messages. */
+export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "reporter">): CommandContext {
+  const { terminal } = context;
+  return reporter === "plain" ? context : { ...context, terminal: { ...terminal, out: terminal.err } };
+}
+
+/** What was typed, if it is one of the words there are; else `usage` with the nearest. */
+export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
+  const found = words.find((candidate) => candidate === word);
+  if (found !== undefined) return ok(found);
+  return err(
+    failure("usage", `${flag} ${JSON.stringify(word)} is not one of its words.${didYouMean(word, words)}`, {
+      hint: `${flag} takes ${words.join(", ")}.`,
+    }),
+  );
+}
+
+async function givenAnswers(options: RunFlags): Promise<Result<GivenAnswer[], Failure>> {
+  const answers: GivenAnswer[] = [];
+  if (options.answers !== undefined) {
+    const loaded = await loadAnswers(options.answers);
+    if (!loaded.ok) return loaded;
+    answers.push(...loaded.value);
+  }
+  for (const text of options.answer ?? []) {
+    const answer = answerFromFlag(text);
+    if (!answer.ok) return answer;
+    answers.push(answer.value);
+  }
+  return ok(answers);
+}

@@ -1,0 +1,52 @@
+import { StorageError } from "../../store/storage-error.ts";
+import type { StoreReader } from "../../store/store.ts";
+import type { Reporter } from "../../ui/reporter.ts";
+import type { ChildWaiting } from "../../ui/waiting.ts";
+import { settledBy } from "../interaction/kept.ts";
+import { neededOf } from "../lookup/asks.ts";
+
+/** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
+export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
+  const all: ChildWaiting[] = [];
+  for (const { session_id, state } of reader.sessions({ parent })) {
+    if (state === "closed") continue;
+    const needed = await neededOf(reader, session_id);
+    if (!needed.ok) throw new StorageError(needed.error);
+    const { waiting: asked, holds } = needed.value;
+    // What has its answer already goes on when the child is taken up, and a second one would be refused.
+    const waiting = asked.filter((one) => settledBy(reader, session_id, one) === undefined);
+    if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
+  }
+  return all;
+}
+
+/** Tells at a terminal what child sessions wait for, each thing once: nobody is asked it there, since what is asked belongs to another session. */
+export class ChildrenWatch {
+  readonly #reader: StoreReader;
+  readonly #session_id: string;
+  readonly #reporter: Reporter;
+  readonly #told = new Set<string>();
+
+  constructor(reader: StoreReader, session_id: string, reporter: Reporter) {
+    this.#reader = reader;
+    this.#session_id = session_id;
+    this.#reporter = reporter;
+  }
+
+  async look(): Promise<void> {
+    this.tell(await childrenWaiting(this.#reader, this.#session_id));
+  }
+
+  tell(children: readonly ChildWaiting[]): void {
+    for (const { session_id, waiting, holds } of children) {
+      const news = waiting.filter((one) => this.#isNew(session_id, JSON.stringify(one)));
+      const held = holds.filter(({ role_id, since }) => this.#isNew(session_id, role_id, since));
+      if (news.length + held.length > 0) this.#reporter.childWaits({ session_id, waiting: news, holds: held });
+    }
+  }
+
+  #isNew(...what: readonly (string | undefined)[]): boolean {
+    const key = JSON.stringify(what);
+    return !this.#told.has(key) && this.#told.add(key) !== undefined;
+  }
+}

@@ -1,0 +1,90 @@
+import { ok } from "../../lib/result.ts";
+import { recordedEnd } from "../../runtime/exit.ts";
+import type { SessionInSight, Telling } from "../../runtime/notifications.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { safeJson, safeText } from "../../ui/display.ts";
+import { headline } from "../../ui/ending.ts";
+import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../../ui/waiting.ts";
+import { waitingFor } from "../lookup/asks.ts";
+import { endingOf, lastStandOf } from "./ending.ts";
+import { answersTo } from "./next.ts";
+
+/**
+ * What the program of `notify` is given, as one line of JSON: what the reporters would say, and the commands that continue. Undefined
+ * if what was asked is answered by now.
+ */
+export function notificationFor(
+  bosun: string,
+  home: string,
+  store: StoreReader,
+  session: SessionInSight,
+  telling: Telling,
+): string | undefined {
+  const { event, again } = telling;
+  const { session_id } = session;
+  const told = toldOf(bosun, home, store, session, telling);
+  return told && safeJson({ event, session_id, home, ...told, ...(again ? { again } : {}) });
+}
+
+interface Told {
+  /** For people, safe for a terminal. */
+  readonly message: string;
+  /** Commands, the most useful first. */
+  readonly next: readonly string[];
+  /** What it is about, for programs. */
+  readonly [about: string]: unknown;
+}
+
+function toldOf(
+  bosun: string,
+  home: string,
+  store: StoreReader,
+  session: SessionInSight,
+  telling: Telling,
+): Told | undefined {
+  switch (telling.event) {
+    case "question":
+      return questions(bosun, store, session, telling);
+    case "hold":
+      return holds(bosun, session, telling);
+    case "stopped":
+    case "closed":
+      return left(bosun, home, store, session);
+  }
+}
+
+function questions(
+  bosun: string,
+  store: StoreReader,
+  { session_id }: SessionInSight,
+  { asks }: Telling,
+): Told | undefined {
+  const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
+  if (waiting.length === 0) return undefined;
+  const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
+  return { message, questions: waiting, next: answersTo(bosun, session_id, waiting) };
+}
+
+function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: Telling): Told {
+  const first = oneOfEachAccount(held);
+  const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
+  const unending = first.filter(({ until }) => until === undefined);
+  const next = [...releasesOf(bosun, session_id, unending), `${bosun} status ${session_id}`];
+  return { message, holds: held, next };
+}
+
+function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
+  const value = recordedEnd(session.ledger.figures);
+  if (value === undefined) return undefined;
+  // Children notify by themselves.
+  const ending = endingOf(bosun, home, lastStandOf(store, session), { end: ok(value) });
+  const { state, outcome, waiting, report, log, next } = ending;
+  const message = [
+    headline(ending),
+    ...(ending.message === undefined ? [] : [safeText(ending.message)]),
+    ...waiting.map(sentenceFor),
+  ];
+  const { reason } = value;
+  const more = { state, outcome, reason, ...(value.kind === "closed" ? {} : { questions: waiting }), report, log };
+  return { message: message.join("\n"), ...more, next };
+}

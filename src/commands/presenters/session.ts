@@ -1,0 +1,122 @@
+import type { LedgerHold } from "../../kernel/ledger.ts";
+import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
+import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
+import { clipped, safeLine } from "../../ui/display.ts";
+import { ticketTable } from "../../ui/ending.ts";
+import { localMoment } from "../../ui/time.ts";
+import { MOST_NAMED, runningWords } from "../../ui/workload.ts";
+import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
+import { counted, nextLines, quoted } from "../../ui/words.ts";
+import type { CommandContext } from "../context/command.ts";
+import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
+import { isBegun } from "../lookup/choose.ts";
+import type { StoredView } from "../lookup/view.ts";
+import { nextFor, unheardWords } from "./next.ts";
+import { runningTurns, withLatest } from "./workload.ts";
+
+/** A session, and who ran it just before it was read: all that they wrote before they left is in it. */
+export interface SeenSession extends StoredView {
+  readonly owner: Holder | undefined;
+}
+
+/** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
+export function showSession(
+  { terminal: { out }, bosun }: CommandContext,
+  store: StoreReader,
+  { row, owner, presentation, ledger, tickets, report, waiting }: SeenSession,
+  now: number,
+): void {
+  const { session_id } = row;
+  const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
+  out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
+  if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
+  out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
+  if (tickets.length > 0) for (const line of ["", ...ticketTable(presentation, tickets, out)]) out.line(line);
+  const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
+  if (running.length > 0) {
+    const turns = withLatest(store, row, running);
+    out.line();
+    out.line(`Running: ${safeLine(runningWords(turns, now))}`);
+    for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))
+      if (progress !== undefined) out.line(out.style("dim", `  ${safeLine(subject ?? role_id)}: ${quoted(progress)}`));
+  }
+  for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
+    out.line();
+    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${bosun} status ${child.session_id}`);
+  }
+  const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
+  if (asked.length > 0) {
+    out.line();
+    out.line("Waits for a person:");
+    for (const one of asked) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+  }
+  const late = row.state === "closed" ? unheardWords(bosun, session_id, unheard(store, session_id), tickets) : [];
+  if (late.length > 0) for (const line of ["", ...unheardLines(late)]) out.line(line);
+  const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
+  if (kept.length > 0) {
+    out.line();
+    out.line("Said already:");
+    showKept(out, bosun, session_id, kept);
+  }
+  for (const hold of ledger.holds.values()) {
+    const told = holdTold(hold, now);
+    if (told === undefined) continue;
+    out.line();
+    out.line(told.byItself ? out.style("dim", told.text) : out.style("yellow", told.text));
+    if (!told.byItself) out.line(`      ${bosun} resume ${session_id} --release ${safeLine(hold.role_id)}`);
+  }
+  const usage = ledger.figures;
+  out.line();
+  const { turns, input_tokens, output_tokens, recoveries } = usage;
+  const figures = [
+    counted(turns, "turn"),
+    // Agents that never tell their tokens have not used none.
+    ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
+    ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
+  ];
+  out.line(figures.join(", "));
+  const next = nextFor(bosun, session_id, owner !== undefined, {
+    presentation,
+    figures: usage,
+    holds: ledger.holds.values(),
+    report,
+  });
+  for (const line of nextLines(next.map(safeLine))) out.line(line);
+}
+
+/** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */
+function holdTold(
+  { role_id, reason, until, limit }: LedgerHold,
+  now: number,
+): { text: string; byItself: boolean } | undefined {
+  const role = safeLine(role_id);
+  switch (limit?.limit) {
+    case undefined: {
+      const end = until === undefined ? "" : `, until ${here(until, now)}`;
+      return { text: `The role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
+    }
+    case "turns_per_minute": {
+      if (until === undefined || milliseconds(until) <= now) return undefined;
+      return {
+        text: `The role ${role} keeps to its ${counted(limit.max, "turn")} a minute: the next at ${here(until, now)}`,
+        byItself: true,
+      };
+    }
+    default: {
+      const most = limit?.limit === "role_turns" ? counted(limit.max, "turn") : `${limit?.max}s of turns`;
+      return { text: `The role ${role} has used its budget of ${most}`, byItself: false };
+    }
+  }
+}
+
+/** An instant in the time of day here, as `bosun log` shows it. */
+function here(until: Instant, now: number): string {
+  return localMoment(new Date(milliseconds(until)), new Date(now));
+}
+
+/** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */
+export function standing({ state, outcome }: SessionRow, held: boolean): string {
+  if (outcome !== null && state === "closed") return outcome;
+  const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";
+  return held || idle ? state : `interrupted (${state})`;
+}

@@ -1,0 +1,209 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { canonicalJson } from "../../lib/canonical.ts";
+import { shellWord } from "../../lib/shell-word.ts";
+import type { Json } from "../../lib/json.ts";
+import { ok, type Result } from "../../lib/result.ts";
+import { type Listing, listFolder, readFolder, readPlainFile } from "../../log/reader.ts";
+import type { Problem } from "../../log/verify.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import { validators } from "../../protocol/generated/validators.js";
+import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
+import { EXIT_DONE, EXIT_VERIFICATION } from "../../runtime/exit.ts";
+import { artifactProblems } from "../../runtime/kept-files.ts";
+import { type SessionPaths, sessionPaths } from "../../runtime/paths.ts";
+import { type Proof, verifySession } from "../../runtime/proof.ts";
+import type { SessionRow } from "../../store/store.ts";
+import { safeJson, safeLine } from "../../ui/display.ts";
+import type { Output } from "../../ui/terminal.ts";
+import { counted } from "../../ui/words.ts";
+import { localizeHint, localizeFailure } from "../context/invocation.ts";
+import type { CommandContext } from "../context/command.ts";
+import { loadModes } from "../lookup/modes.ts";
+import { remedyOf } from "./remedies.ts";
+
+const REPORT_FILES = ["final_report.json", "final_report.md"];
+
+/** A report's file is indented: where its payload has the shortest entries, it takes four times as much. */
+const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
+
+/** A log: its folder, and the session it belongs to where this home knows it. */
+export interface LogSource {
+  readonly folder: string;
+  readonly home: string | undefined;
+  readonly row: SessionRow | undefined;
+  /** Whether somebody runs that session. */
+  readonly isHeld: boolean;
+  /** Its last record by now; undefined where nobody knows. */
+  readonly last: () => number | undefined;
+}
+
+/**
+ * Proves a log and says what was proved, for people or as the one object that SPEC.md promises. The exit code is 0 only for a
+ * record that is whole, closed and follows from its own facts.
+ */
+export async function verify(
+  { terminal: { out }, bosun }: CommandContext,
+  source: LogSource,
+  json: boolean,
+): Promise<Result<number, Failure>> {
+  const { folder, row, last } = source;
+  const head =
+    row === undefined || row.last_sequence === 0 ? undefined : { sequence: row.last_sequence, hash: row.head };
+  const proved = verifySession(folder, await loadModes(), head, last);
+  if (!proved.ok) return proved;
+  const problems = [...proved.value.problems, ...problemsBeside(source)];
+  const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
+  if (json) out.line(safeJson(proofObject(bosun, source, proof)));
+  else show(out, bosun, source, proof);
+  return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
+}
+
+/** Signatures are not there yet, so no log can be more than `unsigned`. */
+function proofObject(bosun: string, source: LogSource, proof: Proof): object {
+  const { ok: good, records, integrity, completeness, decisions } = proof;
+  const problems = proof.problems.map(({ sequence, what, fault }) =>
+    localizeFailure(bosun, { sequence, what, ...(fault === undefined ? {} : { hint: remedyOf(fault, source) }) }),
+  );
+  return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
+}
+
+/** What this home keeps beside the log must be what the log says: kept files, and the report. */
+function problemsBeside(source: LogSource): readonly Problem[] {
+  const { home, row, isHeld } = source;
+  if (home === undefined || row === undefined) return [];
+  const paths = sessionPaths(home, row.session_id);
+  // Whoever closes a session writes its reports, be it once more, a moment after its last record.
+  const reports = isHeld || row.state !== "closed" ? [] : [...reportProblems(paths, source), ...missingReports(paths)];
+  return [...artifactProblems(paths), ...reports];
+}
+
+function missingReports({ folder }: SessionPaths): Problem[] {
+  return REPORT_FILES.map((name) => join(folder, name))
+    .filter(isNowhere)
+    .map((file) => ({ sequence: null, what: `The report ${file} is not there.`, fault: "report" }));
+}
+
+/** The report beside the log must be the one in the log: it is what people pass on. */
+function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
+  const file = join(paths.folder, "final_report.json");
+  if (isNowhere(file)) return [];
+  const listing = listFolder(folder);
+  if (!listing.ok) return [];
+  const files = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
+  const [recorded] = readFolder(folder, { files, foreign: [] });
+  if (recorded === undefined)
+    return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault: "missing" }];
+  const { sequence, bytes } = recorded;
+  const wrong = (what: string): Problem[] => [{ sequence, what, fault: "report" }];
+  const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
+  if (report === undefined) return wrong(`The report ${file} cannot be read, or is larger than any report.`);
+  if (bytes === null || !same(report, bytes.toString("utf8")))
+    return wrong(`The report ${file} is not the one in this record.`);
+  const told = JSON.parse(report) as PayloadByType["final_report"];
+  if (!validators.final_report(told)) return [{ sequence, what: "It is not a final report.", fault: "changed" }];
+  return headProblems(folder, listing.value, told.log);
+}
+
+/** What is in a folder that may not be looked into may be there. */
+function isNowhere(file: string): boolean {
+  try {
+    return statSync(file, { throwIfNoEntry: false }) === undefined;
+  } catch {
+    return false;
+  }
+}
+
+/** The report names the record before it: so it holds the log to its end, whatever became of the database. */
+function headProblems(
+  folder: string,
+  listing: Listing,
+  { records, head }: PayloadByType["final_report"]["log"],
+): Problem[] {
+  const files = listing.files.filter((record) => record.sequence === records);
+  const [before] = readFolder(folder, { files, foreign: [] });
+  // That a record is missing is told where the chain is followed.
+  if (before === undefined) return [];
+  const hash = before.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
+  return hash === head
+    ? []
+    : [{ sequence: records, what: `The final report says that this record's hash is ${head}.`, fault: "changed" }];
+}
+
+function same(report: string, record: string): boolean {
+  try {
+    return (
+      canonicalJson(JSON.parse(report) as Json) === canonicalJson((JSON.parse(record) as { payload: Json }).payload)
+    );
+  } catch {
+    return false;
+  }
+}
+
+function show(out: Output, bosun: string, source: LogSource, proof: Proof): void {
+  const { folder, row, isHeld } = source;
+  const known = row === undefined ? "the folder alone" : "the folder, and the database and files of this home";
+  out.line(
+    out.style(
+      "bold",
+      `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, held against ${known}`,
+    ),
+  );
+  const lines: [name: string, found: keyof typeof MARK, text: string][] = [
+    proof.records === 0 && proof.integrity === "ok"
+      ? ["integrity", "unknown", "there is no record to look at"]
+      : ["integrity", proof.integrity, INTEGRITY[proof.integrity]],
+    ["completeness", proof.completeness === "closed" ? "ok" : "failed", COMPLETENESS[proof.completeness]],
+    ["decisions", proof.decisions === "not_comparable" ? "unknown" : proof.decisions, DECISIONS[proof.decisions]],
+    ["authenticity", "unknown", "unsigned: nothing says who wrote it"],
+  ];
+  for (const [name, found, text] of lines) {
+    const [mark, style] = MARK[found];
+    out.line(`  ${out.style(style, mark)}  ${name.padEnd(13)} ${text}`);
+  }
+  for (const { sequence, what } of proof.problems) {
+    out.line(out.style("red", `  ${sequence === null ? "folder" : `record ${sequence}`}: ${safeLine(what)}`));
+  }
+  out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
+  if (proof.records === 0 && row === undefined) return out.line(NO_RECORDS);
+  const faults = new Set(proof.problems.map(({ fault }) => fault));
+  const remedies = [...faults].map((fault) => (fault === undefined ? "" : remedyOf(fault, source)));
+  for (const remedy of new Set(remedies)) if (remedy !== "") out.line(safeLine(localizeHint(bosun, remedy)));
+  const [first] = proof.problems;
+  const name = typedName(source);
+  const isMendable = row !== undefined && (faults.has("missing") || faults.has("report"));
+  if (isMendable || (proof.completeness === "open" && row !== undefined && first === undefined))
+    out.line(`next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`);
+  else if (first?.sequence !== undefined && first.sequence !== null)
+    out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
+  else out.line(`next    ${bosun} ${row === undefined ? "replay" : "log"} ${name}`);
+}
+
+/** A log as a person names it to this command. */
+export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
+  return row?.session_id ?? shellWord(safeLine(folder));
+}
+
+/** What may be meant where a folder is none of a log. */
+export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
+
+/** As `doctor` has them. */
+const MARK = { ok: ["ok", "green"], unknown: ["--", "yellow"], failed: ["!!", "red"] } as const;
+
+const INTEGRITY = {
+  ok: "every record stands where it was written, as it was written",
+  failed: "records were changed, moved, added or taken away",
+} as const;
+
+const COMPLETENESS = {
+  closed: "it begins with the session's opening and ends with its closing record",
+  open: "it has no closing record: the session is not over, or the end was cut off",
+  truncated: "it is known to have gone on",
+} as const;
+
+const DECISIONS = {
+  ok: "decided again from the facts alone, everything comes out as recorded",
+  failed: "decided again from the facts alone, it comes out otherwise",
+  not_comparable: "not decided again: made under other rules, or not whole",
+} as const;

@@ -1,0 +1,52 @@
+import type { ResultPart, Presentation } from "../../kernel/presentation.ts";
+import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+
+/** A debate for people: its debaters by their positions, and what it came to. */
+export const debateShowing: Presentation = {
+  subject: "debater",
+  says: "position",
+  because: { no_debaters_left: "No debater was left." },
+  parts,
+};
+
+/** What a debate came to, from its report's `result`: the verdict, then where everybody stood at the end. */
+function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): ResultPart[] {
+  const { conclusion, winner, reasons, dissent, consensus } = objectOf(verdict);
+  const { held, of } = objectOf(rounds);
+  const why = WHY_OVER[textOf(argued_by)] ?? "";
+  const points = [
+    ...(winner === undefined ? [] : [`winner: ${textOf(winner)}`]),
+    ...(typeof consensus === "boolean" ? [consensus ? "all agree" : "not all agree"] : []),
+    ...textsOf(reasons),
+    ...textsOf(dissent).map((text) => `against it: ${text}`),
+    `after ${Number(held)} of ${Number(of)} rounds${why}`,
+  ];
+  const concluded =
+    conclusion === undefined
+      ? { title: "No verdict", text: "The debate ended without one." }
+      : { title: `Verdict of ${textOf(judge)}`, text: textOf(conclusion) };
+  return [{ ...concluded, points }, ...listOf(debaters).map((debater) => standing(objectOf(debater)))];
+}
+
+const WHY_OVER: Readonly<Record<string, string>> = {
+  stable: ", since nobody moved any more",
+  one_left: ", since only one was left",
+};
+
+function standing({ role_id, status, reason, opinion }: JsonObject): ResultPart {
+  const { position, reasons } = objectOf(opinion);
+  const left = status === "dropped" ? ` (dropped${reason === undefined ? "" : `: ${textOf(reason)}`})` : "";
+  const text = position === undefined ? "It gave no opinion." : textOf(position);
+  return { title: `${textOf(role_id)}${left}`, text, points: textsOf(reasons) };
+}
+
+function textsOf(value: Json | undefined): string[] {
+  return listOf(value).map(textOf);
+}
+
+/** A plain string may stand for the object that has only that text. */
+function textOf(value: Json | undefined): string {
+  if (typeof value === "string") return value;
+  const { text } = objectOf(value);
+  return typeof text === "string" ? text : "";
+}

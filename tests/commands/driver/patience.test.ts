@@ -1,0 +1,171 @@
+import { type ChildProcess, fork, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { attend, isAttended } from "../../../src/commands/driver/attendance.ts";
+import type { LauncherMessage, Order, TakeUp } from "../../../src/commands/driver/order.ts";
+import { built } from "../../built.ts";
+import { onlySession, typed } from "../in-process.ts";
+import { type Rig, rig, tinyPlan, until } from "../rig.ts";
+import { endAfterwards } from "../strays.ts";
+import { ASK, DOUBTFUL, letGo, statusOf, taskRuns, WAIT, WAITING_TASK } from "../waiting-task.ts";
+
+/** A viewer that says that it is there, in a process of its own. */
+const VIEWER = `
+const { attend } = await import(process.argv[1]);
+attend(process.argv[2], "s");
+// What nobody holds on to any more, but for the system.
+gc();
+process.stdout.write("there");
+setInterval(() => {}, 60_000);
+`;
+
+describe("who sits at a terminal", () => {
+  it("is gone when the process is dead, and nothing is left of it", async () => {
+    const { home } = rig();
+    const attendance = join(import.meta.dirname, "../../../src/commands/driver/attendance.ts");
+    const child = spawn(process.execPath, ["--expose-gc", "--input-type=module", "-e", VIEWER, attendance, home]);
+    onTestFinished(() => void child.kill("SIGKILL"));
+    await once(child.stdout, "data");
+    expect(isAttended(home, "s")).toBe(true);
+    child.kill("SIGKILL");
+    await once(child, "exit");
+    expect(isAttended(home, "s")).toBe(false);
+    expect(readdirSync(join(home, "sessions/s/viewers"))).toEqual([]);
+  });
+
+  it("may be about to say so: the file of a process that lives stays", () => {
+    const { home } = rig();
+    const viewers = join(home, "sessions/s/viewers");
+    mkdirSync(viewers, { recursive: true });
+    writeFileSync(join(viewers, `${process.pid}.lock`), "");
+    expect(isAttended(home, "s")).toBe(false);
+    expect(readdirSync(viewers)).toEqual([`${process.pid}.lock`]);
+  });
+});
+
+describe("a scheduler that only a person can move", () => {
+  /** A session that waits for the answer to its question, and nobody runs. */
+  async function waiting(here: Rig): Promise<string> {
+    expect((await here.run(["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    return onlySession(here);
+  }
+
+  /** The scheduler of that session, with little patience. */
+  function start(
+    here: Rig,
+    session_id: string,
+    runOptions: Partial<Order["runOptions"]> = {},
+    change: TakeUp = {},
+  ): ChildProcess {
+    const child = fork(built("cli.js"), ["--home", here.home, "scheduler", session_id], {
+      cwd: here.workspace,
+      env: { ...here.environment },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const order: Order = {
+      do: "take_up",
+      session_id,
+      change,
+      runOptions: {
+        reporter: "plain",
+        ask: false,
+        answers: [],
+        unanswered: "stop",
+        approve_plans: false,
+        plan_only: false,
+        scheduler: "detached",
+        ...runOptions,
+      },
+    };
+    child.send({ kind: "order", order, patience_ms: 300 } satisfies LauncherMessage);
+    return child;
+  }
+
+  const ended = (child: ChildProcess) =>
+    new Promise<number | null>((resolve) => {
+      child.once("exit", (code) => resolve(code));
+    });
+
+  it("stops as waiting when nobody has come for as long as its patience lasts, and keeps the question", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    expect(await ended(start(here, session_id))).toBe(4);
+    expect((await statusOf(here, session_id)).owner).toBeNull();
+    const inbox = await typed(here, ["inbox"]);
+    expect(inbox.stdout).toContain("Whose name?");
+    expect(inbox.stdout).toContain(`bosun resume ${session_id}`);
+  });
+
+  it("waits as long as somebody sits at a terminal where it is asked", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    const leave = attend(here.home, session_id);
+    if (!leave.ok) throw new Error(leave.error.message);
+    const child = start(here, session_id);
+    const end = ended(child);
+    await new Promise((resolve) => child.once("message", resolve));
+    const recovered = performance.now();
+    // Several times its patience: without somebody there it would be gone by now, as the test above shows.
+    await until("its patience to have run out", () => performance.now() - recovered > 1_500 || child.exitCode !== null);
+    expect(child.exitCode).toBeNull();
+    leave.value();
+    expect(await end).toBe(4);
+  });
+
+  it("is one that is paused, too, but none whose agents are still at work", async () => {
+    const here = endAfterwards(rig());
+    const plan = tinyPlan([WAITING_TASK, { task_id: "after", shell: "true", dependencies: ["wait"] }]);
+    expect((await here.run(["run", "--plan", here.write("plan.json", plan), "--budget-turns", "1"])).code).toBe(5);
+    const child = start(here, await onlySession(here), {}, { limits: { turns: 50 } });
+    const end = ended(child);
+    const { session_id } = await taskRuns(here);
+    expect((await typed(here, ["pause"])).stdout).toContain("took it");
+    const paused = performance.now();
+    await until("its patience to have run out", () => performance.now() - paused > 1_500 || child.exitCode !== null);
+    expect(child.exitCode).toBeNull();
+    letGo(here);
+    expect(await end).toBe(4);
+    expect((await here.run(["resume", session_id])).code).toBe(0);
+  });
+
+  it("says what was settled for the case that nobody comes", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    const leave = attend(here.home, session_id);
+    if (!leave.ok) throw new Error(leave.error.message);
+    const child = start(here, session_id, { unanswered: "default" });
+    const end = ended(child);
+    await new Promise((resolve) => child.once("message", resolve));
+    expect((await typed(here, ["inbox"])).stdout).toContain("Whose name?");
+    leave.value();
+    expect(await end).toBe(0);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Ada\n");
+  });
+
+  it("stops where what was settled settles nothing: a turn in doubt is no manager's to decide", async () => {
+    const here = endAfterwards(rig());
+    const roles = here.write("roles.json", DOUBTFUL);
+    const killed = here.start(["run", "--plan", here.write("plan.json", WAIT), "--roles", roles]);
+    const { session_id } = await taskRuns(here);
+    killed.child.kill("SIGKILL");
+    await killed.done;
+    expect(await ended(start(here, session_id, { unanswered: "manager" }))).toBe(4);
+  });
+
+  it("exits without working when whoever started it goes before it gives an order", async () => {
+    const here = rig();
+    const session_id = await waiting(here);
+    const child = fork(built("cli.js"), ["--home", here.home, "scheduler", session_id], {
+      cwd: here.workspace,
+      env: { ...here.environment },
+      stdio: "ignore",
+    });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const end = ended(child);
+    child.disconnect();
+    expect(await end).toBe(2);
+  });
+});

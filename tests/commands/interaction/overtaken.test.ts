@@ -1,0 +1,73 @@
+import { hostname } from "node:os";
+import { afterEach, describe, expect, it } from "vitest";
+import { putMessage } from "../../../src/commands/interaction/put.ts";
+import { commandMessage } from "../../../src/commands/interaction/person-message.ts";
+import { openStore } from "../../../src/store/sqlite-store.ts";
+import type { Lease, SessionRow, Store } from "../../../src/store/store.ts";
+import { value } from "../../results.ts";
+import { typed } from "../in-process.ts";
+import { ASKING, type Rig, rig, tinyPlan } from "../rig.ts";
+
+const open = new Set<Store>();
+
+afterEach(() => {
+  for (const store of open) store.close();
+  open.clear();
+});
+
+function storeOf({ home }: Rig): Store {
+  const store = value(openStore(home));
+  open.add(store);
+  return store;
+}
+
+/** A session that waits for an answer, and somebody who holds it and does nothing with it. */
+async function owned(here: Rig): Promise<{ readonly owner: Store; readonly row: SessionRow; readonly lease: Lease }> {
+  const plan = here.write("plan.json", tinyPlan([{ task_id: "write", shell: "true" }], ASKING));
+  expect((await typed(here, ["run", "--plan", plan])).code).toBe(4);
+  const owner = storeOf(here);
+  const [row] = owner.sessions();
+  if (!row) throw new Error("there is no session");
+  const holder = { pid: process.pid, host: hostname(), started_at: row.created_at };
+  return { owner, row, lease: value(await owner.acquire(row.session_id, holder)) };
+}
+
+describe("a word whose owner leaves between two looks of who put it", () => {
+  it("is not said to wait if they took it", async () => {
+    const here = rig();
+    const { owner, row, lease } = await owned(here);
+    const { session_id, last_sequence: expected } = row;
+    const person = storeOf(here);
+    const left: Promise<unknown>[] = [];
+    const takeAndLeave = () => {
+      const taken = owner.inbox.pending(session_id).map(({ id }) => id);
+      left.push(owner.commit(lease, { expected, records: [], changes: [], taken }), owner.release(lease));
+    };
+    let looks = 0;
+    const watched: Store = {
+      ...person,
+      holder: (id) => {
+        looks += 1;
+        if (looks === 2) takeAndLeave();
+        return person.holder(id);
+      },
+    };
+    expect(value(await putMessage(watched, row, commandMessage({ command: "cancel" })))).toMatchObject({
+      took: "taken",
+    });
+    expect(await Promise.all(left)).toMatchObject([{ ok: true }, undefined]);
+  });
+
+  it("is over with them if it is a pause, which waits for nobody", async () => {
+    const here = rig();
+    const { owner, row, lease } = await owned(here);
+    const { session_id } = row;
+    const paused = typed(here, ["pause", session_id]);
+    await expect.poll(() => owner.inbox.pending(session_id)).toHaveLength(1);
+    await owner.release(lease);
+    const { code, stdout, stderr } = await paused;
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(`Nobody runs ${session_id}, so there is nothing to pause.`);
+    expect((await typed(here, ["resume", session_id, "--answer", "c1.name=Ada"])).code).toBe(0);
+  });
+});

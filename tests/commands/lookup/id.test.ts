@@ -1,0 +1,18 @@
+import { expect, it } from "vitest";
+import { isGivenId, newSessionId } from "../../../src/commands/lookup/id.ts";
+
+it.each([
+  ["debate", "d"],
+  ["schedule", "s"],
+] as const)(
+  "an id that a %s is given begins with its letter, and is known again, by its beginning and of a child",
+  (mode, letter) => {
+    const id = newSessionId(mode);
+    expect(id).toMatch(new RegExp(`^${letter}-[a-z0-9]{6}$`));
+    expect([id, id.slice(0, 4), `${id}.12`, `${id}.12.3`, `${id}ab`].filter(isGivenId)).toHaveLength(5);
+  },
+);
+
+it("a word that looks like no such id is none", () => {
+  expect(["e-mail", "s-", "s-Upper", "s-abcdefghi", "d-abc.", "ds-abc"].filter(isGivenId)).toEqual([]);
+});

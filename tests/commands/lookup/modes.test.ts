@@ -1,0 +1,15 @@
+import { expect, it } from "vitest";
+import { loadModes, loadReading } from "../../../src/commands/lookup/modes.ts";
+
+// What a schedule's session asks, and whether it is one, is read by these from sessions of whatever mode.
+it.each(["session", "question", "ticket"])("no mode but the schedule has the collection %s", async (put) => {
+  const others = [...(await loadModes()).values()].filter(({ name }) => name !== "schedule");
+  expect(others.length).toBeGreaterThan(0);
+  for (const mode of others) {
+    expect(() => mode.apply(mode.empty(), { put, id: "x", value: {} })).toThrow(`has no collection "${put}"`);
+  }
+});
+
+it("a name that every object of JavaScript knows is no mode's", async () => {
+  expect(await loadReading("constructor")).toBeUndefined();
+});

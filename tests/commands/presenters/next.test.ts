@@ -1,0 +1,353 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { nextSteps, unheardWords } from "../../../src/commands/presenters/next.ts";
+import { planFileText } from "../../../src/commands/plans/recorded.ts";
+import { parseDocumentText } from "../../../src/config/document.ts";
+import { loadPlanFile } from "../../../src/config/plan-file.ts";
+import { emptyLedger } from "../../../src/kernel/ledger.ts";
+import type { JsonObject } from "../../../src/lib/json.ts";
+import { scheduleShowing } from "../../../src/modes/schedule/presentation.ts";
+import type { TicketLine } from "../../../src/ui/reporter.ts";
+import { valueOf } from "../../config/scratch.ts";
+import { onlySession, typed, typedIn, typedJson } from "../in-process.ts";
+import { rig, tinyPlan, until } from "../rig.ts";
+import { ASK, letGo, taskRuns, WAIT } from "../waiting-task.ts";
+
+const TWO = tinyPlan([
+  { task_id: "good", shell: "true" },
+  { task_id: "bad", shell: "exit 1" },
+]);
+const GOOD = tinyPlan([{ task_id: "good", shell: "true" }]);
+const ONCE = JSON.stringify({ max_retries: 0, max_escalations: 0 });
+
+/** What a command ends with from `next` on. */
+function nextIn(stdout: string): string[] {
+  const lines = stdout.trimEnd().split("\n");
+  return lines.slice(lines.findLastIndex((line) => line.startsWith("next    "))).map((line) => line.slice(8));
+}
+
+describe("the commands that come next", () => {
+  it("do what a session did not hear of only where it can still be done", () => {
+    const retry = (ticket_id: string) => ({ said: `retry ${ticket_id}`, command: "retry", ticket_id });
+    const ticket = (ticket_id: string, status: string): TicketLine => ({
+      ticket_id,
+      status,
+      title: "",
+      attempt: 1,
+      outputs: [],
+    });
+    const told = unheardWords("bosun", "s", [retry("a"), retry("b")], [ticket("a", "done"), ticket("b", "error")]);
+    expect(told).toEqual([{ said: "retry a" }, { said: "retry b", again: "bosun retry s b" }]);
+  });
+
+  it("are those of the run when a failed session is looked at", async () => {
+    const here = rig();
+    const run = await typed(here, [
+      "run",
+      "--plan",
+      here.write("plan.json", TWO),
+      "--config",
+      here.write("c.json", ONCE),
+    ]);
+    expect(run.code).toBe(1);
+    const session_id = await onlySession(here);
+    const next = [`bosun log ${session_id} bad`, `bosun retry ${session_id} bad`, `bosun replay ${session_id}`];
+    expect(nextIn(run.stdout)).toEqual(next);
+    expect(nextIn((await typed(here, ["status", session_id])).stdout)).toEqual(next);
+    expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun log ${session_id} bad`]);
+    for (const [words, again] of [
+      [["stop", session_id], `bosun retry ${session_id} TICKET.`],
+      [["tell", session_id, "bad", "x"], `bosun retry ${session_id} bad.`],
+      [["tell", session_id, "good", "x"], `bosun retry ${session_id} TICKET.`],
+    ] as const) {
+      const { stderr } = await typed(here, words);
+      expect(stderr).toContain(`A ticket in error can be tried again: ${again}\n`);
+    }
+  });
+
+  it("are named where a session at work has taken a word, and where it was stopped", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", WAIT), "--session", "s"]);
+    await taskRuns(here);
+    for (const [words, next] of [
+      [["tell", "Hurry."], "bosun status s"],
+      [["pause"], "bosun status s"],
+      [["stop"], "bosun resume s"],
+      [["stop"], "bosun resume s"],
+    ] as const) {
+      const { stdout } = await typed(here, words);
+      expect([words, nextIn(stdout)]).toEqual([words, [next]]);
+    }
+    expect((await running.done).code).toBe(130);
+  });
+
+  it("are named by every command that only looks, whatever it finds", async () => {
+    const here = rig();
+    await typed(here, ["run", "--session", "won", "--plan", here.write("plan.json", GOOD)]);
+    const folder = join(here.home, "logs/won");
+    for (const [words, next] of [
+      [["status"], "bosun status won"],
+      [["inbox"], "bosun status"],
+      [["review", "won"], "bosun status won"],
+      [["replay", "won", "--verify"], "bosun log won"],
+      [["replay", folder, "--verify"], `bosun replay ${folder}`],
+    ] as const) {
+      const { code, stdout } = await typed(here, words);
+      expect([words, code, nextIn(stdout)]).toEqual([words, 0, [next]]);
+    }
+  });
+
+  it("name their session in the report for people, which may be one of many", async () => {
+    const here = rig();
+    const run = (session: string, plan: string) =>
+      typed(here, ["run", "--session", session, "--plan", here.write(`${session}.json`, plan), "--config", once]);
+    const once = here.write("c.json", ONCE);
+    for (const [session, plan] of Object.entries({ lost: TWO, won: GOOD, newest: GOOD })) await run(session, plan);
+    const steps = (session: string) => {
+      const text = readFileSync(join(here.home, "sessions", session, "final_report.md"), "utf8");
+      return text.slice(text.indexOf("## Next\n\n- ") + 11).trimEnd();
+    };
+    expect(steps("lost")).toBe("bosun log lost bad\n- bosun retry lost bad");
+    expect(steps("won")).toBe("bosun replay won --verify");
+    for (const step of [...steps("lost").split("\n- "), steps("won")]) {
+      const { code } = await typed(here, step.split(" ").slice(1));
+      expect([step, code]).toEqual([step, step.includes("retry") ? 1 : 0]);
+    }
+    // What is on record is the mode's own, and knows of no session.
+    const recorded = JSON.parse(readFileSync(join(here.home, "sessions/won/final_report.json"), "utf8")) as object;
+    expect(recorded).toMatchObject({ next_steps: ["bosun replay --verify"] });
+  });
+
+  it("raise the budget that stopped it, and no budget of nothing is taken", async () => {
+    const here = rig();
+    const run = (...args: string[]) => typed(here, ["run", "--plan", here.write("plan.json", TWO), ...args]);
+    expect((await run("--budget-turns", "1")).code).toBe(5);
+    const session_id = await onlySession(here);
+    const status = await typed(here, ["status", session_id]);
+    expect(nextIn(status.stdout)).toEqual([`bosun resume ${session_id} --budget-turns 2`]);
+    for (const kind of ["turns", "tokens", "usd"]) {
+      const refused = await run(`--budget-${kind}`, "0");
+      expect(refused.code).toBe(2);
+      expect(refused.stderr).toContain(`A budget of 0 ${kind} lets no turn begin.`);
+    }
+    expect(await onlySession(here)).toBe(session_id);
+  });
+
+  it("are none about a ticket for a session that has none, nor about one that the person gave up", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", ASK)])).code).toBe(4);
+    const session_id = await onlySession(here);
+    expect(nextIn((await typed(here, ["log"])).stdout)).toEqual([`bosun status ${session_id}`]);
+    const other = rig();
+    const gated = other.write("c.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await typed(other, ["run", "--plan", other.write("plan.json", TWO), "--config", gated])).code).toBe(4);
+    const cancelled = await typed(other, ["cancel"]);
+    expect(nextIn(cancelled.stdout)).toEqual([`bosun replay ${await onlySession(other)}`]);
+    const third = rig();
+    const rejected = third.write("c.json", JSON.stringify({ plan_approval: "ask" }));
+    expect((await typed(third, ["run", "--plan", third.write("plan.json", TWO), "--config", rejected])).code).toBe(4);
+    expect((await typed(third, ["plan", "--reject"])).code).toBe(0);
+    expect(nextIn((await typed(third, ["resume"])).stdout)).toEqual([`bosun replay ${await onlySession(third)}`]);
+  });
+
+  it("are none about a ticket that a plan withdrew, unless another waits for it", () => {
+    const { figures } = emptyLedger();
+    const withdrawn = { ticket_id: "old", status: "error", reason: "withdrawn" };
+    const steps = (...others: JsonObject[]) =>
+      nextSteps("bosun", "s", {
+        presentation: scheduleShowing,
+        exit_code: 1,
+        waiting: [],
+        children: [],
+        figures,
+        holds: [],
+        report: { tickets: [withdrawn, ...others] },
+      });
+    expect(steps({ ticket_id: "mine", status: "error", reason: "cancelled" })).toEqual(["bosun replay s"]);
+    expect(steps({ ticket_id: "next", status: "pending", blocked_by: ["old"] })).toEqual([
+      "bosun log s old",
+      "bosun retry s old",
+      "bosun replay s",
+    ]);
+  });
+
+  it("name the roles that a plan needs which is written out, where it is not the embedded crew's", async () => {
+    const here = rig();
+    expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--plan-only"])).code).toBe(4);
+    const file = join(here.workspace, "out.json");
+    expect((await typed(here, ["plan", "--export", file])).stdout).toBe(
+      `Wrote ${file}. Run it again: bosun run --plan ${file}\n`,
+    );
+    const other = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = other.write("roles.json", JSON.stringify({ roles: [boss] }));
+    expect((await typed(other, ["run", "--plan", other.write("plan.json", GOOD), "--roles", roles])).code).toBe(0);
+    const again = join(other.workspace, "out.json");
+    expect((await typed(other, ["plan", "--export", again])).stdout).toBe(
+      `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of its roles: boss.\n`,
+    );
+  });
+});
+
+describe("a home that was named with --home", () => {
+  it("is in every command that is printed, so that it can be copied, unless it is found without", async () => {
+    const here = rig();
+    const home = join(here.workspace, "it's a home");
+    const at = (directory: string, args: readonly string[]) => typedIn(directory, here.environment, args);
+    const copied = (command: string) =>
+      at(
+        here.workspace,
+        execFileSync("sh", ["-c", `bosun() { printf '%s\\n' "$@"; }; ${command}`], { encoding: "utf8" })
+          .trimEnd()
+          .split("\n"),
+      );
+    const asking = here.write("ask.json", ASK);
+    const asked = await at(here.workspace, ["run", "--plan", asking, "--session", "asks", "--home", home]);
+    expect(asked.code).toBe(4);
+    const named = `bosun --home '${home.replace("'", "'\\''")}'`;
+    const [answer = "", resume = ""] = nextIn(asked.stdout);
+    expect([answer, resume]).toEqual([`${named} answer asks c1.name Ada`, `${named} resume asks`]);
+    expect((await copied(`${named} inbox`)).stdout).toContain(`\n      ${answer}\n`);
+    const paused = await copied(`${named} pause asks`);
+    expect(paused.stderr).toContain(`No turn begins before somebody takes it up: ${resume}.`);
+    expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
+    expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
+    expect((await copied(`${named} roles`)).stdout).toContain(`next    ${named} doctor\n`);
+    expect((await copied(`${named} doctor`)).stdout).toContain(
+      `next    ${named} run --plan FILE\n        ${named} run "…" --manager CMD --worker CMD\n`,
+    );
+    const found = await at(home, ["status", "asks", "--home", home]);
+    expect(nextIn(found.stdout)).toEqual(["bosun replay asks --verify"]);
+  });
+
+  it("is in the hints of failures that programs read", async () => {
+    const here = rig();
+    const home = join(here.workspace, "named");
+    const running = here.start([
+      "run",
+      "--plan",
+      here.write("plan.json", WAIT),
+      "--session",
+      "s",
+      "--json",
+      "--home",
+      home,
+    ]);
+    await until("the task to run", () => existsSync(join(here.workspace, "pid")));
+    // As whoever takes a session over does, where locks do not hold.
+    const database = new SqliteDatabase(join(home, "bosun.db"));
+    database.exec("UPDATE sessions SET epoch = epoch + 1");
+    database.close();
+    letGo(here);
+    const { code, stdout } = await running.done;
+    const hint = `Another process took it over; \`bosun --home ${home} status s\` tells which.`;
+    const result: unknown = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
+    expect([code, result]).toMatchObject([7, { type: "result", error: { code: "stale_lease", hint }, message: hint }]);
+  });
+
+  it("is in the hints of what doctor finds", async () => {
+    const here = rig();
+    const home = join(here.workspace, "named");
+    const crew = ["--home", home, "--manager", "not-there", "--worker", "not-there"];
+    const hint = expect.stringContaining(`\`bosun --home ${home} doctor\` checks them all.`) as string;
+    expect((await typed(here, ["doctor", ...crew])).stdout).toEqual(hint);
+    const { findings } = await typedJson<{ findings: { name: string; hint: string }[] }>(here, [
+      "doctor",
+      ...crew,
+      "--json",
+    ]);
+    expect(findings.filter(({ hint: told }) => /bosun/.test(told))).toMatchObject([{ hint }, { hint }]);
+  });
+});
+
+describe("a plan that is written out", () => {
+  it("means the same when it is run again, and moves no cursor when it is shown", async () => {
+    const here = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
+    const task_id = "good";
+    const description = "Good \u001B[2J\u009B2J\u202E: # 'or'\n  \"not\"\n";
+    const shell = 'echo "${HOME:+home}" $${#1} >> out.txt';
+    const plan = { tasks: [{ task_id, description, instruction: { summary: "it", steps: [{ shell }] } }] };
+    const given = here.write("plan.json", JSON.stringify(plan));
+    const first = ["run", "--plan", given, "--roles", roles, "--config", here.write("c.json", '{"review": "user"}')];
+    expect((await typed(here, first)).code).toBe(4);
+    const session_id = await onlySession(here);
+    const written = () => readFileSync(join(here.workspace, "out.txt"), "utf8");
+    expect(written()).toMatch(/^home \d+\{#1\}\n$/);
+    for (const name of ["again.yaml", "again.json"]) {
+      const file = join(here.workspace, name);
+      rmSync(join(here.workspace, "out.txt"));
+      expect((await typed(here, ["plan", session_id, "--export", file])).code).toBe(0);
+      expect(readFileSync(file, "utf8")).not.toMatch(/[^\n\P{Cc}]|\u202E/u);
+      const again = valueOf(await loadPlanFile(file)).plan;
+      expect(again.tasks[0]?.description).toBe(description);
+      expect(again).not.toHaveProperty("summary");
+      expect((await typed(here, ["run", "--plan", file])).code).toBe(0);
+      expect(written()).toMatch(/^home \d+\{#1\}\n$/);
+    }
+  });
+});
+
+describe("a plan file that is written", () => {
+  const readBack = async (file: string, description: string) => {
+    const bytes = Buffer.from(await planFileText(file, { tasks: [{ task_id: "a", description }] }));
+    return valueOf(parseDocumentText(file, bytes.toString("utf8"))).value;
+  };
+  const texts = fc.oneof(
+    fc.string({ unit: "binary", maxLength: 300 }),
+    // Long, without blanks, and with what needs quotes: where a line is broken then, no half of a character may be left.
+    fc.tuple(fc.nat(9), fc.nat(99)).map(([some, many]) => `${"x".repeat(some)}: ${"漢字😀".repeat(30 + many)}`),
+  );
+
+  it.each(["plan.yaml", "plan.json", "plan.JSON", "plan.jsonc"])("as %s holds every text as it is", async (file) => {
+    await fc.assert(
+      fc.asyncProperty(texts, async (description) => {
+        expect(await readBack(file, description)).toEqual({ tasks: [{ task_id: "a", description }] });
+      }),
+      { numRuns: 500, seed: 20_260_101 },
+    );
+  });
+});
+
+describe("a plan with a step that has a command and a text for the shell", () => {
+  it("is written out with the command, which wins, and so can be run", async () => {
+    const here = rig();
+    const boss = { role_id: "boss", type: "manager", cli_command: ["false"] };
+    const roles = here.write("roles.json", JSON.stringify({ roles: [boss] }));
+    const steps = ["look", { text: "both", command: ["sh", "-c", "echo command >> out.txt"], shell: "exit 1" }];
+    const acceptance_criteria = [{ text: "always", command: ["true"] }];
+    const instruction = { summary: "it", steps };
+    const task = { task_id: "a", description: "a", instruction, acceptance_criteria, review: "checks" };
+    const given = here.write("plan.json", JSON.stringify({ tasks: [task] }));
+    expect((await typed(here, ["run", "--plan", given, "--roles", roles])).code).toBe(0);
+    const file = join(here.workspace, "again.json");
+    expect((await typed(here, ["plan", "--export", file])).code).toBe(0);
+    const again = await typed(here, ["run", "--plan", file]);
+    expect([again.stderr, again.code]).toEqual(["", 0]);
+    expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("command\ncommand\n");
+  });
+});
+
+describe("a word to a session at work", () => {
+  it("is followed by what holds now", async () => {
+    const here = rig();
+    const running = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
+    const { session_id } = await taskRuns(here);
+    const on = `What runs goes on to its end; bosun resume ${session_id} continues.`;
+    expect((await typed(here, ["tell", "Hurry."])).stdout).toContain(
+      "All its agents will read it with every turn that begins from now on",
+    );
+    expect((await typed(here, ["pause"])).stdout).toContain(`No new turns begin. ${on}`);
+    expect((await typed(here, ["pause"])).stdout).toBe(`${session_id} was paused already: no new turns begin. ${on}\n`);
+    expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun resume ${session_id}`]);
+    expect((await typed(here, ["resume"])).stdout).toContain("It was paused, and new turns begin again.");
+    expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun log ${session_id} --follow`]);
+    letGo(here);
+    expect((await running.done).code).toBe(0);
+  });
+});
