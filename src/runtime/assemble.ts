@@ -11,7 +11,6 @@ import type { Failure } from "../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
 import type { Role } from "../protocol/roles.ts";
 import { measuredRecord } from "../store/kept-record.ts";
-import { embeddedQueue } from "../store/queue.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
@@ -124,7 +123,6 @@ export function assemble<S>(
       told: made.told,
       takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,
       roles,
-      queue: embeddedQueue(),
     }),
   );
 }

@@ -1,7 +1,6 @@
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import type { Role } from "../protocol/roles.ts";
-import type { DispatchQueue } from "../store/queue.ts";
 import { Children, type ChildrenParts } from "./children/children.ts";
 import { Checks, type ChecksParts } from "./checks.ts";
 import type { SessionDoor } from "./door.ts";
@@ -12,7 +11,6 @@ import { Turns, type TurnsParts } from "./turns/turns.ts";
 
 export interface WorkloadParts extends TurnsParts, ChecksParts, ChildrenParts {
   readonly roles: readonly Role[];
-  readonly queue: DispatchQueue<LedgerTurn>;
 }
 
 interface UnderWayDoor extends SessionDoor {
@@ -61,7 +59,7 @@ export class Workload {
     const { max_workers } = parts.config;
     const capacity = { worker: max_workers, participant: max_workers, manager: Number.POSITIVE_INFINITY };
     const seats = new Seats(parts.roles, capacity, (role_id) => this.timers.isHeld(role_id));
-    this.#dispatcher = new Dispatcher(seats, parts.queue);
+    this.#dispatcher = new Dispatcher(seats);
     for (const turn of this.#ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
   }
 

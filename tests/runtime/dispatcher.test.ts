@@ -4,7 +4,6 @@ import type { Seat } from "../../src/kernel/mode.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { Dispatcher } from "../../src/runtime/admission/dispatcher.ts";
 import { Seats } from "../../src/runtime/admission/seats.ts";
-import { embeddedQueue } from "../../src/store/queue.ts";
 
 const WORKER: Seat = { type: "worker" };
 const MANAGER: Seat = { type: "manager" };
@@ -19,7 +18,7 @@ function turn(turn_id: string, seat: Seat, more: Partial<LedgerTurn> = {}): Ledg
 
 function desk(roles: readonly Role[], workers: number, held: ReadonlySet<string> = new Set()): Dispatcher {
   const capacity = { worker: workers, participant: workers, manager: Number.POSITIVE_INFINITY };
-  return new Dispatcher(new Seats(roles, capacity, (role_id) => held.has(role_id)), embeddedQueue());
+  return new Dispatcher(new Seats(roles, capacity, (role_id) => held.has(role_id)));
 }
 
 /** Admits as long as there is room; gives what was admitted, each with its role. */
@@ -231,15 +230,4 @@ describe("a role", () => {
     dispatcher.end("t2");
     expect(wanted(dispatcher)).toEqual([]);
   });
-});
-
-it("nothing is left of a turn in the queue when it has ended or was withdrawn", () => {
-  const queue = embeddedQueue<LedgerTurn>();
-  const seats = new Seats([role("a")], { worker: 1, participant: 1, manager: 1 }, () => false);
-  const dispatcher = new Dispatcher(seats, queue);
-  for (const id of ["t1", "t2"]) dispatcher.offer(turn(id, WORKER));
-  admitAll(dispatcher);
-  expect(queue.size()).toEqual({ waiting: 1, claimed: 1 });
-  for (const id of ["t1", "t2"]) dispatcher.end(id);
-  expect(queue.size()).toEqual({ waiting: 0, claimed: 0 });
 });

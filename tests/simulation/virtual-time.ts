@@ -1,5 +1,5 @@
 import { type Instant, instant } from "../../src/protocol/timestamp.ts";
-import { Heap, type HeapEntry } from "../../src/store/heap.ts";
+import { Heap, type HeapEntry } from "../../src/lib/heap.ts";
 import { type Random, randomOf } from "./random.ts";
 
 const MIDNIGHT = Date.UTC(2026, 0, 1);

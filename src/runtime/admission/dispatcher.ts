@@ -2,8 +2,8 @@ import type { LedgerTurn } from "../../kernel/ledger.ts";
 import type { Seat } from "../../kernel/mode.ts";
 import { suits } from "../../kernel/seat.ts";
 import type { Role } from "../../protocol/roles.ts";
-import type { DispatchQueue } from "../../store/queue.ts";
 import type { Seats } from "./seats.ts";
+import { TurnQueue } from "./turn-queue.ts";
 
 /** A turn that may start now: who takes it, and the small number that is its own while it runs. */
 export interface Admission {
@@ -15,7 +15,6 @@ export interface Admission {
 interface Running {
   readonly role: Role;
   readonly slot: number;
-  readonly fence: number;
   /** Where a seat had been kept for the subject, the turn sits in that one. */
   readonly inReserved: boolean;
 }
@@ -26,8 +25,7 @@ interface Running {
  */
 export class Dispatcher {
   readonly #seats: Seats;
-  readonly #queue: DispatchQueue<LedgerTurn>;
-  readonly #seatsByKey = new Map<string, { readonly seat: Seat; readonly reserve?: Seat }>();
+  readonly #queue = new TurnQueue();
   readonly #turns = new Map<string, LedgerTurn>();
   readonly #running = new Map<string, Running>();
   readonly #slots = new Set<number>();
@@ -39,9 +37,8 @@ export class Dispatcher {
   /** Turns whose seat is kept for them already. */
   readonly #seated: LedgerTurn[] = [];
 
-  constructor(seats: Seats, queue: DispatchQueue<LedgerTurn>) {
+  constructor(seats: Seats) {
     this.#seats = seats;
-    this.#queue = queue;
   }
 
   get running(): number {
@@ -66,11 +63,7 @@ export class Dispatcher {
       this.#seated.push(turn);
       return;
     }
-    const key = seatKey(turn);
-    if (!this.#seatsByKey.has(key)) {
-      this.#seatsByKey.set(key, { seat: turn.seat, ...(turn.reserve ? { reserve: turn.reserve } : {}) });
-    }
-    this.#queue.offer({ id: turn.turn_id, key, priority: turn.priority, body: turn });
+    this.#queue.add(turn);
   }
 
   /** The turn ended, or is no longer wanted: its seat is free. */
@@ -82,7 +75,6 @@ export class Dispatcher {
     if (running) {
       this.#running.delete(turn_id);
       this.#slots.delete(running.slot);
-      this.#queue.settle(turn_id, running.fence);
       if (!running.inReserved) this.#seats.free(running.role);
       if (turn.subject !== undefined) this.#unpark(turn.subject);
     } else if (turn.subject !== undefined && this.#parked.get(turn.subject) === turn) {
@@ -90,7 +82,7 @@ export class Dispatcher {
     } else {
       const at = this.#seated.indexOf(turn);
       if (at >= 0) this.#seated.splice(at, 1);
-      else this.#queue.withdraw(turn_id);
+      else this.#queue.remove(turn_id);
     }
     if (this.#wanting.delete(turn_id) && turn.subject !== undefined) this.#release(turn.subject);
   }
@@ -101,16 +93,15 @@ export class Dispatcher {
       const reserved = this.#reserved.get(seated.subject ?? "");
       if (!reserved || !this.#isSeated(reserved, seated.seat)) continue;
       this.#seated.splice(at, 1);
-      return this.#start(seated, reserved.role, 0, true);
+      return this.#start(seated, reserved.role, true);
     }
-    const [claim] = this.#queue.claim({ limit: 1, accepts: (key) => this.#fits(key) });
-    if (!claim) return undefined;
-    const turn = claim.body;
+    const turn = this.#queue.take((first) => this.#fits(first));
+    if (!turn) return undefined;
     const role = this.#seats.pick(turn.seat);
-    if (!role) throw new Error(`turn ${turn.turn_id} was claimed for a seat that nobody can take`);
+    if (!role) throw new Error(`turn ${turn.turn_id} was taken for a seat that nobody can take`);
     this.#seats.take(role);
     if (turn.reserve && turn.subject !== undefined) this.#reserve(turn, turn.reserve, turn.subject);
-    return this.#start(turn, role, claim.fence, false);
+    return this.#start(turn, role, false);
   }
 
   /** Whether a turn waits to be given, or for the seat that is to be kept for its subject, that the role could take. */
@@ -136,7 +127,7 @@ export class Dispatcher {
     let reserved = this.#reserved.get(subject);
     if (!reserved) {
       const role = this.#seats.pick(seat);
-      if (!role) throw new Error(`turn ${turn.turn_id} was claimed without its reserved seat`);
+      if (!role) throw new Error(`turn ${turn.turn_id} was taken without its reserved seat`);
       this.#seats.take(role);
       reserved = { role, wanted: 0 };
       this.#reserved.set(subject, reserved);
@@ -159,19 +150,17 @@ export class Dispatcher {
     this.#wanting.add(turn.turn_id);
   }
 
-  #start(turn: LedgerTurn, role: Role, fence: number, inReserved: boolean): Admission {
+  #start(turn: LedgerTurn, role: Role, inReserved: boolean): Admission {
     let slot = 1;
     while (this.#slots.has(slot)) slot += 1;
     this.#slots.add(slot);
-    this.#running.set(turn.turn_id, { role, slot, fence, inReserved });
+    this.#running.set(turn.turn_id, { role, slot, inReserved });
     if (turn.subject !== undefined) this.#runningBySubject.add(turn.subject);
     return { turn, role, slot };
   }
 
-  #fits(key: string): boolean {
-    const wanted = this.#seatsByKey.get(key);
-    if (!wanted || !this.#seats.pick(wanted.seat)) return false;
-    return wanted.reserve === undefined || this.#seats.pick(wanted.reserve) !== undefined;
+  #fits({ seat, reserve }: LedgerTurn): boolean {
+    return this.#seats.pick(seat) !== undefined && (!reserve || this.#seats.pick(reserve) !== undefined);
   }
 
   #release(subject: string): void {
@@ -182,10 +171,4 @@ export class Dispatcher {
     this.#reserved.delete(subject);
     this.#seats.free(reserved.role);
   }
-}
-
-function seatKey({ seat, reserve }: LedgerTurn): string {
-  return [seat, reserve]
-    .map((one) => (one ? `${one.type}/${one.role_id ?? ""}/${one.capability ?? ""}/${one.rather_not ?? ""}` : ""))
-    .join("|");
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { Heap } from "../../src/store/heap.ts";
+import { Heap } from "../../src/lib/heap.ts";
 
 interface Entry {
   position: number;
