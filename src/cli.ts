@@ -1,8 +1,9 @@
-import { invocationName, localizeHint } from "./commands/context/invocation.ts";
+import { invocationName } from "./commands/context/invocation.ts";
 import { runCommandLine } from "./commands/main.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT, EXIT_INTERNAL } from "./runtime/exit.ts";
 import { safeText } from "./ui/display.ts";
 import { processTerminal } from "./ui/terminal.ts";
+import { localize } from "./ui/words.ts";
 
 const terminal = processTerminal(process.env);
 
@@ -11,10 +12,10 @@ function tellBug(error: unknown): number {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
   terminal.err.line(`Error: Bosun has met a bug of its own, and stops.\n${safeText(trace)}`);
   // Nothing is known of where this is: the current directory may be gone.
-  const bosun = invocationName({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
+  const program = invocationName({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
   const next =
     "What was committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report this with the lines above.";
-  terminal.err.line(`  ${localizeHint(bosun, next)}`);
+  terminal.err.line(`  ${localize({ program }, next)}`);
   return EXIT_INTERNAL;
 }
 

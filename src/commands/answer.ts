@@ -6,6 +6,7 @@ import { EXIT_DONE, EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit
 import type { SessionRow, Store } from "../store/store.ts";
 import { safeLine } from "../ui/display.ts";
 import { answerCommand, type OpenQuestion, showWaiting } from "../ui/waiting.ts";
+import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { type Asked, askedAmong, isKept, stillOpen } from "./interaction/asked.ts";
@@ -151,13 +152,13 @@ function byAsk(
 
 /** The beginning of a session's id may have been meant as the answer, too. */
 function tellMeant(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   { session_id }: SessionRow,
   [only, another]: readonly OpenQuestion[],
   word: string | undefined,
 ): void {
   if (word === undefined || word === session_id || only === undefined || another !== undefined) return;
-  out.line(`  To answer it with ${quoted(word)}: ${answerCommand(bosun, session_id, only, word)}`);
+  out.line(`  To answer it with ${quoted(word)}: ${localize(out, answerCommand(session_id, only, word))}`);
 }
 
 async function answersFrom(
@@ -199,11 +200,11 @@ function givenTwice(flag: string): Failure {
 }
 
 function listOpen(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   { row: { session_id }, kept }: Asked,
   asks: "asks" | "still asks",
   questions: readonly OpenQuestion[],
 ): void {
   out.line(`${session_id} ${asks}:`);
-  for (const question of questions) showWaiting(out, bosun, session_id, question, kept.get(question.question_id));
+  for (const question of questions) showWaiting(out, session_id, question, kept.get(question.question_id));
 }

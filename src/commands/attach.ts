@@ -3,6 +3,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_INTERRUPTED, EXIT_PERSON_NEEDED } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
+import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { type OpenHome, openExistingHome, readHome, withHome } from "./context/home.ts";
 import { watchSignals } from "./context/signals.ts";
@@ -97,11 +98,14 @@ function firstShown({ last_sequence }: SessionRow, live: boolean): number {
   return live ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
 }
 
-function tellDetached({ terminal: { err }, bosun }: CommandContext, session_id: string, left: boolean): void {
+function tellDetached({ terminal: { err } }: CommandContext, session_id: string, left: boolean): void {
   err.line(
     `${left ? "The question stays open, and" : "This terminal is detached, and"} ${session_id} goes on without it.`,
   );
-  err.line(`  back    ${bosun} attach ${session_id}`);
-  err.line(left ? `  answer  ${bosun} answer ${session_id}` : `  stop    ${bosun} stop ${session_id}`);
-  err.line(`  end it  ${bosun} cancel ${session_id}`);
+  const next = [
+    `  back    bosun attach ${session_id}`,
+    left ? `  answer  bosun answer ${session_id}` : `  stop    bosun stop ${session_id}`,
+    `  end it  bosun cancel ${session_id}`,
+  ];
+  for (const line of next) err.line(localize(err, line));
 }

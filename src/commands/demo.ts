@@ -5,6 +5,7 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { shellWord } from "../lib/shell-word.ts";
+import { localize } from "../ui/words.ts";
 import { shortPath } from "./context/invocation.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
@@ -93,7 +94,9 @@ async function demo(
     show({ type: "failed", exit_code, error: conducted.error });
     if (!interruption.signal.aborted) return conducted;
     const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
-    context.terminal.err.line(`Interrupted: nothing runs any more.${record} To see it whole: ${context.bosun} demo`);
+    context.terminal.err.line(
+      `Interrupted: nothing runs any more.${record} To see it whole: ${localize(context.terminal.err, "bosun demo")}`,
+    );
     return ok(exit_code);
   }
   show({
@@ -108,16 +111,17 @@ async function demo(
 }
 
 /** What to type now, as it works from the current directory. */
-function nextSteps({ directory, bosun }: CommandContext, source: Source, session_id: string): DemoResult["next"] {
+function nextSteps({ directory, terminal }: CommandContext, source: Source, session_id: string): DemoResult["next"] {
+  const here = (command: string) => localize(terminal.out, command);
   const inside = source.directory !== shipped() && !relative(source.directory, directory).startsWith("..");
   const plan = shellWord(shortPath(directory, shipped("examples", "release-check.yaml")));
   const where = inside ? "" : " --cwd YOUR-REPOSITORY";
   return [
-    { what: "prove it again", command: `${bosun} replay ${session_id} --verify` },
-    { what: "see how it stands", command: `${bosun} status ${session_id}` },
+    { what: "prove it again", command: here(`bosun replay ${session_id} --verify`) },
+    { what: "see how it stands", command: here(`bosun status ${session_id}`) },
     {
       what: inside ? "work on it yourself" : "in your repository",
-      command: `${bosun} run --plan ${plan}${where}`,
+      command: here(`bosun run --plan ${plan}${where}`),
     },
   ];
 }

@@ -10,9 +10,8 @@ import type { Role, Sandbox } from "../protocol/roles.ts";
 import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine, safeText } from "../ui/display.ts";
-import type { Style } from "../ui/terminal.ts";
-import { nextLines } from "../ui/words.ts";
-import { localizeFailure } from "./context/invocation.ts";
+import type { Output, Style } from "../ui/terminal.ts";
+import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { programVersion } from "./context/program.ts";
@@ -57,6 +56,7 @@ export function register(command: Command, run: Run): void {
 }
 
 async function doctor(context: CommandContext, options: DoctorOptions): Promise<Result<number, Failure>> {
+  const { out } = context.terminal;
   const looked: Finding[] = [
     program(),
     platform(),
@@ -67,11 +67,13 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
     ...proxies(context),
     ...EVERYWHERE,
   ];
-  const findings = looked.map((finding) => localizeFailure(context.bosun, finding));
+  const findings = looked.map(({ hint, ...finding }) => ({
+    ...finding,
+    ...(hint === undefined ? {} : { hint: localize(out, hint) }),
+  }));
   const missing = findings.filter((finding) => finding.state === "missing");
-  const { out } = context.terminal;
   if (options.json === true) out.line(safeJson({ ok: missing.length === 0, findings }));
-  else show(context, findings, missing.length);
+  else show(out, findings, missing.length);
   return ok(missing.length === 0 ? EXIT_DONE : EXIT_ENVIRONMENT);
 }
 
@@ -220,9 +222,9 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
 const INDENT = " ".repeat(25);
 
 /** The bundled crew needs a plan, and any other is named. */
-const RUNS = ["run --plan FILE", 'run "…" --manager CMD --worker CMD'];
+const RUNS = ["bosun run --plan FILE", 'bosun run "…" --manager CMD --worker CMD'];
 
-function show({ terminal: { out }, bosun }: CommandContext, findings: readonly Finding[], missing: number): void {
+function show(out: Output, findings: readonly Finding[], missing: number): void {
   for (const { name, state, what, hint } of findings) {
     const [mark, style] = MARK[state];
     // What is wrong in a file is shown with the line where it stands, and a mark under the spot.
@@ -233,6 +235,6 @@ function show({ terminal: { out }, bosun }: CommandContext, findings: readonly F
   }
   out.line();
   out.line(missing === 0 ? "Everything is there." : out.style("red", `${missing} of these must be put right first.`));
-  const next = missing === 0 ? RUNS : ["doctor --crew NAME, to look at another crew"];
-  for (const line of nextLines(next.map((text) => `${bosun} ${text}`))) out.line(line);
+  const next = missing === 0 ? RUNS : ["bosun doctor --crew NAME, to look at another crew"];
+  tellNext(out, ...next);
 }

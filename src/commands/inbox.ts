@@ -5,6 +5,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson } from "../ui/display.ts";
 import { type ChildWaiting, showHolds, showKept, showWaiting } from "../ui/waiting.ts";
+import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
 import { cancelFor, keptCommands, keptFor, type KeptWord, settledBy } from "./interaction/kept.ts";
@@ -60,19 +61,19 @@ async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> 
   return ok(all);
 }
 
-function show({ terminal: { out }, bosun }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
+function show({ terminal: { out } }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
   if (all.length === 0) {
     out.line("Nothing waits for a person.");
-    out.line(`next    ${bosun} status`);
+    tellNext(out, "bosun status");
   }
   for (const { row, waiting, holds, kept } of all) {
     const { session_id } = row;
     out.line(out.style("bold", `${session_id}  ${clipped(row.requirement ?? "", out.width - session_id.length - 2)}`));
     const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
-    for (const one of asked) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
-    showKept(out, bosun, session_id, kept);
-    showHolds(out, bosun, session_id, holds);
+    for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
+    showKept(out, session_id, kept);
+    showHolds(out, session_id, holds);
     if (store.holder(session_id) === undefined)
-      out.line(`  Nobody runs it now; it goes on with: ${bosun} resume ${session_id}`);
+      out.line(localize(out, `  It is stopped; to continue it: bosun resume ${session_id}`));
   }
 }

@@ -14,7 +14,7 @@ import { type RecordLine, WHOLE } from "../ui/format-options.ts";
 import { storyLines } from "../ui/story-lines.ts";
 import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
-import { counted, wordsOf } from "../ui/words.ts";
+import { counted, tellNext, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
 import { ANY_SESSION, chooseAnySession } from "./lookup/choose.ts";
@@ -56,7 +56,7 @@ async function log(
       store,
       target: target.value,
       output: paths.output,
-      formatter: new RecordFormatter(context.bosun),
+      formatter: new RecordFormatter(),
       turns: new Map(),
       tickets: new Set(),
       subjects: new Map(),
@@ -72,14 +72,16 @@ async function log(
     tellProgress(story);
     showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
     if (ticket_id !== undefined) {
-      out.line(`next    ${context.bosun} replay ${session_id} --ticket ${safeLine(ticket_id)}`);
+      tellNext(out, `bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
       return ok(EXIT_DONE);
     }
     out.line(out.style("dim", `record  ${safeLine(paths.log)} (${counted(shown, "record")})`));
     const tickets = [...story.tickets];
     const toLookAt = tickets.find((id) => ticketValue(store, session_id, id)?.status === "error") ?? tickets[0];
-    const next = toLookAt === undefined ? `status ${session_id}` : `log ${session_id} ${safeLine(toLookAt)}`;
-    out.line(`next    ${context.bosun} ${next}`);
+    tellNext(
+      out,
+      toLookAt === undefined ? `bosun status ${session_id}` : `bosun log ${session_id} ${safeLine(toLookAt)}`,
+    );
     return ok(EXIT_DONE);
   });
 }

@@ -4,7 +4,8 @@ import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
 import { safeText } from "../ui/display.ts";
 import type { Terminal } from "../ui/terminal.ts";
-import { invocationName, localizeHint } from "./context/invocation.ts";
+import { localize } from "../ui/words.ts";
+import { invocationName } from "./context/invocation.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { programVersion } from "./context/program.ts";
@@ -18,20 +19,17 @@ Start with:
   bosun help all                             every command`;
 
 /** Parses a command line, without the program's own name, runs the command and gives the exit code. Never ends the process. */
-export async function runCommandLine(
-  argv: readonly string[],
-  around: Omit<CommandContext, "home" | "bosun">,
-): Promise<number> {
+export async function runCommandLine(argv: readonly string[], around: Omit<CommandContext, "home">): Promise<number> {
   const { terminal } = around;
   let exit_code = EXIT_DONE;
-  const program = newProgram(terminal, invocationName({ ...around, home: undefined }));
+  const program = newProgram(terminal);
+  setProgram(terminal, invocationName({ ...around, home: undefined }));
   const run: Run = async (work) => {
     const { home } = program.opts<{ home?: string }>();
-    const bosun = invocationName({ ...around, home });
-    const context = { ...around, home, bosun };
-    const done = await catchStorage(() => work(context));
+    if (home !== undefined) setProgram(terminal, invocationName({ ...around, home }));
+    const done = await catchStorage(() => work({ ...around, home }));
     exit_code = done.ok ? done.value : EXIT_CODE_OF[done.error.code];
-    if (!done.ok) tellFailure(terminal, bosun, done.error);
+    if (!done.ok) tellFailure(terminal, done.error);
   };
   for (const entry of CATALOGUE) stub(program, entry);
   try {
@@ -54,7 +52,12 @@ export async function runCommandLine(
   return exit_code;
 }
 
-function newProgram({ out, err }: Terminal, bosun: string): Command {
+function setProgram({ out, err }: Terminal, name: string): void {
+  out.program = name;
+  err.program = name;
+}
+
+function newProgram({ out, err }: Terminal): Command {
   return new Command("bosun")
     .description("A scheduler for crews of agents.")
     .version(programVersion(), "--version", "show the version")
@@ -67,7 +70,7 @@ function newProgram({ out, err }: Terminal, bosun: string): Command {
     .configureOutput({
       // Help is a manual, where the program has its name; an error names what to type next.
       writeOut: (text) => out.line(text.trimEnd()),
-      writeErr: (text) => err.line(localizeHint(bosun, text.trimEnd())),
+      writeErr: (text) => err.line(localize(err, text.trimEnd())),
       outputError: (text) => err.line(commanderError(text)),
     });
 }
@@ -83,12 +86,12 @@ function completeHelp(program: Command): string {
 }
 
 /** What is wrong, and where, in one red word and plain ones; then what to do next. */
-function tellFailure({ err }: Terminal, bosun: string, { message, hint, code }: Failure): void {
+function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
   err.line(`${err.style("red", "Error:")} ${safeText(message)}`);
   // What is wrong inside a file is shown in its place, with what was expected; that is enough to go on.
   const next =
     hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
-  if (next !== "") for (const line of safeText(localizeHint(bosun, next)).split("\n")) err.line(`  ${line}`);
+  if (next !== "") for (const line of safeText(localize(err, next)).split("\n")) err.line(`  ${line}`);
 }
 
 function commanderError(text: string): string {

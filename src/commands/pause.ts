@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
+import { localize } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { putMessage, tellPut } from "./interaction/put.ts";
@@ -20,7 +21,8 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     if (!row.ok) return row;
     const { session_id } = row.value;
     if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));
-    const on = `What runs goes on to its end; ${context.bosun} resume ${session_id} continues.`;
+    const resume = localize(context.terminal.out, `bosun resume ${session_id}`);
+    const on = `Running turns finish; to continue: ${resume}`;
     if (figuresOf(store, session_id)?.paused === true) {
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);

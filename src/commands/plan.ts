@@ -10,6 +10,7 @@ import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store, StoreReader } from "../store/store.ts";
 import { type ShownPlan, planLines } from "../ui/plan.ts";
 import { commandFor, showWaiting, type Waiting } from "../ui/waiting.ts";
+import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, type OpenHome, withHome } from "./context/home.ts";
 import { EMBEDDED_CREW } from "./options/registry.ts";
@@ -114,7 +115,7 @@ async function decide(context: CommandContext, gate: Gate, options: PlanOptions)
   if (!word.ok) return word;
   if (word.value === undefined) {
     context.terminal.out.line("Nothing was changed, so nothing was approved.");
-    context.terminal.out.line(`  ${context.bosun} plan ${session_id} --approve`);
+    tellNext(context.terminal.out, `bosun plan ${session_id} --approve`);
     return ok(EXIT_DONE);
   }
   const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
@@ -137,7 +138,7 @@ async function wordOn(
 }
 
 function show(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   { session_id }: SessionRow,
   shown: ShownPlan,
   gate: Waiting | undefined,
@@ -150,20 +151,20 @@ function show(
   }
   for (const line of planLines(shown, out)) out.line(line);
   out.line();
-  if (gate === undefined) out.line(`next    ${bosun} status ${session_id}`);
+  if (gate === undefined) tellNext(out, `bosun status ${session_id}`);
   else if (kept !== undefined) {
     out.line("It has your word:");
-    showWaiting(out, bosun, session_id, gate, kept);
+    showWaiting(out, session_id, gate, kept);
   } else {
     out.line("It waits for your word:");
-    out.line(`  ${commandFor(bosun, session_id, gate)}`);
-    out.line(`  ${bosun} plan ${session_id} --revise "…"   or --edit, or --reject`);
+    out.line(`  ${localize(out, commandFor(session_id, gate))}`);
+    out.line(`  ${localize(out, `bosun plan ${session_id} --revise "…"`)}   or --edit, or --reject`);
   }
   return EXIT_DONE;
 }
 
 async function exportPlan(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   { home, store }: OpenHome<Store>,
   row: SessionRow,
   recorded: RecordedPlan,
@@ -184,9 +185,8 @@ async function exportPlan(
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
   const others = await otherRoles(store, row.session_id);
-  out.line(
-    `Wrote ${safeLine(file)}. Run it again: ${bosun} run --plan ${shellWord(safeLine(file))}${others.length > 0 ? " --roles FILE" : ""}`,
-  );
+  const again = `bosun run --plan ${shellWord(safeLine(file))}${others.length > 0 ? " --roles FILE" : ""}`;
+  out.line(`Wrote ${safeLine(file)}. Run it again: ${localize(out, again)}`);
   if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
 }

@@ -15,7 +15,7 @@ import { databasePath } from "../store/database.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { localTime } from "../ui/time.ts";
-import { counted } from "../ui/words.ts";
+import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf, readHome } from "./context/home.ts";
 import { oneOf } from "./options/run-options.ts";
@@ -153,7 +153,7 @@ function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): 
 }
 
 function list(
-  { terminal: { out, err: messages }, bosun }: CommandContext,
+  { terminal: { out, err: messages } }: CommandContext,
   source: LogSource,
   filter: Filter,
   json: boolean,
@@ -187,8 +187,8 @@ function list(
     out.line(json ? safeJson(record) : lineOf(sequence, record));
   }
   if (records === 0) messages.line(NO_RECORDS);
-  else if (shown === 0) messages.line(`None of its ${counted(records, "record")} is one that was asked for.`);
-  if (!json) out.line(out.style("dim", `next    ${bosun} replay ${typedName(source)} --verify`));
+  else if (shown === 0) messages.line(`No matching records (of ${records}).`);
+  if (!json) tellNext(out, `bosun replay ${typedName(source)} --verify`);
   return ok(EXIT_DONE);
 }
 

@@ -5,6 +5,7 @@ import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow } from "../store/store.ts";
 import { showWaiting, type Waiting } from "../ui/waiting.ts";
+import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
@@ -68,10 +69,10 @@ async function review(
     if (said === 0) {
       if (reviews.length === 0) {
         context.terminal.out.line(`Nothing of ${nameOf(target.value)} waits for a person's review.`);
-        context.terminal.out.line(`next    ${context.bosun} status ${row.session_id}`);
+        tellNext(context.terminal.out, `bosun status ${row.session_id}`);
       }
       for (const one of reviews)
-        showWaiting(context.terminal.out, context.bosun, row.session_id, one, keptFor(store, row.session_id, one));
+        showWaiting(context.terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
     }
     const meant = meantBy(target.value, reviews);

@@ -6,6 +6,7 @@ import type { Role } from "../protocol/roles.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import { tableLines } from "../ui/table.ts";
+import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import {
   addRegistryOptions,
@@ -66,7 +67,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
     const when = whenAsked(role, roles.value);
     if (when !== undefined) out.line(safeLine(`${role.role_id} is ${when}`));
   }
-  out.line(`next    ${context.bosun} doctor`);
+  tellNext(out, "bosun doctor");
   return ok(EXIT_DONE);
 }
 

@@ -10,6 +10,7 @@ import { StorageError } from "../store/storage-error.ts";
 import type { Holder, SessionRow, StoreReader } from "../store/store.ts";
 import { clipped, safeJson, safeLine } from "../ui/display.ts";
 import { PROSE_WIDTH, tableLines } from "../ui/table.ts";
+import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
@@ -134,7 +135,7 @@ function withHolder(store: StoreReader, row: SessionRow): { readonly row: Sessio
 
 function listSessions(
   store: StoreReader,
-  { terminal: { out, err: messages }, bosun }: CommandContext,
+  { terminal: { out, err: messages } }: CommandContext,
   { json }: StatusOptions,
 ): Result<number, Failure> {
   const begun = store.sessions({ parent: null }).filter(isBegun);
@@ -154,7 +155,7 @@ function listSessions(
   }
   const [newest] = sessions;
   if (newest === undefined) {
-    out.line(`There are no sessions in this home. Begin one: ${bosun} run`);
+    out.line(localize(out, "There are no sessions in this home. Begin one: bosun run"));
     return ok(EXIT_DONE);
   }
   const now = Date.now();
@@ -171,6 +172,6 @@ function listSessions(
     { heading: "WHAT" },
   ];
   for (const line of tableLines(columns, rows, out.width)) out.line(line);
-  out.line(`next    ${bosun} status ${newest.row.session_id}`);
+  tellNext(out, `bosun status ${newest.row.session_id}`);
   return ok(exit_code);
 }

@@ -3,6 +3,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { SessionRow, Store } from "../store/store.ts";
+import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { putMessage } from "./interaction/put.ts";
@@ -38,7 +39,7 @@ async function stop(
 }
 
 async function stopHolder(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   store: Store,
   row: SessionRow,
   { reason }: StopOptions,
@@ -47,7 +48,7 @@ async function stopHolder(
   const isHeld = () => store.holder(session_id) !== undefined;
   if (!isHeld()) {
     out.line(`Nobody runs ${session_id}: there is nothing to stop.`);
-    out.line(`next    ${bosun} resume ${session_id}`);
+    tellNext(out, `bosun resume ${session_id}`);
     return ok(EXIT_DONE);
   }
   const word = commandMessage({ command: "stop", ...(reason === undefined ? {} : { reason }) });
@@ -58,7 +59,7 @@ async function stopHolder(
   if (!left.ok) return left;
   if (!stopped) return err(notLeft(store, session_id));
   out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
-  out.line(`next    ${bosun} ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
+  tellNext(out, `bosun ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
 }
 

@@ -7,28 +7,25 @@ import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
 import { STATE_STYLE } from "./format-options.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, sentenceFor, unheardLines } from "./waiting.ts";
-import { counted, nextLines } from "./words.ts";
+import { counted, localize, nextLines } from "./words.ts";
 
 /** More tickets than this are more than anybody reads at the end; `bosun status` shows them all. */
 const MOST_TICKETS = 40;
 
 /** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
-export function endingLines(output: Output, bosun: string, ending: Ending, resumed = false): string[] {
+export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
   const { presentation } = ending;
   const lines = [""];
   if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthTelling(ending.tickets), output));
   const untold = ending.tickets.length - MOST_TICKETS;
-  if (untold > 0)
-    lines.push(
-      output.style(
-        "dim",
-        `and ${counted(untold, `more ${presentation.subject}`)}: ${bosun} status ${ending.session_id}`,
-      ),
-    );
+  if (untold > 0) {
+    const command = localize(output, `bosun status ${ending.session_id}`);
+    lines.push(output.style("dim", `and ${counted(untold, `more ${presentation.subject}`)}: ${command}`));
+  }
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending, resumed)));
-  if (ending.message !== undefined) lines.push(...safeText(ending.message).split("\n"));
-  lines.push(...unheardLines(ending.unheard));
+  if (ending.message !== undefined) lines.push(...localize(output, safeText(ending.message)).split("\n"));
+  lines.push(...unheardLines(output, ending.unheard));
   if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
   if (needed.length > 0) {
@@ -41,7 +38,7 @@ export function endingLines(output: Output, bosun: string, ending: Ending, resum
   lines.push("");
   if (ending.report !== undefined) lines.push(`report  ${safeLine(ending.report)}`);
   lines.push(`log     ${safeLine(ending.log)}`);
-  return [...lines, ...nextLines(ending.next)];
+  return [...lines, ...nextLines(output, ending.next)];
 }
 
 function childSentences({ session_id, waiting, holds }: ChildWaiting): string[] {

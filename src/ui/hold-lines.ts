@@ -17,18 +17,12 @@ const NOTICEABLE_MS = 5_000;
  * and what people said.
  */
 export class HoldLines {
-  readonly #bosun: string;
   #accounts: ReadonlyMap<string, string> = new Map();
   #rates: NonNullable<LedgerTerms["rates"]> = [];
   /** When each hold that was told ends, in ms since 1970: by account, for roles that have one, else by role. */
   readonly #held = new Map<string, number>();
   /** When turns were lately given, in ms since 1970, by the first role of those that share a rate; undefined once it was told. */
   readonly #given = new Map<string, number[] | undefined>();
-
-  /** `bosun` is how this program is called where it is told. */
-  constructor(bosun: string) {
-    this.#bosun = bosun;
-  }
 
   /** The lines of a record, whose turn `role_id` took. */
   tell(record: UnsealedRecord, role_id: string | undefined): RecordLine[] {
@@ -65,7 +59,7 @@ export class HoldLines {
     if (until <= Math.max(at, this.#held.get(this.#key(role_id)) ?? 0)) return [];
     this.#held.set(this.#key(role_id), until);
     const code = wordsOf(payload.code);
-    const command = `${this.#bosun} resume ${session_id} --release ${role_id}`;
+    const command = `bosun resume ${session_id} --release ${role_id}`;
     const text = told.ok
       ? `until ${localMoment(new Date(until), new Date(at))} (${code}); at once:`
       : `(${code}): ${remedyFor(code)}, then:`;

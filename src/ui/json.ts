@@ -1,6 +1,7 @@
 import { safeJson } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { startHeartbeat } from "./heartbeat.ts";
+import { localize } from "./words.ts";
 import type { Ending, Reporter, Standing } from "./reporter.ts";
 
 /**
@@ -27,7 +28,7 @@ export function jsonReporter(out: Output): Reporter {
       for (const one of waiting) say({ type: "waiting", session_id, ...one });
       for (const hold of holds) say({ type: "hold", session_id, ...hold });
     },
-    end: (ending) => say(result(ending)),
+    end: (ending) => say(result(out, ending)),
     close: () => clearInterval(heartbeat),
   };
 }
@@ -38,7 +39,8 @@ function standing({ state, counts, turns, waiting, running, checking, held }: St
   return { state, counts, turns, waiting, running: under_way, checking, held };
 }
 
-function result(ending: Ending): object {
+function result(out: Output, ending: Ending): object {
+  const here = (text: string | undefined) => (text === undefined ? undefined : localize(out, text));
   const {
     session_id,
     exit_code,
@@ -60,15 +62,15 @@ function result(ending: Ending): object {
     session_id,
     state,
     outcome,
-    message,
-    ...(failure ? { error: failure } : {}),
+    message: here(message),
+    ...(failure ? { error: { ...failure, hint: here(failure.hint) } } : {}),
     tickets,
     ...(ending.result ? { result: ending.result } : {}),
     usage,
     waiting,
-    unheard,
+    unheard: unheard.map(({ said, again }) => ({ said, again: here(again) })),
     report,
     log,
-    next,
+    next: next.map(here),
   };
 }

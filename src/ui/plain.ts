@@ -10,16 +10,16 @@ import { storyLines, TICKET_WIDTH } from "./story-lines.ts";
 import type { Style, Terminal } from "./terminal.ts";
 import { runningWords } from "./workload.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
-import { counted } from "./words.ts";
+import { counted, localize } from "./words.ts";
 
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
 /** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
-export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun: string): Reporter {
+export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
-  const formatter = new RecordFormatter(bosun);
+  const formatter = new RecordFormatter();
   const progress = new UntoldProgress();
 
   const tell = (at: Date, told: RecordLine) => {
@@ -30,7 +30,8 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     heartbeat?.refresh();
   };
   const head = (style: Style, words: string, command?: string) => {
-    for (const text of hanging(words, out.width, 2, command)) out.line(out.style(style, text));
+    const typed = command === undefined ? undefined : localize(out, command);
+    for (const text of hanging(words, out.width, 2, typed)) out.line(out.style(style, text));
   };
   const line = (text: string, ticket?: string, style?: Style) => tell(new Date(), { ticket, text, style });
 
@@ -51,11 +52,11 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
       const { session_id, requirement, resumed, closed } = begun;
       const words = requirement === undefined ? "" : `: ${clipped(requirement, 100)}`;
       head("bold", `${resumed && closed !== true ? "Going on with" : "Session"} ${session_id}${words}`);
-      for (const [text, command] of whereWords(bosun, begun)) head("dim", text, command);
+      for (const [text, command] of whereWords(begun)) head("dim", text, command);
       if (begun.bundled_worker === true) head("dim", BUNDLED_WORKER);
       const skipped = begun.elsewhere?.skipped ?? 0;
       if (skipped > 0) {
-        head("dim", `${counted(skipped, "earlier record")}:`, `${bosun} log ${session_id}`);
+        head("dim", `${counted(skipped, "earlier record")}:`, `bosun log ${session_id}`);
         line(standing());
       }
       heartbeat = startHeartbeat(() => {
@@ -84,16 +85,16 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
     },
     asked(waiting) {
       line("WAITS FOR A PERSON", "ticket_id" in waiting ? waiting.ticket_id : undefined, "yellow");
-      showWaiting(out, bosun, opening?.session_id ?? "", waiting);
+      showWaiting(out, opening?.session_id ?? "", waiting);
     },
     childWaits({ session_id, waiting, holds }) {
       line(`${session_id} WAITS FOR A PERSON`, undefined, "yellow");
-      for (const one of waiting) showWaiting(out, bosun, session_id, one);
-      showHolds(out, bosun, session_id, holds);
+      for (const one of waiting) showWaiting(out, session_id, one);
+      showHolds(out, session_id, holds);
     },
     end(ending) {
       if (ending.failure) err.line(safeText(ending.failure.message));
-      for (const text of endingLines(out, bosun, ending, opening?.resumed)) out.line(text);
+      for (const text of endingLines(out, ending, opening?.resumed)) out.line(text);
     },
     close() {
       clearInterval(heartbeat);
@@ -103,10 +104,10 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">, bosun
 }
 
 /** Where the session works, and what becomes of it without this terminal, each with what to type about it. */
-function whereWords(bosun: string, { session_id, workspace, elsewhere }: Opening): [words: string, command?: string][] {
-  if (elsewhere === undefined) return [[`in ${safeLine(workspace)}; from elsewhere:`, `${bosun} status ${session_id}`]];
+function whereWords({ session_id, workspace, elsewhere }: Opening): [words: string, command?: string][] {
+  if (elsewhere === undefined) return [[`in ${safeLine(workspace)}; from elsewhere:`, `bosun status ${session_id}`]];
   const ctrl_c = elsewhere.ctrl_c === "stops" ? "stops it, closing this terminal does not" : "leaves it at work";
-  return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `${bosun} attach ${session_id}`]];
+  return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `bosun attach ${session_id}`]];
 }
 
 /** Whether it is stuck, in one line: who works on what for how long, what is checked, who is held, and how many are where. */

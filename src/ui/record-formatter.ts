@@ -19,12 +19,7 @@ const REMEMBERED = 10_000;
 export class RecordFormatter {
   /** Who took a turn, and when it was given, in milliseconds since 1970. */
   readonly #turns = new Map<string, { readonly role_id: string; readonly since: number }>();
-  readonly #holds: HoldLines;
-
-  /** `bosun` is how this program is called where it is told. */
-  constructor(bosun: string) {
-    this.#holds = new HoldLines(bosun);
-  }
+  readonly #holds = new HoldLines();
 
   /** When a turn was given, in milliseconds since 1970, if it was lately. */
   since(turn_id: string): number | undefined {

@@ -2,9 +2,10 @@ import { safeLine, safeText } from "./display.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Terminal } from "./terminal.ts";
 import { commandFor, showWaiting, unheardLines } from "./waiting.ts";
+import { localize } from "./words.ts";
 
 /** Says nothing of a session that went well, but for warnings; of any other, why it ended and what to do, as a message. */
-export function silentReporter({ err }: Pick<Terminal, "err">, bosun: string): Reporter {
+export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
   return {
     begin() {},
     event(event) {
@@ -13,13 +14,13 @@ export function silentReporter({ err }: Pick<Terminal, "err">, bosun: string): R
     asked() {},
     childWaits() {},
     end({ exit_code, session_id, failure, message, waiting, unheard, next }) {
-      for (const line of unheardLines(unheard)) err.line(line);
+      for (const line of unheardLines(err, unheard)) err.line(line);
       if (exit_code === 0) return;
       if (failure) err.line(`${session_id}: ${safeText(failure.message)}`);
-      if (message !== undefined) err.line(`${session_id}: ${safeText(message)}`);
-      for (const one of waiting) showWaiting(err, bosun, session_id, one);
-      const shown = new Set(waiting.map((one) => commandFor(bosun, session_id, one)));
-      for (const command of next) if (!shown.has(command)) err.line(`  ${command}`);
+      if (message !== undefined) err.line(`${session_id}: ${localize(err, safeText(message))}`);
+      for (const one of waiting) showWaiting(err, session_id, one);
+      const shown = new Set(waiting.map((one) => commandFor(session_id, one)));
+      for (const command of next) if (!shown.has(command)) err.line(`  ${localize(err, command)}`);
     },
     close() {},
   };

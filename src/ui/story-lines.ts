@@ -3,6 +3,7 @@ import { hanging, safeLine } from "./display.ts";
 import type { RecordLine } from "./format-options.ts";
 import type { Output } from "./terminal.ts";
 import { localTime } from "./time.ts";
+import { localize } from "./words.ts";
 
 /** Width of the column of ticket ids. */
 export const TICKET_WIDTH = 16;
@@ -22,7 +23,7 @@ export function storyLines(
 ): string[] {
   const time = localTime(at);
   const name = safeLine(ticket ?? "-");
-  const typed = command === undefined ? undefined : safeLine(command);
+  const typed = command === undefined ? undefined : localize(out, safeLine(command));
   const styled = (line: string) => (style ? out.style(style, line) : line);
   const session = session_id === undefined ? "" : `${session_id} `;
   const columns = `${time} ${session}${name.padEnd(TICKET_WIDTH)} `;

@@ -17,6 +17,8 @@ export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 /** A stream of lines. Whoever writes text of foreign origin makes it safe first (`display.ts`). */
 export interface Output {
   readonly stream: NodeJS.WriteStream;
+  /** What a person types for this program; set once the command line is read. Commands are written by it (`localize`). */
+  program: string;
   line(text?: string): void;
   /** Why something of it has not been written; undefined where all of it was, or nobody reads it any more. */
   readonly lost: string | undefined;
@@ -65,6 +67,7 @@ export function outputOn(stream: NodeJS.WriteStream): Output {
   });
   return {
     stream,
+    program: "bosun",
     get lost() {
       return lost;
     },

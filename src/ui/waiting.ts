@@ -4,7 +4,7 @@ import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { clipped, hanging, safeLine, safeText } from "./display.ts";
 import type { Output } from "./terminal.ts";
-import { quoted } from "./words.ts";
+import { localize, quoted } from "./words.ts";
 
 /** The columns that each thing that was reported, or failed, gets where a review is asked for. */
 const ROOM = 400;
@@ -51,30 +51,27 @@ export interface Unheard {
   readonly again?: string;
 }
 
-/** The command that answers it, where this program is called as `bosun`. */
-export function commandFor(bosun: string, session_id: string, waiting: Waiting): string {
+/** The command that answers it. */
+export function commandFor(session_id: string, waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
-      return answerCommand(bosun, session_id, waiting, waiting.default ?? waiting.options[0] ?? "");
+      return answerCommand(session_id, waiting, waiting.default ?? waiting.options[0] ?? "");
     case "approval":
-      return waiting.about === "plan"
-        ? `${bosun} plan ${session_id} --approve`
-        : `${bosun} review ${session_id} --approve`;
+      return waiting.about === "plan" ? `bosun plan ${session_id} --approve` : `bosun review ${session_id} --approve`;
     case "review":
-      return `${bosun} review ${session_id} ${waiting.ticket_id} ${waiting.failed_checks ? '--changes "…"' : "--approve"}`;
+      return `bosun review ${session_id} ${waiting.ticket_id} ${waiting.failed_checks ? '--changes "…"' : "--approve"}`;
   }
 }
 
 /** The command that gives a question this answer, to copy. One that would not say exactly what it shows leaves a place to write it. */
 export function answerCommand(
-  bosun: string,
   session_id: string,
   { question_id }: { readonly question_id: string },
   answer: string,
 ): string {
   const isExact = answer !== "" && answer.length <= LONGEST_ANSWER && safeLine(answer) === answer;
   const word = isExact ? `${answer.startsWith("-") ? "-- " : ""}${shellWord(answer)}` : '"…"';
-  return `${bosun} answer ${session_id} ${shellWord(safeLine(question_id))} ${word}`;
+  return `bosun answer ${session_id} ${shellWord(safeLine(question_id))} ${word}`;
 }
 
 /** The longest answer that is spelled out, in characters. */
@@ -138,31 +135,32 @@ export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
 }
 
 /** The commands that release roles: one for all that an account holds together. */
-export function releasesOf(bosun: string, session_id: string, holds: readonly LedgerHold[]): string[] {
-  return oneOfEachAccount(holds).map(({ role_id }) => `${bosun} resume ${session_id} --release ${role_id}`);
+export function releasesOf(session_id: string, holds: readonly LedgerHold[]): string[] {
+  return oneOfEachAccount(holds).map(({ role_id }) => `bosun resume ${session_id} --release ${role_id}`);
 }
 
 /** The roles that only a person releases, and how. */
-export function showHolds(output: Output, bosun: string, session_id: string, holds: readonly LedgerHold[]): void {
+export function showHolds(output: Output, session_id: string, holds: readonly LedgerHold[]): void {
   for (const hold of holds) output.line(`  ${output.style("yellow", "?")} ${safeLine(holdSentence(hold))}`);
-  for (const release of releasesOf(bosun, session_id, holds)) output.line(`      ${safeLine(release)}`);
+  for (const release of releasesOf(session_id, holds)) output.line(`      ${localize(output, safeLine(release))}`);
 }
 
 /** What was said beside answers and is kept until the session is resumed. */
-export function showKept(output: Output, bosun: string, session_id: string, words: readonly Unheard[]): void {
-  for (const { said } of words) output.line(`  ${safeLine(said)}, waits for: ${bosun} resume ${session_id}`);
+export function showKept(output: Output, session_id: string, words: readonly Unheard[]): void {
+  const command = localize(output, `bosun resume ${session_id}`);
+  for (const { said } of words) output.line(`  ${safeLine(said)}, waits for: ${command}`);
 }
 
 /** What a session closed before it heard of, and what does it now. */
-export function unheardLines(words: readonly Unheard[]): string[] {
+export function unheardLines(output: Output, words: readonly Unheard[]): string[] {
   return words.flatMap(({ said, again }) => [
     `Not heard, since the session closed first: ${safeLine(said)}`,
-    ...(again === undefined ? [] : [`  ${safeLine(again)}`]),
+    ...(again === undefined ? [] : [`  ${localize(output, safeLine(again))}`]),
   ]);
 }
 
 /** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
-export function showWaiting(output: Output, bosun: string, session_id: string, waiting: Waiting, kept?: string): void {
+export function showWaiting(output: Output, session_id: string, waiting: Waiting, kept?: string): void {
   const about = waiting.kind === "question" && waiting.ticket_id !== undefined ? ` (about ${waiting.ticket_id})` : "";
   const tell = (text: string, before = "      ") => {
     const [first = "", ...more] =
@@ -171,7 +169,8 @@ export function showWaiting(output: Output, bosun: string, session_id: string, w
   };
   tell(`${sentenceFor(waiting)}${about}`, `  ${output.style("yellow", "?")} `);
   if (kept !== undefined) {
-    output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${bosun} resume ${session_id}`);
+    const command = localize(output, `bosun resume ${session_id}`);
+    output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${command}`);
     return;
   }
   if (waiting.kind === "review") {
@@ -183,5 +182,5 @@ export function showWaiting(output: Output, bosun: string, session_id: string, w
     if (waiting.options.length > 0) tell(`options: ${waiting.options.map(safeLine).join(" | ")}`);
     if (waiting.default !== undefined) tell(`default: ${safeLine(waiting.default)}`);
   }
-  output.line(`      ${commandFor(bosun, session_id, waiting)}`);
+  output.line(`      ${localize(output, commandFor(session_id, waiting))}`);
 }

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from "../lib/json.ts";
 import { clipped } from "./display.ts";
+import type { Output } from "./terminal.ts";
 
 /** The columns that what somebody said gets where it is only mentioned. */
 const QUOTE_WIDTH = 100;
@@ -23,9 +24,24 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** The commands to type now, a line for each. */
-export function nextLines(commands: readonly string[]): string[] {
-  return commands.map((command, index) => `${index === 0 ? "next" : "    "}    ${command}`);
+// In a sentence the program is always "Bosun".
+const COMMAND = /(?<![\w./-])bosun (?=[a-z])/g;
+
+/** Everywhere a command is written as `bosun …`. Here it, or a sentence with commands in it, becomes what is typed at this output. */
+export function localize({ program }: Pick<Output, "program">, text: string): string {
+  // The arguments of a command are not Bosun's words.
+  if (text.startsWith("bosun ")) return program + text.slice("bosun".length);
+  return text.replace(COMMAND, () => `${program} `);
+}
+
+/** The commands to type next, a line for each. */
+export function nextLines(output: Pick<Output, "program">, commands: readonly string[]): string[] {
+  return commands.map((command, index) => `${index === 0 ? "next" : "    "}    ${localize(output, command)}`);
+}
+
+/** Writes them. */
+export function tellNext(output: Output, ...commands: readonly string[]): void {
+  for (const line of nextLines(output, commands)) output.line(line);
 }
 
 /** Words of foreign origin on one line, in quotation marks, cut to `width` columns. */

@@ -19,6 +19,7 @@ function paperTerminal(
     const stream = new PassThrough() as unknown as NodeJS.WriteStream;
     return {
       stream,
+      program: "bosun",
       line: (text = "") => {
         written[name] += `${text}\n`;
         lineWritten(text);

@@ -38,7 +38,7 @@ async function closed(here: Rig) {
 }
 
 describe("bosun replay --verify", () => {
-  it("holds kept files against their records where it knows the session, and a folder only against itself", async () => {
+  it("compares kept files with their records in a home, and a folder only with itself", async () => {
     const here = rig();
     const { session_id, kept, log } = await closed(here);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
@@ -58,7 +58,7 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(6);
   });
 
-  it("leaves the report of a session that is run and may close once more to whoever runs it", async () => {
+  it("ignores the report of a session that still runs", async () => {
     const here = rig();
     const { session_id, folder } = await closed(here);
     writeFileSync(join(folder, "final_report.json"), "{}");
@@ -71,7 +71,7 @@ describe("bosun replay --verify", () => {
     expect(told.code).toBe(6);
   });
 
-  it.each(["final_report.json", "final_report.md"])("misses the %s of a closed session", async (name) => {
+  it.each(["final_report.json", "final_report.md"])("reports a missing %s of a closed session", async (name) => {
     const here = rig();
     const { session_id, folder } = await closed(here);
     const report = join(folder, name);
@@ -82,16 +82,19 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
     store.close();
     const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
-    const hint = `\`bosun resume ${session_id}\` writes both files of the report again from the database.`;
-    expect(problems).toEqual([{ sequence: null, what: `The report ${report} is not there.`, hint }]);
+    const containing = (text: string) => expect.stringContaining(text) as string;
+    expect(problems).toEqual([
+      { sequence: null, what: containing(report), hint: containing(`\`bosun resume ${session_id}\``) },
+    ]);
+    const [{ what, hint } = { what: "", hint: "" }] = problems;
     const told = await typed(here, ["replay", session_id, "--verify"]);
-    expect(told.stdout).toContain(`folder: The report ${report} is not there.`);
-    expect(told.stdout).toContain(`Not verified.\n${hint}\nnext    bosun resume ${session_id}\n`);
+    expect(told.stdout).toContain(what);
+    expect(told.stdout).toContain(`${hint}\nnext    bosun resume ${session_id}\n`);
     expect((await typed(here, ["resume", session_id])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("says of missing records what writes them again, and of changed ones how they are kept as evidence", async () => {
+  it("names the command that restores missing records, and keeps changed ones", async () => {
     const here = rig();
     const { session_id, log } = await closed(here);
     const [first = "", second = "", third = "", fourth = ""] = recordsIn(log);
@@ -122,31 +125,28 @@ describe("bosun replay --verify", () => {
     expect(await verify()).toMatchObject({ ok: true, problems: [] });
   });
 
-  it.each([-3, -2])(
-    "says once what writes a missing record again, also the report's and the one that it names (%s)",
-    async (at) => {
-      const here = rig();
-      const { session_id, log } = await closed(here);
-      rmSync(recordsIn(log).at(at) ?? "");
-      const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
-      const hint = `\`bosun resume ${session_id}\` writes what is missing again from the database.`;
-      expect([...new Set(problems.map((problem) => problem.hint))]).toEqual([hint]);
-    },
-  );
+  it.each([-3, -2])("gives one hint for a missing record and the report that names it (%s)", async (at) => {
+    const here = rig();
+    const { session_id, log } = await closed(here);
+    rmSync(recordsIn(log).at(at) ?? "");
+    const { problems } = await typedJson<Proved>(here, ["replay", session_id, "--verify", "--json"]);
+    const hints = [...new Set(problems.map((problem) => problem.hint))];
+    expect(hints).toEqual([expect.stringContaining(`\`bosun resume ${session_id}\``)]);
+  });
 
-  it("says of a folder alone where its records are written again", async () => {
+  it("says where the records of a lone folder can be restored", async () => {
     const here = rig();
     const { log } = await closed(here);
     rmSync(recordsIn(log)[2] ?? "");
     const told = await typed(here, ["replay", log, "--verify"]);
-    expect(told.stdout).toContain("there `bosun replay SESSION --verify` says what to do.\nnext    bosun replay");
+    expect(told.stdout).toContain("`bosun replay SESSION --verify`");
   });
 
   it.each<[when: string, point: (records: number) => string]>([
     ["between its second end and its report", (records) => `record_renamed:${records}`],
     // It is written once more by who takes the closed session up to open it again.
     ["while it was written for the second end", () => "report_begun:2"],
-  ])("says what writes the report of a session that died %s", async (_, point) => {
+  ])("names the command that writes the report of a session that died %s", async (_, point) => {
     const plan = tinyPlan([
       { task_id: "one", shell: "test -e good", more: { metadata: { playbook: { on_error: "give_up" } } } },
     ]);
@@ -176,7 +176,7 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", "s", "--verify"])).code).toBe(0);
   });
 
-  it("proves the folder of a session whose database is damaged, as is told where that is met", async () => {
+  it("proves a log folder whose database is damaged, as the error advises", async () => {
     const here = rig();
     const { session_id, log } = await closed(here);
     writeFileSync(join(here.home, "bosun.db"), "no database".repeat(1_000));
@@ -186,7 +186,7 @@ describe("bosun replay --verify", () => {
     expect((await typed(here, ["replay", log, "--verify"])).code).toBe(0);
   });
 
-  it("proves a session that trips whoever reads its stored state, as is told where that is met", async () => {
+  it("proves a session whose stored state cannot be read, as the error advises", async () => {
     const here = rig();
     const { session_id } = await closed(here);
     const database = new SqliteDatabase(join(here.home, "bosun.db"));

@@ -265,7 +265,7 @@ describe("a narrow terminal", () => {
     ] as const) {
       const lines: string[] = [];
       const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width };
-      const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0], "bosun");
+      const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
       reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o" } as Opening);
       reporter.event({ kind: "record", sequence: 1, record: STOPPED });
       reporter.end({

@@ -7,6 +7,7 @@ import type { Output } from "../../src/ui/terminal.ts";
 
 const OUTPUT: Output = {
   stream: new PassThrough() as unknown as NodeJS.WriteStream,
+  program: "bosun",
   line: () => {},
   lost: undefined,
   ended: new AbortController().signal,
@@ -38,7 +39,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
     next: [],
     log: "/log",
   };
-  return endingLines(OUTPUT, "bosun", { session_id: "s-1", tickets, ...figures, ...more } as unknown as Ending);
+  return endingLines(OUTPUT, { session_id: "s-1", tickets, ...figures, ...more } as unknown as Ending);
 }
 
 const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);

@@ -31,7 +31,7 @@ const opened = record("session_opened", {
 
 /** What is told of each of the records from one on, to somebody who of those before it has only what says something of later ones. */
 function toldFrom(records: readonly UnsealedRecord[], first: number): string[][] {
-  const formatter = new RecordFormatter("bosun");
+  const formatter = new RecordFormatter();
   const [opening, ...earlier] = records.slice(0, first);
   if (opening) formatter.tell(opening, BRIEF);
   for (const one of earlier) if (SAY_OF_LATER.has(one.payload_type)) formatter.tell(one, BRIEF);
@@ -118,7 +118,7 @@ describe("a session that says nothing for half a minute", () => {
     vi.useFakeTimers({ now: Date.parse("2026-01-02T03:08:05Z") });
     const lines: string[] = [];
     const out = { line: (text = "") => void lines.push(text), style: (_: unknown, text: string) => text, width: 200 };
-    const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0], "bosun");
+    const reporter = plainReporter({ out, err: out } as unknown as Parameters<typeof plainReporter>[0]);
     // Given before anything was shown, and later.
     reporter.earlier?.(given("t1", "hand", "build"));
     reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => NOW } as unknown as Opening);
@@ -147,7 +147,7 @@ describe("a session that says nothing for half a minute", () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 200 }) as unknown as NodeJS.WriteStream;
     stream.on("data", (text: Buffer) => void written.push(text.toString()));
     const out = outputOn(stream);
-    const reporter = plainReporter({ out, err: out }, "bosun");
+    const reporter = plainReporter({ out, err: out });
     reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => NOW } as unknown as Opening);
     const release = out.hold();
     vi.advanceTimersByTime(600_000);
@@ -180,7 +180,7 @@ describe("a session that says nothing for half a minute", () => {
       ],
     });
     vi.advanceTimersByTime(30_000);
-    reporter.end({ session_id: "s-1" } as unknown as Ending);
+    reporter.end({ session_id: "s-1", unheard: [], next: [] } as unknown as Ending);
     reporter.close();
     expect(vi.getTimerCount()).toBe(0);
     expect(events.map((event) => (JSON.parse(event) as JsonObject).type)).toEqual([

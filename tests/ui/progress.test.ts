@@ -36,7 +36,7 @@ describe("what agents say of a turn that they are at", () => {
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 200 }) as unknown as NodeJS.WriteStream;
     stream.on("data", (text: Buffer) => void written.push(text.toString()));
     out = outputOn(stream);
-    reporter = plainReporter({ out, err: out }, "bosun");
+    reporter = plainReporter({ out, err: out });
     const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
     reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now } as unknown as Opening);
   });

@@ -10,7 +10,7 @@ const TOLD = {
   style: "dim",
 } as const;
 const on = (width: number) =>
-  ({ width, style: (style: string, text: string) => `<${style}>${text}` }) as unknown as Output;
+  ({ program: "bosun", width, style: (style: string, text: string) => `<${style}>${text}` }) as unknown as Output;
 
 it("what happened has columns where they leave enough room for it, as off a terminal", () => {
   const line = `${localTime(AT)} s-1 write-changelog  <dim>in_progress -> awaiting_review attempt=1 by=shell`;

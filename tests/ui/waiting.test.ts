@@ -18,7 +18,7 @@ function words(command: string): string[] {
 describe("the command that answers a question", () => {
   it("can be copied into a shell whatever the agent called the question and proposed", () => {
     const hostile = "c1.x'; echo owned; '$(echo owned)`echo owned`";
-    expect(words(commandFor("bosun", "s", question(hostile, { default: "it's $HOME; echo owned" })))).toEqual([
+    expect(words(commandFor("s", question(hostile, { default: "it's $HOME; echo owned" })))).toEqual([
       "answer",
       "s",
       hostile,
@@ -27,18 +27,16 @@ describe("the command that answers a question", () => {
   });
 
   it("offers the default, else the first option, else a place to write", () => {
-    expect(commandFor("bosun", "s", question("c1.q", { default: "main", options: ["next"] }))).toBe(
-      "bosun answer s c1.q main",
-    );
-    expect(commandFor("bosun", "s", question("c1.q", { options: ["next"] }))).toBe("bosun answer s c1.q next");
-    expect(commandFor("bosun", "s", question("c1.q"))).toBe('bosun answer s c1.q "…"');
+    expect(commandFor("s", question("c1.q", { default: "main", options: ["next"] }))).toBe("bosun answer s c1.q main");
+    expect(commandFor("s", question("c1.q", { options: ["next"] }))).toBe("bosun answer s c1.q next");
+    expect(commandFor("s", question("c1.q"))).toBe('bosun answer s c1.q "…"');
   });
 
   it("never spells out an answer that would be another than it looks, nor one that reads as an option", () => {
     for (const text of ["a\nb", "x".repeat(61), "good\u202elive", "a  b"]) {
-      expect(commandFor("bosun", "s", question("c1.q", { default: text }))).toBe('bosun answer s c1.q "…"');
+      expect(commandFor("s", question("c1.q", { default: text }))).toBe('bosun answer s c1.q "…"');
     }
-    expect(words(commandFor("bosun", "s", question("c1.q", { default: "--no-more" })))).toEqual([
+    expect(words(commandFor("s", question("c1.q", { default: "--no-more" })))).toEqual([
       "answer",
       "s",
       "c1.q",
@@ -60,8 +58,13 @@ it("is broken between words on a terminal, but for the command, and as it was sa
   };
   const shown = (width: number) => {
     const lines: string[] = [];
-    const output = { line: (text = "") => void lines.push(text), style: (_style: string, text: string) => text, width };
-    showWaiting(output as unknown as Output, "bosun", "d", asked);
+    const output = {
+      program: "bosun",
+      line: (text = "") => void lines.push(text),
+      style: (_style: string, text: string) => text,
+      width,
+    };
+    showWaiting(output as unknown as Output, "d", asked);
     return lines;
   };
   expect(shown(22)).toEqual([
@@ -86,7 +89,11 @@ it("is broken between words on a terminal, but for the command, and as it was sa
 
 it("says what a question is about in words that fit the subjects of any mode", () => {
   const lines: string[] = [];
-  const output = { line: (text = "") => void lines.push(text), style: (_style: string, text: string) => text };
-  showWaiting(output as unknown as Output, "bosun", "d", { ...question("t3.again"), ticket_id: "python" });
+  const output = {
+    program: "bosun",
+    line: (text = "") => void lines.push(text),
+    style: (_style: string, text: string) => text,
+  };
+  showWaiting(output as unknown as Output, "d", { ...question("t3.again"), ticket_id: "python" });
   expect(lines[0]).toBe("  ? t3.again: Which? (about python)");
 });

@@ -12,8 +12,6 @@ export interface CommandContext {
   readonly environment: Environment;
   /** `--home`, as typed. */
   readonly home: string | undefined;
-  /** What the person types for this program here (`called`). */
-  readonly bosun: string;
   /** Ends the process at once, for the second signal; everything else ends by its exit code. */
   readonly leave: (exit_code: number) => void;
 }

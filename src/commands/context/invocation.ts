@@ -47,16 +47,3 @@ export function shortPath(directory: string, path: string): string {
   const isInside = near !== ".." && !near.startsWith("../");
   return isInside && near.length < path.length ? near : path;
 }
-
-// The program itself is always "Bosun" in a sentence.
-const COMMAND = /(?<![\w./-])bosun (?=[a-z])/g;
-
-/** A hint, whoever gave it, with its commands as they are typed here: those who know what went wrong do not know of that. */
-export function localizeHint(bosun: string, hint: string): string {
-  return hint.replace(COMMAND, () => `${bosun} `);
-}
-
-/** What has a hint, with the commands in it as they are typed here. */
-export function localizeFailure<T extends { readonly hint?: string | undefined }>(bosun: string, told: T): T {
-  return told.hint === undefined ? told : { ...told, hint: localizeHint(bosun, told.hint) };
-}

@@ -1,4 +1,5 @@
 import { CODE_OF_SIGNAL, type StopSignal } from "../../runtime/exit.ts";
+import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "./command.ts";
 
 /** What to do with the first signal, and with any after it. */
@@ -44,6 +45,6 @@ export function watchSignals(
 }
 
 /** The last word of a command whose second signal has killed everything: nothing comes after it that could say how the session goes on. */
-export function tellKilled({ terminal, bosun }: CommandContext, session_id: string): void {
-  terminal.err.line(`Killed. What was committed is safe: ${bosun} resume ${session_id}`);
+export function tellKilled({ terminal: { err } }: CommandContext, session_id: string): void {
+  err.line(localize(err, `Killed. What was committed is safe: bosun resume ${session_id}`));
 }

@@ -14,7 +14,7 @@ import { tellKilled, watchSignals } from "../context/signals.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import { latestOf, stateOf } from "../lookup/state.ts";
 import { ChildrenWatch } from "../presenters/children-waiting.ts";
-import { endingOf, lastStandOf, storedStand, withChildren } from "../presenters/ending.ts";
+import { buildEnding, snapshotOf, storedSnapshot, withChildren } from "../presenters/ending.ts";
 import { workload } from "../presenters/workload.ts";
 import { People } from "./people.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
@@ -76,7 +76,7 @@ export async function driveSession<S>(
   forget?.();
   clearInterval(looking);
   await people.end();
-  const left = await endingAfter(context, runtime, session, end, performance.now() - began);
+  const left = await endingAfter(runtime, session, end, performance.now() - began);
   if (left.ok) {
     children.tell(left.value.children);
     reporter.end(left.value);
@@ -123,18 +123,17 @@ function showBeginning<S>(
 
 /** How the session was left, for whoever is shown it. */
 async function endingAfter<S>(
-  { bosun }: CommandContext,
   { store, home }: RuntimeEnvironment,
   session: Session<S>,
   end: Result<SessionEnd, Failure>,
   elapsed_ms: number,
 ): Promise<Result<Ending, Failure>> {
-  const stand = await catchStorage(async () => {
+  const snapshot = await catchStorage(async () => {
     // After a commit that failed, memory is ahead of what there is.
-    if (!end.ok) return storedStand(store, home, session.session_id);
-    return ok(await withChildren(store, lastStandOf(store, session)));
+    if (!end.ok) return storedSnapshot(store, home, session.session_id);
+    return ok(await withChildren(store, snapshotOf(store, session)));
   });
-  return stand.ok ? ok(endingOf(bosun, home, stand.value, { end, elapsed_ms })) : stand;
+  return snapshot.ok ? ok(buildEnding(home, snapshot.value, { end, elapsed_ms })) : snapshot;
 }
 
 /** Tells those who watch that the session runs, and stops it as `waiting` when none of them is going to say the word it needs. */

@@ -4,7 +4,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import { EXIT_DONE, EXIT_INTERNAL } from "../../runtime/exit.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeJson } from "../../ui/display.ts";
-import { nextLines } from "../../ui/words.ts";
+import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
@@ -112,7 +112,7 @@ function openingOf(
 
 /** How it ends if the session was not begun; undefined if it is there all the same, and can be shown as it was left. */
 function neverBegan(
-  { terminal, bosun }: CommandContext,
+  { terminal }: CommandContext,
   { home, store }: RuntimeEnvironment,
   { session_id }: Order,
   answer: SchedulerMessage | undefined,
@@ -124,7 +124,7 @@ function neverBegan(
     const state = row.ok && row.value.last_sequence > 0 ? row.value.state : undefined;
     terminal.err.line(state ? `Stopped before ${session_id} went on.` : "Stopped before the session began.");
     // What is closed is only shown again by that: whoever reopens it types the same as before.
-    if (state && state !== "closed") terminal.err.line(`  ${bosun} resume ${session_id}`);
+    if (state && state !== "closed") terminal.err.line(`  ${localize(terminal.err, `bosun resume ${session_id}`)}`);
     return ok(stopped);
   }
   if (row.ok) return undefined;
@@ -134,19 +134,20 @@ function neverBegan(
 }
 
 function tellDetached(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   home: string,
   order: Order,
   pid: number | undefined,
 ): void {
   const { session_id, runOptions } = order;
-  const next = [`${bosun} attach ${session_id}`, `${bosun} status ${session_id}`];
+  const next = [`bosun attach ${session_id}`, `bosun status ${session_id}`];
   const log = schedulerLog(home, session_id);
-  if (runOptions.reporter === "json") out.line(safeJson({ type: "detached", session_id, pid, log, next }));
+  if (runOptions.reporter === "json")
+    out.line(safeJson({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }));
   if (runOptions.reporter !== "plain") return;
   out.line(out.style("bold", `${session_id} is at work in process ${pid}.`));
   out.line(
     `When only a person can move it, it waits ${formatDuration(PATIENCE_MS)} for one, and then stops, to be resumed.`,
   );
-  for (const line of nextLines(next)) out.line(line);
+  tellNext(out, ...next);
 }

@@ -6,13 +6,13 @@ import type { CommandContext } from "../context/command.ts";
 import type { RunOptions } from "../options/run-options.ts";
 
 /** The reporter that was asked for. */
-export function reporterFor({ reporter }: Pick<RunOptions, "reporter">, { terminal, bosun }: CommandContext): Reporter {
+export function reporterFor({ reporter }: Pick<RunOptions, "reporter">, { terminal }: CommandContext): Reporter {
   switch (reporter) {
     case "json":
       return jsonReporter(terminal.out);
     case "silent":
-      return silentReporter(terminal, bosun);
+      return silentReporter(terminal);
     case "plain":
-      return plainReporter(terminal, bosun);
+      return plainReporter(terminal);
   }
 }

@@ -33,7 +33,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
   collectEarly();
   // Node asks the system for each variable whenever it is read, and every turn reads them all.
   const environment = { ...context.environment };
-  const bosun = invocationName(context, "elsewhere");
+  const program = invocationName(context, "elsewhere");
   const { launcher, killAll } = watchedLauncher(embeddedLauncher(environment.PATH));
   return {
     home,
@@ -44,7 +44,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     version: programVersion(),
     files: true,
     notify: {
-      words: (session, telling) => notificationFor(bosun, home, store, session, telling),
+      words: (session, telling) => notificationFor(program, home, store, session, telling),
       timeout_ms: NOTIFICATION_MS,
       environment,
     },

@@ -4,7 +4,7 @@ import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { RunOptions } from "../options/run-options.ts";
-import { endingOf, lastStandOf } from "../presenters/ending.ts";
+import { buildEnding, snapshotOf } from "../presenters/ending.ts";
 import { reporterFor } from "./reporter-for.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 
@@ -35,7 +35,7 @@ export async function showClosed<S>(
   try {
     const end = await session.run({ waitForPeople: false });
     if (!end.ok) return end;
-    const ending = endingOf(context.bosun, runtime.home, lastStandOf(runtime.store, session), { end });
+    const ending = buildEnding(runtime.home, snapshotOf(runtime.store, session), { end });
     reporter.end(ending);
     return ok(ending.exit_code);
   } finally {

@@ -11,7 +11,7 @@ import { programVersion } from "../context/program.ts";
 import { loadReading } from "../lookup/modes.ts";
 import { figuresOf, recordsOf, stateOf, valuesOf } from "../lookup/state.ts";
 import { ChildrenWatch } from "../presenters/children-waiting.ts";
-import { endingOf, storedStand } from "../presenters/ending.ts";
+import { buildEnding, storedSnapshot } from "../presenters/ending.ts";
 import { workload, withLatest } from "../presenters/workload.ts";
 import { lastWords } from "./scheduler-log.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
@@ -115,13 +115,13 @@ export class Viewer {
    * `readSession`.
    */
   async end(exited?: number): Promise<Result<number, Failure>> {
-    const { context, store, home, session_id, reporter } = this.#parts;
-    const stand = await storedStand(store, home, session_id);
-    if (!stand.ok) return stand;
-    const recorded = recordedEnd(stand.value.ledger.figures);
+    const { store, home, session_id, reporter } = this.#parts;
+    const snapshot = await storedSnapshot(store, home, session_id);
+    if (!snapshot.ok) return snapshot;
+    const recorded = recordedEnd(snapshot.value.ledger.figures);
     const end = recorded ? ok(recorded) : err(vanished(home, session_id));
     const elapsed_ms = exited === undefined ? undefined : performance.now() - this.#began;
-    const ending = endingOf(context.bosun, home, stand.value, { end, exited, elapsed_ms });
+    const ending = buildEnding(home, snapshot.value, { end, exited, elapsed_ms });
     reporter.end(ending);
     return ok(ending.exit_code);
   }

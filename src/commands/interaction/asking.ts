@@ -2,7 +2,7 @@ import type { LedgerAsk } from "../../kernel/ledger.ts";
 import { safeText } from "../../ui/display.ts";
 import { discardTyped, type Place, promptLine, promptQuestion } from "../../ui/prompt.ts";
 import { settledSentence, type Waiting } from "../../ui/waiting.ts";
-import { localizeHint } from "../context/invocation.ts";
+import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/asks.ts";
 import { valueOf } from "../lookup/state.ts";
 import { askPlan, askResult, askReview, type DecidingParts } from "./deciding.ts";
@@ -75,9 +75,8 @@ export class Asking {
 
   /** Says at the terminal why a word did not stand. */
   complain({ message, hint }: Refusal): void {
-    const { terminal, bosun } = this.#parts.context;
-    const { err } = terminal;
-    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${localizeHint(bosun, hint)}`;
+    const { err } = this.#parts.context.terminal;
+    const why = hint === undefined ? message : `${message.replace(/[.;]$/, "")}; ${localize(err, hint)}`;
     for (const line of safeText(why).trim().split("\n")) err.line(err.style("yellow", `  ${line}`));
   }
 

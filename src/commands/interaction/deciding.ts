@@ -5,7 +5,7 @@ import { planLines, type ShownPlan } from "../../ui/plan.ts";
 import { type Choice, promptChoice, promptLine } from "../../ui/prompt.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
-import { localizeHint } from "../context/invocation.ts";
+import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { planOf } from "../plans/recorded.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
@@ -66,7 +66,7 @@ async function planWord(
       if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
       if (edited.ok) complain({ message: "Nothing was changed, so nothing was approved." });
       // What is wrong inside a file takes lines of its own.
-      else complain({ message: `${edited.error.message}\n${localizeHint(context.bosun, edited.error.hint ?? "")}` });
+      else complain({ message: `${edited.error.message}\n${localize(context.terminal.err, edited.error.hint ?? "")}` });
       return undefined;
     }
   }

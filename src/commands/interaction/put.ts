@@ -8,6 +8,7 @@ import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
+import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import { whyClosed } from "../lookup/choose.ts";
@@ -78,14 +79,14 @@ export async function tellPut(
     });
     if (closed.ok && closed.value) return err(closed.value);
     out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
-    out.line(`  ${context.bosun} resume ${session_id}`);
+    out.line(`  ${localize(out, `bosun resume ${session_id}`)}`);
     if (!closed.ok) context.terminal.err.line(safeLine(closed.error.message));
     return ok(EXIT_DONE);
   }
   if (value.took !== "taken") {
     out.line(untaken(session_id, value));
     if (value.took === "unseen") context.terminal.err.line(safeLine(value.trouble.message));
-    out.line(`next    ${context.bosun} status ${session_id}`);
+    tellNext(out, `bosun status ${session_id}`);
     return ok(EXIT_DONE);
   }
   const { record } = value;
@@ -94,7 +95,7 @@ export async function tellPut(
     if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
   }
   if (holds !== undefined) out.line(holds);
-  out.line(`next    ${context.bosun} status ${session_id}`);
+  tellNext(out, `bosun status ${session_id}`);
   return ok(EXIT_DONE);
 }
 

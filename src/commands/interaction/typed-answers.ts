@@ -88,7 +88,7 @@ export function orAnswering(
 ): Failure {
   const [only, another] = questions;
   if (only === undefined || another !== undefined) return wrong;
-  const command = answerCommand("bosun", session_id, only, word);
+  const command = answerCommand(session_id, only, word);
   return { ...wrong, hint: `${wrong.hint ?? ""}\nTo answer ${only.question_id} with that word: ${command}`.trim() };
 }
 

@@ -4,7 +4,7 @@ import { costsMoney } from "../../config/role-defaults.ts";
 import type { Ledger } from "../../kernel/ledger.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
-import { err, ok, type Result } from "../../lib/result.ts";
+import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
@@ -13,7 +13,6 @@ import { usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
 import type { ChildWaiting, Waiting } from "../../ui/waiting.ts";
-import { localizeHint, localizeFailure } from "../context/invocation.ts";
 import { exitCodeAfter } from "../context/exit-code.ts";
 import { type KeptWord, settledBy, unheard } from "../interaction/kept.ts";
 import { openAsks } from "../lookup/asks.ts";
@@ -24,7 +23,7 @@ import { childrenWaiting } from "./children-waiting.ts";
 import { nextSteps, unheardWords } from "./next.ts";
 
 /** How a session stands when it is left, whether it ran in this process or is read from the store. */
-export interface LastStand {
+export interface SessionSnapshot {
   readonly session_id: string;
   readonly presentation: Presentation;
   readonly free: boolean;
@@ -50,7 +49,7 @@ export interface End {
 }
 
 /** A session of this process, as it stands now, without its children. */
-export function lastStandOf(store: StoreReader, session: SessionInSight): LastStand {
+export function snapshotOf(store: StoreReader, session: SessionInSight): SessionSnapshot {
   const { session_id, presentation, ledger } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);
@@ -74,16 +73,17 @@ export function lastStandOf(store: StoreReader, session: SessionInSight): LastSt
 }
 
 /** The same with what its children wait for. Throws a `StorageError`. */
-export async function withChildren(store: StoreReader, stand: LastStand): Promise<LastStand> {
-  return stand.ledger.figures.closed ? stand : { ...stand, children: await childrenWaiting(store, stand.session_id) };
+export async function withChildren(store: StoreReader, snapshot: SessionSnapshot): Promise<SessionSnapshot> {
+  if (snapshot.ledger.figures.closed) return snapshot;
+  return { ...snapshot, children: await childrenWaiting(store, snapshot.session_id) };
 }
 
 /** The same for whoever has only the store: any other process, and this one when memory holds what was never committed. Failures as `readSession`. */
-export async function storedStand(
+export async function storedSnapshot(
   store: StoreReader,
   home: string,
   session_id: string,
-): Promise<Result<LastStand, Failure>> {
+): Promise<Result<SessionSnapshot, Failure>> {
   const row = store.session(session_id);
   if (!row.ok) return row;
   const stored = await readSession(store, home, row.value);
@@ -93,20 +93,18 @@ export async function storedStand(
   const waiting = asked.filter((one) => settledBy(store, session_id, one) === undefined);
   const late = read.ledger.figures.closed ? unheard(store, session_id) : [];
   const free = isFree(store, session_id);
-  const stand = { ...read, session_id, free, state: view.state, waiting, unheard: late, children: [] };
-  return ok(await withChildren(store, stand));
+  const snapshot = { ...read, session_id, free, state: view.state, waiting, unheard: late, children: [] };
+  return ok(await withChildren(store, snapshot));
 }
 
-/** What the last lines tell, from how the session was left; its commands are for where this program is called as `bosun`. */
-export function endingOf(
-  bosun: string,
+/** How a command leaves a session, for whoever is told. */
+export function buildEnding(
   home: string,
-  { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children, report }: LastStand,
-  { end: left, exited, elapsed_ms }: End,
+  { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children, report }: SessionSnapshot,
+  { end, exited, elapsed_ms }: End,
 ): Ending {
-  const end = left.ok ? left : err(localizeFailure(bosun, left.error));
   const exit_code = exited ?? exitCodeAfter(end, ledger.figures);
-  const message = messageOf(left, presentation, ledger.asks.size + children.length > 0);
+  const message = messageOf(end, presentation, ledger.asks.size + children.length > 0);
   const paths = sessionPaths(home, session_id);
   const file = join(paths.folder, "final_report.md");
   return {
@@ -115,7 +113,7 @@ export function endingOf(
     free,
     exit_code,
     state,
-    message: message && localizeHint(bosun, message),
+    message,
     failure: end.ok ? undefined : end.error,
     outcome: end.ok && end.value.kind === "closed" ? end.value.outcome : undefined,
     tickets,
@@ -123,12 +121,12 @@ export function endingOf(
     elapsed_ms,
     result: report?.result as JsonObject | undefined,
     waiting,
-    unheard: unheardWords(bosun, session_id, late, tickets),
+    unheard: unheardWords(session_id, late, tickets),
     children,
     // One of an earlier end says nothing of how a session stands that was opened again.
     report: report !== undefined && existsSync(file) ? file : undefined,
     log: paths.log,
-    next: nextSteps(bosun, session_id, {
+    next: nextSteps(session_id, {
       presentation,
       exit_code,
       waiting,

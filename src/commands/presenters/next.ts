@@ -20,9 +20,8 @@ export interface Left {
 /** How many answers are spelled out before the rest is left to `bosun inbox`. */
 const ANSWERS_SHOWN = 5;
 
-/** The commands to type next, the most useful first, where this program is called as `bosun`. */
+/** The commands to type next, the most useful first. */
 export function nextSteps(
-  bosun: string,
   session_id: string,
   { presentation, exit_code, waiting, children, figures, holds, report }: Left,
 ): string[] {
@@ -30,47 +29,38 @@ export function nextSteps(
     const lost = presentation.lost?.(report) ?? [];
     const again = lost
       .slice(0, ANSWERS_SHOWN)
-      .flatMap((subject) => [`${bosun} log ${session_id} ${subject}`, `${bosun} retry ${session_id} ${subject}`]);
-    return exit_code === EXIT_DONE
-      ? [`${bosun} replay ${session_id} --verify`]
-      : [...again, `${bosun} replay ${session_id}`];
+      .flatMap((subject) => [`bosun log ${session_id} ${subject}`, `bosun retry ${session_id} ${subject}`]);
+    return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];
   }
-  const resume = `${bosun} resume ${session_id}`;
+  const resume = `bosun resume ${session_id}`;
   const limit = figures.stopped?.limit;
   const isSpent = limit?.startsWith("role_") === true;
   if (exit_code === EXIT_LIMIT && limit !== "max_hold_s" && !isSpent) return [`${resume} ${raised(figures)}`];
   const released = releasesOf(
-    bosun,
     session_id,
     [...holds].filter(({ limit: own }) =>
       isSpent ? own !== undefined && own.limit !== "turns_per_minute" : own === undefined,
     ),
   );
   const ofChildren = children.flatMap((child) => [
-    ...answersTo(bosun, child.session_id, child.waiting),
-    ...releasesOf(bosun, child.session_id, child.holds),
+    ...answersTo(child.session_id, child.waiting),
+    ...releasesOf(child.session_id, child.holds),
   ]);
   // Why the manager failed is in what it printed.
-  const why = figures.stopped?.reason === "manager_failed" ? [`${bosun} log ${session_id}`] : [];
-  return [
-    ...answersTo(bosun, session_id, waiting),
-    ...ofChildren,
-    ...(released.length > 0 ? released : [resume]),
-    ...why,
-  ];
+  const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
+  return [...answersTo(session_id, waiting), ...ofChildren, ...(released.length > 0 ? released : [resume]), ...why];
 }
 
 /** The same for a session that is only looked at: `held` while somebody runs it. What it asks is shown beside it. */
 export function nextFor(
-  bosun: string,
   session_id: string,
   held: boolean,
   { presentation, figures, holds, report }: Omit<Left, "exit_code" | "waiting" | "children">,
 ): string[] {
   const { stopped, paused } = figures;
-  if (held) return [paused === true ? `${bosun} resume ${session_id}` : `${bosun} log ${session_id} --follow`];
+  if (held) return [paused === true ? `bosun resume ${session_id}` : `bosun log ${session_id} --follow`];
   const end = recordedEnd(figures);
-  return nextSteps(bosun, session_id, {
+  return nextSteps(session_id, {
     presentation,
     exit_code: end === undefined ? EXIT_INTERRUPTED : exitCodeOf(end, stopped?.signal),
     waiting: [],
@@ -83,7 +73,6 @@ export function nextFor(
 
 /** What a session closed before it heard of: only the retry of a ticket in error opens it again. */
 export function unheardWords(
-  bosun: string,
   session_id: string,
   words: readonly KeptWord[],
   tickets: readonly TicketLine[],
@@ -92,16 +81,14 @@ export function unheardWords(
     tickets.flatMap(({ ticket_id, status }) => (status === "error" ? [ticket_id] : [])),
   );
   return words.map(({ said, command, ticket_id }) =>
-    command === "retry" && lost.has(ticket_id)
-      ? { said, again: `${bosun} retry ${session_id} ${ticket_id}` }
-      : { said },
+    command === "retry" && lost.has(ticket_id) ? { said, again: `bosun retry ${session_id} ${ticket_id}` } : { said },
   );
 }
 
 /** The commands that answer what a session asks. */
-export function answersTo(bosun: string, session_id: string, waiting: readonly Waiting[]): string[] {
-  const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(bosun, session_id, one));
-  return waiting.length > ANSWERS_SHOWN ? [...answers, `${bosun} inbox`] : answers;
+export function answersTo(session_id: string, waiting: readonly Waiting[]): string[] {
+  const answers = waiting.slice(0, ANSWERS_SHOWN).map((one) => commandFor(session_id, one));
+  return waiting.length > ANSWERS_SHOWN ? [...answers, `bosun inbox`] : answers;
 }
 
 function raised({ stopped }: LedgerFigures): string {

@@ -5,8 +5,9 @@ import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeText } from "../../ui/display.ts";
 import { headline } from "../../ui/ending.ts";
 import { holdSentence, oneOfEachAccount, releasesOf, sentenceFor } from "../../ui/waiting.ts";
+import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/asks.ts";
-import { endingOf, lastStandOf } from "./ending.ts";
+import { buildEnding, snapshotOf } from "./ending.ts";
 import { answersTo } from "./next.ts";
 
 /**
@@ -14,7 +15,7 @@ import { answersTo } from "./next.ts";
  * if what was asked is answered by now.
  */
 export function notificationFor(
-  bosun: string,
+  program: string,
   home: string,
   store: StoreReader,
   session: SessionInSight,
@@ -22,8 +23,10 @@ export function notificationFor(
 ): string | undefined {
   const { event, again } = telling;
   const { session_id } = session;
-  const told = toldOf(bosun, home, store, session, telling);
-  return told && safeJson({ event, session_id, home, ...told, ...(again ? { again } : {}) });
+  const told = toldOf(program, home, store, session, telling);
+  if (told === undefined) return undefined;
+  const next = told.next.map((command) => localize({ program }, command));
+  return safeJson({ event, session_id, home, ...told, next, ...(again ? { again } : {}) });
 }
 
 interface Told {
@@ -36,7 +39,7 @@ interface Told {
 }
 
 function toldOf(
-  bosun: string,
+  program: string,
   home: string,
   store: StoreReader,
   session: SessionInSight,
@@ -44,44 +47,39 @@ function toldOf(
 ): Told | undefined {
   switch (telling.event) {
     case "question":
-      return questions(bosun, store, session, telling);
+      return questions(store, session, telling);
     case "hold":
-      return holds(bosun, session, telling);
+      return holds(session, telling);
     case "stopped":
     case "closed":
-      return left(bosun, home, store, session);
+      return left(program, home, store, session);
   }
 }
 
-function questions(
-  bosun: string,
-  store: StoreReader,
-  { session_id }: SessionInSight,
-  { asks }: Telling,
-): Told | undefined {
+function questions(store: StoreReader, { session_id }: SessionInSight, { asks }: Telling): Told | undefined {
   const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (waiting.length === 0) return undefined;
   const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
-  return { message, questions: waiting, next: answersTo(bosun, session_id, waiting) };
+  return { message, questions: waiting, next: answersTo(session_id, waiting) };
 }
 
-function holds(bosun: string, { session_id }: SessionInSight, { holds: held }: Telling): Told {
+function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
   const first = oneOfEachAccount(held);
   const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
   const unending = first.filter(({ until }) => until === undefined);
-  const next = [...releasesOf(bosun, session_id, unending), `${bosun} status ${session_id}`];
+  const next = [...releasesOf(session_id, unending), `bosun status ${session_id}`];
   return { message, holds: held, next };
 }
 
-function left(bosun: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
+function left(program: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
   const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
   // Children notify by themselves.
-  const ending = endingOf(bosun, home, lastStandOf(store, session), { end: ok(value) });
+  const ending = buildEnding(home, snapshotOf(store, session), { end: ok(value) });
   const { state, outcome, waiting, report, log, next } = ending;
   const message = [
     headline(ending),
-    ...(ending.message === undefined ? [] : [safeText(ending.message)]),
+    ...(ending.message === undefined ? [] : [localize({ program }, safeText(ending.message))]),
     ...waiting.map(sentenceFor),
   ];
   const { reason } = value;

@@ -6,7 +6,7 @@ import { ticketTable } from "../../ui/ending.ts";
 import { localMoment } from "../../ui/time.ts";
 import { MOST_NAMED, runningWords } from "../../ui/workload.ts";
 import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
-import { counted, nextLines, quoted } from "../../ui/words.ts";
+import { counted, localize, quoted, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
 import { isBegun } from "../lookup/choose.ts";
@@ -21,7 +21,7 @@ export interface SeenSession extends StoredView {
 
 /** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
 export function showSession(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   store: StoreReader,
   { row, owner, presentation, ledger, tickets, report, waiting }: SeenSession,
   now: number,
@@ -42,28 +42,30 @@ export function showSession(
   }
   for (const child of store.sessions({ parent: session_id }).filter((row) => isBegun(row) && row.state !== "closed")) {
     out.line();
-    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${bosun} status ${child.session_id}`);
+    const command = localize(out, `bosun status ${child.session_id}`);
+    out.line(`The ${child.mode} ${child.session_id} is ${child.state}: ${command}`);
   }
   const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
   if (asked.length > 0) {
     out.line();
     out.line("Waits for a person:");
-    for (const one of asked) showWaiting(out, bosun, session_id, one, keptFor(store, session_id, one));
+    for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
   }
-  const late = row.state === "closed" ? unheardWords(bosun, session_id, unheard(store, session_id), tickets) : [];
-  if (late.length > 0) for (const line of ["", ...unheardLines(late)]) out.line(line);
+  const late = row.state === "closed" ? unheardWords(session_id, unheard(store, session_id), tickets) : [];
+  if (late.length > 0) for (const line of ["", ...unheardLines(out, late)]) out.line(line);
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   if (kept.length > 0) {
     out.line();
     out.line("Said already:");
-    showKept(out, bosun, session_id, kept);
+    showKept(out, session_id, kept);
   }
   for (const hold of ledger.holds.values()) {
     const told = holdTold(hold, now);
     if (told === undefined) continue;
     out.line();
     out.line(told.byItself ? out.style("dim", told.text) : out.style("yellow", told.text));
-    if (!told.byItself) out.line(`      ${bosun} resume ${session_id} --release ${safeLine(hold.role_id)}`);
+    if (!told.byItself)
+      out.line(`      ${localize(out, `bosun resume ${session_id} --release ${safeLine(hold.role_id)}`)}`);
   }
   const usage = ledger.figures;
   out.line();
@@ -75,13 +77,13 @@ export function showSession(
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
   out.line(figures.join(", "));
-  const next = nextFor(bosun, session_id, owner !== undefined, {
+  const next = nextFor(session_id, owner !== undefined, {
     presentation,
     figures: usage,
     holds: ledger.holds.values(),
     report,
   });
-  for (const line of nextLines(next.map(safeLine))) out.line(line);
+  tellNext(out, ...next.map(safeLine));
 }
 
 /** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */

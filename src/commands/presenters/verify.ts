@@ -5,7 +5,7 @@ import { shellWord } from "../../lib/shell-word.ts";
 import type { Json } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { type Listing, listFolder, readFolder, readPlainFile } from "../../log/reader.ts";
-import type { Problem } from "../../log/verify.ts";
+import type { Fault, Problem } from "../../log/verify.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { validators } from "../../protocol/generated/validators.js";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
@@ -17,11 +17,9 @@ import { type Proof, verifySession } from "../../runtime/proof.ts";
 import type { SessionRow } from "../../store/store.ts";
 import { safeJson, safeLine } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
-import { counted } from "../../ui/words.ts";
-import { localizeHint, localizeFailure } from "../context/invocation.ts";
+import { counted, localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { loadModes } from "../lookup/modes.ts";
-import { remedyOf } from "./remedies.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
 
@@ -44,7 +42,7 @@ export interface LogSource {
  * record that is whole, closed and follows from its own facts.
  */
 export async function verify(
-  { terminal: { out }, bosun }: CommandContext,
+  { terminal: { out } }: CommandContext,
   source: LogSource,
   json: boolean,
 ): Promise<Result<number, Failure>> {
@@ -55,17 +53,19 @@ export async function verify(
   if (!proved.ok) return proved;
   const problems = [...proved.value.problems, ...problemsBeside(source)];
   const proof: Proof = { ...proved.value, ok: proved.value.ok && problems.length === 0, problems };
-  if (json) out.line(safeJson(proofObject(bosun, source, proof)));
-  else show(out, bosun, source, proof);
+  if (json) out.line(safeJson(proofObject(out, source, proof)));
+  else show(out, source, proof);
   return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
 }
 
 /** Signatures are not there yet, so no log can be more than `unsigned`. */
-function proofObject(bosun: string, source: LogSource, proof: Proof): object {
+function proofObject(out: Output, source: LogSource, proof: Proof): object {
   const { ok: good, records, integrity, completeness, decisions } = proof;
-  const problems = proof.problems.map(({ sequence, what, fault }) =>
-    localizeFailure(bosun, { sequence, what, ...(fault === undefined ? {} : { hint: remedyOf(fault, source) }) }),
-  );
+  const problems = proof.problems.map(({ sequence, what, fault }) => ({
+    sequence,
+    what,
+    ...(fault === undefined ? {} : { hint: localize(out, remedyFor(fault, source)) }),
+  }));
   return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
 }
 
@@ -141,7 +141,7 @@ function same(report: string, record: string): boolean {
   }
 }
 
-function show(out: Output, bosun: string, source: LogSource, proof: Proof): void {
+function show(out: Output, source: LogSource, proof: Proof): void {
   const { folder, row, isHeld } = source;
   const known = row === undefined ? "the folder alone" : "the folder, and the database and files of this home";
   out.line(
@@ -168,16 +168,16 @@ function show(out: Output, bosun: string, source: LogSource, proof: Proof): void
   out.line(out.style(proof.ok ? "green" : "red", proof.ok ? "Verified." : "Not verified."));
   if (proof.records === 0 && row === undefined) return out.line(NO_RECORDS);
   const faults = new Set(proof.problems.map(({ fault }) => fault));
-  const remedies = [...faults].map((fault) => (fault === undefined ? "" : remedyOf(fault, source)));
-  for (const remedy of new Set(remedies)) if (remedy !== "") out.line(safeLine(localizeHint(bosun, remedy)));
+  const remedies = [...faults].map((fault) => (fault === undefined ? "" : remedyFor(fault, source)));
+  for (const remedy of new Set(remedies)) if (remedy !== "") out.line(safeLine(localize(out, remedy)));
   const [first] = proof.problems;
   const name = typedName(source);
   const isMendable = row !== undefined && (faults.has("missing") || faults.has("report"));
   if (isMendable || (proof.completeness === "open" && row !== undefined && first === undefined))
-    out.line(`next    ${bosun} ${isHeld ? "attach" : "resume"} ${name}`);
+    tellNext(out, `bosun ${isHeld ? "attach" : "resume"} ${name}`);
   else if (first?.sequence !== undefined && first.sequence !== null)
-    out.line(`next    ${bosun} replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
-  else out.line(`next    ${bosun} ${row === undefined ? "replay" : "log"} ${name}`);
+    tellNext(out, `bosun replay ${name} --from ${Math.max(1, first.sequence - 2)} --to ${first.sequence + 2}`);
+  else tellNext(out, `bosun ${row === undefined ? "replay" : "log"} ${name}`);
 }
 
 /** A log as a person names it to this command. */
@@ -207,3 +207,31 @@ const DECISIONS = {
   failed: "decided again from the facts alone, it comes out otherwise",
   not_comparable: "not decided again: made under other rules, or not whole",
 } as const;
+
+const FOLDER_ALONE =
+  "A folder alone cannot be repaired. The session's home has every record in its database: run `bosun replay SESSION --verify` there.";
+
+/** How to repair what is wrong with a log, or with the files beside it. */
+function remedyFor(fault: Fault, { row, isHeld }: LogSource): string {
+  const resume = row && `\`bosun resume ${row.session_id}\`${isHeld ? ", once the session has stopped," : ""}`;
+  switch (fault) {
+    case "missing":
+      return resume ? `${resume} writes the missing files again from the database.` : FOLDER_ALONE;
+    case "changed":
+      return resume
+        ? `Move the changed files away and keep them as evidence: ${resume} then writes the records again from the database.`
+        : FOLDER_ALONE;
+    case "ahead":
+      return resume
+        ? `The database is older than the log: put the newer database back. To continue from the older state, move the log folder away: ${resume} then writes it again.`
+        : FOLDER_ALONE;
+    case "report":
+      return resume ? `${resume} writes both report files again from the database.` : FOLDER_ALONE;
+    case "foreign":
+      return "Move away the files that do not belong there.";
+    case "kept":
+      return "The log has only the digest of a kept file: restore the file from a copy, if there is one.";
+    case "decided":
+      return "The hash chain is intact. Either someone rewrote the whole log, or this is a bug in Bosun: please report it with the session's log folder.";
+  }
+}

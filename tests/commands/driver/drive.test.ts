@@ -57,12 +57,12 @@ function drivenHere(
   const input = new PassThrough();
   const out = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
   const err = outputOn(new PassThrough() as unknown as NodeJS.WriteStream);
+  err.program = bosun;
   const context: CommandContext = {
     terminal: { out, err, input: input as unknown as NodeJS.ReadStream, hasPerson: true, isDumb: false },
     home: rig.home,
     directory: rig.workspace,
     environment: { EDITOR },
-    bosun,
     leave: () => {},
   };
   const place = { ...surroundings(rig, {}), store: rig.store, killAll: () => {} };
@@ -96,7 +96,7 @@ it("lets go of a session whose row cannot be read any more", async () => {
   const runOptions: RunOptions = { ...SILENTLY, ask: false };
   // Nothing is said before the row is read.
   const terminal = { out: {}, err: {} } as Terminal;
-  const context = { terminal, home: rig.home, directory: "/", environment: {}, bosun: "bosun", leave: () => {} };
+  const context = { terminal, home: rig.home, directory: "/", environment: {}, leave: () => {} };
   const home = ok({ home: rig.home, store });
   expect(
     await withHome(home, () => driveSession(context, place, session, runOptions, { resumed: false, kill_grace_s: 1 })),

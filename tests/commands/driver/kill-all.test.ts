@@ -20,7 +20,7 @@ function place(): RuntimeEnvironment {
   if (!store.ok) throw new Error(store.error.message);
   left.push(() => store.value.close());
   const terminal = undefined as never;
-  const context = { terminal, home, directory: home, environment: {}, bosun: "bosun", leave: () => {} };
+  const context = { terminal, home, directory: home, environment: {}, leave: () => {} };
   return runtimeEnvironment({ home, store: store.value }, context);
 }
 
