@@ -1,22 +1,22 @@
 import { join } from "node:path";
 import { build, type BuildOptions, type OutputOptions } from "rolldown";
 
-/** `node build.config.ts [folder]`: where the bundle goes. */
+/** The output folder: `node build.config.ts [folder]`. */
 const OUT = process.argv[2] ?? "dist";
 
 const shared: BuildOptions = {
   platform: "node",
   transform: { target: "node22.14" },
-  // The first holds machine code that is found beside its own files; the second is wanted only for schemas that a user wrote.
+  // The first finds its native code beside its own files; the second is needed only for a user's schemas.
   external: ["better-sqlite3", "ajv/dist/2020.js"],
-  // Its form for Node is CommonJS, and of that a bundle's `import()` finds no names.
+  // The Node build of yaml is CommonJS, whose names a bundle's `import()` does not see.
   resolve: { alias: { yaml: join(import.meta.dirname, "node_modules/yaml/browser/index.js") } },
 };
 
 const output: OutputOptions = {
   dir: OUT,
   format: "esm",
-  // Names are kept, so that a bug's trace can be read.
+  // Keep names, so that stack traces stay readable.
   minify: { compress: true, mangle: false, codegen: true },
   comments: false,
   entryFileNames: "[name].js",
@@ -29,14 +29,13 @@ await build({
   output: {
     ...output,
     cleanDir: true,
-    // To find and link a module takes longer than to read a small one, so what every command needs is one, and with it what the
-    // shortest need: as many as sharing would make took half as long again. Not with `cli.ts`, which awaits the others while they
-    // would await it.
+    // Finding and linking a module takes longer than reading a small one, so everything that short commands need is one chunk.
+    // `cli.ts` stays out of it: it awaits the chunk, which would await it.
     codeSplitting: { groups: [{ name: "base", test: /src\/commands\/(main|status|inbox)\.ts$/ }] },
   },
 });
 
-// Apart, so that a library or an agent does not load what a command line needs.
+// Separate bundles: a library or an agent does not load the command line.
 await build({
   ...shared,
   input: {
@@ -49,11 +48,11 @@ await build({
   output,
 });
 
-// Apart, in the syntax of an old Node, and without pulling anything in: it only looks which Node this is.
+// A separate bundle in the syntax of an old Node, without imports: it only checks the Node version.
 await build({
   ...shared,
   input: { bin: "src/bin.ts" },
-  // Since 12.17, the oldest that can load an ES module without a flag.
+  // 12.17 is the oldest Node that loads ES modules without a flag.
   transform: { target: "node12.17" },
   external: ["./cli.js", "./commands/context/program.js"],
   output: { ...output, banner: "#!/usr/bin/env node" },

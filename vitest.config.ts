@@ -1,7 +1,7 @@
 import { join, sep } from "node:path";
 import { defineConfig, type Plugin } from "vitest/config";
 
-/** What takes minutes: kills at every boundary, simulated sessions by the thousand, every call of storage failing once, all that is large. */
+/** Suites that take minutes: kills at every boundary, thousands of simulated sessions, failing storage calls, large inputs. */
 const SURVIVAL = ["tests/{crash,simulation,failures,large}/**/*.test.ts"];
 
 const SOURCES = join(import.meta.dirname, "src") + sep;

@@ -5,7 +5,7 @@ import { circleIn, importsOf, withoutComments } from "./imports.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 
-/** Each folder of `src/` imports only from those in earlier rows; those in one row are siblings and never meet. */
+/** A folder of `src/` imports only from earlier rows; siblings in a row never import each other. */
 const ORDER = [
   ["lib"],
   ["protocol"],
@@ -19,24 +19,21 @@ const ORDER = [
   ["bin", "index"],
 ];
 
-/**
- * Behind the commands: each room of `src/commands` imports only from those in earlier rows, siblings never meet. A command may use them
- * all, but no other command.
- */
+/** The rooms of `src/commands`, under the same rule. A command may import all of them, but no other command. */
 const ROOMS = [["context", "lookup"], ["plans"], ["interaction"], ["options", "presenters"], ["driver", "demo"]];
 
-/** The crew's programs stand apart like anybody's agents: nothing imports them, and they know the wire at most. */
+/** The crew is external to the product: nothing imports it, and it knows only the wire. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
 
-/** What decides must be a function of its input: no files, no processes, no time, no chance, no environment. */
+/** Pure folders: no files, processes, time, randomness or environment. */
 const PURE = ["lib", "protocol", "kernel", "modes"];
 const PURE_MAY_IMPORT = ["node:crypto", "node:util", "node:buffer"];
 
-/** Words of single modes. The engine speaks of subjects, turns and facts; what people see has the schedule's words for them, and no other's. */
+/** Words of single modes. The engine knows subjects, turns and facts; shared screens use the schedule's words only. */
 const SCHEDULE_WORDS = ["ticket", "task", "plan", "instruction", "proposal", "review"];
 const OTHER_WORDS = ["debate", "debater", "opinion", "verdict", "judge", "meeting", "agenda", "vote"];
 
-/** Where the engine has to name such a word, since the wire, the files or a code on them do. Nothing may be added for one mode's sake. */
+/** Where the engine names such a word because the wire or a file format does. Add nothing for the sake of one mode. */
 const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "kernel/graph.ts": ["invalid_plan", "plan", "task", "task_id", "tasks"],
   "kernel/ledger.ts": ["review"],
@@ -46,10 +43,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
   "runtime/replay.ts": ["ticket_id"],
 };
 
-/**
- * Where a mode is named, imported from or spoken of above the engine, but for its own command: where the modes stand, where sessions of one
- * are begun, where a schedule's plan and tickets are what a command is about, what the library has, and how agents' messages are told.
- */
+/** The only files above the engine, besides a mode's own command, that name or import a mode. */
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/catalogue.ts": ["debate", "judge"],
   "commands/options/run-input.ts": ["schedule"],
@@ -63,12 +57,12 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],
 };
 
-/** The files of the lowest folder that touch the world: one ends the process for tests, one makes directories; and who may use them. */
+/** The two impure files of `lib`, and the folders that may import them. */
 const CRASH_POINTS = "lib/crash-point.ts";
 const DIRECTORIES = "lib/directory.ts";
 const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 
-/** The only files that read the wall clock, chance or the environment; everybody else is given what they say. */
+/** The only files that read the wall clock, randomness or the environment. */
 const OUTER_WORLD: Readonly<Record<string, readonly string[]>> = {
   "commands/lookup/id.ts": ["random"],
   "commands/status.ts": ["Date.now"],
@@ -107,7 +101,7 @@ const SOURCES: readonly Source[] = filesBelow(join(ROOT, "src")).map((file) => {
   return { name: relative(join(ROOT, "src"), file), text, code: withoutComments(text) };
 });
 
-/** The part of the house a file of `src/` belongs to: its folder, for a mode the mode's own, at the top the file's name. */
+/** The part a file of `src/` belongs to: its folder, its mode, or at the top level its name. */
 function partOf(name: string): string {
   const [folder = "", inner = ""] = name.split("/");
   if (!name.includes("/")) return folder.replace(/\.[jt]sx?$/, "");
@@ -127,12 +121,12 @@ function wrongImport(importer: string, imported: string): string | undefined {
   return allowed ? undefined : `${importer} (${from}) imports ${imported} (${to})`;
 }
 
-/** The files of commands, as the catalogue names them. */
+/** The command files named in the catalogue. */
 const COMMANDS = importsOf(SOURCES.find(({ name }) => name === "commands/catalogue.ts")?.code ?? "")
   .filter((specifier) => /^\.\/[^/]+$/.test(specifier))
   .map((specifier) => specifier.slice(2));
 
-/** Where a file of the commands stands among what they are made of: a room goes by its name, all else is a file. */
+/** The rank of a file or room of `src/commands` in the import order. */
 function floorOf(name: string): number {
   const [, room = ""] = name.split("/");
   return [...ROOMS, COMMANDS, ["catalogue.ts"], ["main.ts"]].findIndex((row) => row.includes(room));
@@ -144,7 +138,7 @@ function wrongRoom(importer: string, imported: string): string | undefined {
   return isSame || floorOf(imported) < floorOf(importer) ? undefined : `${importer} imports ${imported}`;
 }
 
-/** The identifiers and words of texts that hold one of these words, or more than one of its kind, as they stand there. */
+/** The identifiers and words that contain one of these words, singular or plural. */
 function modeWordsIn(code: string, words: readonly string[]): string[] {
   const known = new Set(words.flatMap((word) => [word, `${word}s`]));
   const tokens = new Set(code.match(/[A-Za-z_$][\w$]*/g));
@@ -155,7 +149,7 @@ function modeWordsIn(code: string, words: readonly string[]): string[] {
 
 const MODES = readdirSync(join(ROOT, "src/modes"));
 
-/** The modes that a file names or imports from, and the words of others than the schedule that it has. */
+/** The modes that a file names or imports, and the words of modes other than the schedule in it. */
 function modesKnownIn(code: string): string[] {
   const named = MODES.filter((mode) => code.includes(`"${mode}"`) || code.includes(`modes/${mode}/`));
   return [...new Set([...named, ...modeWordsIn(code, OTHER_WORDS)])].toSorted();
@@ -165,7 +159,7 @@ function outerWorldIn(code: string): string[] {
   return Object.entries(OUTER_WORLD_PATTERNS).flatMap(([what, pattern]) => (pattern.test(code) ? [what] : []));
 }
 
-/** What stands in the files and not in the list, and what stands in the list and no longer in the files. */
+/** Entries found in the files but missing from the list, and the other way round. */
 function difference(found: ReadonlyMap<string, readonly string[]>, known: Readonly<Record<string, readonly string[]>>) {
   const lines = (entries: Iterable<readonly [string, readonly string[]]>) =>
     new Set([...entries].flatMap(([name, words]) => words.map((word) => `${name}: ${word}`)));
@@ -180,8 +174,8 @@ function inFolders(...folders: readonly string[]): Source[] {
   return SOURCES.filter(({ name }) => folders.some((folder) => name.startsWith(`${folder}/`)));
 }
 
-describe("the order of the house", () => {
-  it("is kept: every folder imports only from earlier ones, siblings and modes never from each other", () => {
+describe("import order", () => {
+  it("lets a folder import only from earlier ones, siblings and modes never from each other", () => {
     const wrong = SOURCES.flatMap(({ name, code }) =>
       importsOf(code)
         .filter((specifier) => specifier.startsWith("."))
@@ -190,7 +184,7 @@ describe("the order of the house", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("has no circle of files of which each knows the next, were it only a type of it", () => {
+  it("has no import cycles, not even of types", () => {
     const needs = SOURCES.map(({ name, code }) => {
       const own = importsOf(code).filter((specifier) => specifier.startsWith("."));
       return [name, own.map((specifier) => join(dirname(name), specifier))] as const;
@@ -198,12 +192,12 @@ describe("the order of the house", () => {
     expect(circleIn(new Map(needs))).toBeUndefined();
   });
 
-  it("has a place for every file", () => {
+  it("has a rank for every file", () => {
     const homeless = SOURCES.filter(({ name }) => partOf(name) !== "crew" && rankOf(partOf(name)) < 0);
     expect(homeless.map(({ name }) => name)).toEqual([]);
   });
 
-  it("would be seen to be broken", () => {
+  it("detects violations", () => {
     const code = withoutComments(`
       import type { A } from "../runtime/session.ts"; // import "./comment.ts"
       export { b } from '../store/store.ts';
@@ -234,13 +228,13 @@ describe("the order of the house", () => {
 });
 
 describe("the commands", () => {
-  it("are all that stands beside their rooms, but for what names them and what runs the one that was typed", () => {
+  it("stand in the catalogue, besides rooms, catalogue and main", () => {
     const homeless = inFolders("commands").filter(({ name }) => floorOf(name) < 0);
     expect(homeless.map(({ name }) => name)).toEqual([]);
     expect(COMMANDS.length).toBeGreaterThan(12);
   });
 
-  it("never import each other, and no room one that is built on it", () => {
+  it("never import each other, and rooms only earlier rooms", () => {
     const wrong = inFolders("commands").flatMap(({ name, code }) =>
       importsOf(code)
         .filter((specifier) => specifier.startsWith("."))
@@ -251,7 +245,7 @@ describe("the commands", () => {
     expect(wrong).toEqual([]);
   });
 
-  it("would be seen to do so", () => {
+  it("are caught importing wrongly", () => {
     expect(floorOf("commands/spare.ts")).toBe(-1);
     expect(floorOf("commands/spare/room.ts")).toBe(-1);
     const allowed = [
@@ -272,13 +266,13 @@ describe("the commands", () => {
 });
 
 describe("the engine", () => {
-  it("knows no mode: no word of one stands in runtime or kernel but those of the wire", () => {
+  it("has no mode's words in runtime and kernel except those of the wire", () => {
     const words = [...SCHEDULE_WORDS, ...OTHER_WORDS];
     const found = new Map(inFolders("runtime", "kernel").map(({ name, code }) => [name, modeWordsIn(code, words)]));
     expect(difference(found, WORDS_OF_THE_WIRE)).toEqual({ added: [], gone: [] });
   });
 
-  it("nor does anything above it, not even to write down or to show what one came to, but where it is listed", () => {
+  it("has modes named above it only in listed files", () => {
     const above = SOURCES.filter(({ name }) => rankOf(partOf(name)) > rankOf("modes"));
     const shared = above.filter(({ name }) => !MODES.some((mode) => name === `commands/${mode}.ts`));
     expect(MODES.length).toBeGreaterThan(1);
@@ -286,7 +280,7 @@ describe("the engine", () => {
     expect(difference(found, KNOWING_A_MODE)).toEqual({ added: [], gone: [] });
   });
 
-  it("would be caught with one", () => {
+  it("is caught with a mode's word", () => {
     const code = withoutComments(
       '// a ticket\nconst planOf = (verdicts: Opinion[]) => `the debate`; const replanned = "explain";',
     );
@@ -296,7 +290,7 @@ describe("the engine", () => {
     expect(modesKnownIn(other)).toEqual(["debate", "schedule", "vote"]);
   });
 
-  it("is not imported by the modes, which are pure like all below them", () => {
+  it("is not imported by the modes, which are pure", () => {
     const sources = inFolders(...PURE).filter(({ name }) => name !== CRASH_POINTS && name !== DIRECTORIES);
     const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)
@@ -309,7 +303,7 @@ describe("the engine", () => {
     expect(impure).toEqual([]);
   });
 
-  it("keeps its crash points where it touches the world", () => {
+  it("has crash points only where it touches the world", () => {
     const having = SOURCES.filter(({ code }) =>
       importsOf(code).some((specifier) => specifier.endsWith("crash-point.ts")),
     );
@@ -318,20 +312,20 @@ describe("the engine", () => {
 });
 
 describe("the outer world", () => {
-  it("is read only where it is listed: the clock, chance and the environment", () => {
+  it("is read only in listed files: clock, randomness, environment", () => {
     const inside = SOURCES.filter(({ name }) => !name.startsWith("crew/") && !["cli", "bin"].includes(partOf(name)));
     const found = new Map(inside.map(({ name, code }) => [name, outerWorldIn(code)]));
     expect(difference(found, OUTER_WORLD)).toEqual({ added: [], gone: [] });
   });
 
-  it("is left only by the program itself", () => {
+  it("process.exit is called only by the program itself", () => {
     const leaving = SOURCES.filter(({ code }) => /\bprocess\.(?:exit|abort|reallyExit)\b/.test(code)).map(
       ({ name }) => name,
     );
     expect(leaving.filter((name) => name !== "cli.ts" && name !== "bin.ts")).toEqual([]);
   });
 
-  it("is spoken to through a terminal or a stream, never through the console", () => {
+  it("is written to through streams, never through the console", () => {
     expect(SOURCES.filter(({ code }) => /\bconsole\s*\./.test(code)).map(({ name }) => name)).toEqual([]);
   });
 });
@@ -347,7 +341,7 @@ describe("every file", () => {
     expect(lengths.filter(([, lines]) => lines > limit)).toEqual([]);
   });
 
-  it("leaves no work behind in a comment", () => {
+  it("has no TODO in a comment", () => {
     const marked = SOURCES.filter(({ text }) => /(?:\/\/|\/\*|^\s*\*)\s*(?:TODO|FIXME|XXX|HACK)\b/m.test(text));
     expect(marked.map(({ name }) => name)).toEqual([]);
   });
@@ -357,8 +351,8 @@ describe("every file", () => {
   });
 });
 
-describe("what tests share", () => {
-  it("cleans up with `onTestFinished`: one process loads a module once for many files, so its hooks would be the first one's alone", () => {
+describe("shared test helpers", () => {
+  it("clean up with onTestFinished, since a module's hooks run only for its first test file", () => {
     const shared = filesBelow(join(ROOT, "tests")).filter((file) => /(?<!\.test)\.ts$/.test(file));
     const hooked = shared.filter((file) => /^(?:before|after)(?:Each|All)\(/m.test(readFileSync(file, "utf8")));
     expect(shared.length).toBeGreaterThan(30);

@@ -1,18 +1,18 @@
-// What TypeScript sources import, read from their texts.
+// Reads imports from the text of TypeScript sources.
 
-/** A source without its comments. Strings are matched so that a `//` in one is no comment; in doubt (a quote in a regular expression) a line is kept. */
+/** Strips comments. A `//` inside a string is kept; in doubt (a quote in a regular expression) the line is kept. */
 export function withoutComments(text: string): string {
   const parts = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
   return text.replace(parts, (_, literal: string | undefined) => literal ?? "");
 }
 
-/** Every module a source names: static, type-only, re-exported and dynamic alike. */
+/** Every module that a source imports: static, type-only, re-exported and dynamic. */
 export function importsOf(code: string): string[] {
   const named = /\b(?:import|export)\b[^;"'()]*?\bfrom\s*["']([^"']+)["']|\bimport\s*\(?\s*["']([^"']+)["']/g;
   return [...code.matchAll(named)].map((match) => match[1] ?? match[2] ?? "");
 }
 
-/** A way from a file back to itself along what each needs; undefined if there is none. */
+/** A path from a file back to itself along imports; undefined if there is none. */
 export function circleIn(needs: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
   const follow = (name: string, way: readonly string[]): string[] | undefined => {

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { build } from "rolldown";
 
-// `node bundle.ts FILE`: makes one JavaScript file of the measured work.
+// `node bundle.ts FILE`: bundles the measured work into one JavaScript file.
 await build({
   input: join(import.meta.dirname, "work.ts"),
   platform: "node",

@@ -5,9 +5,9 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "..", "..");
 
 /**
- * Gives `work` the path of the measured work as one JavaScript file, as users have the program: run from its sources, each measured
- * process would hold the 30 MiB of what makes JavaScript of them, and each start of a child would copy its pages. The file lies inside
- * the package, since the program looks for what is shipped with it in the folders above its own.
+ * Bundles the measured work into one JavaScript file, like the shipped program, and passes its path to `work`. Run from sources, each
+ * measured process would hold 30 MiB of compiler, and each child's start would copy its pages. The file lies inside the package, because
+ * the program looks for its shipped files in the folders above it.
  */
 export async function bundled<T>(work: (program: string) => Promise<T>): Promise<T> {
   const cache = join(ROOT, "node_modules", ".cache");
@@ -15,7 +15,7 @@ export async function bundled<T>(work: (program: string) => Promise<T>): Promise
   const folder = mkdtempSync(join(cache, "bosun-bench-"));
   const outfile = join(folder, "work.js");
   try {
-    // In a process of its own: what a process has held counts as the most that those it starts have held.
+    // A separate process: a child's peak memory starts at its parent's.
     execFileSync(process.execPath, [join(import.meta.dirname, "bundle.ts"), outfile]);
     return await work(outfile);
   } finally {

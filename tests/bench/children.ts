@@ -7,17 +7,17 @@ import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Launched } from "../../src/agents/launcher.ts";
 import { type Extent, inProcess, interleaved, medianOf, table, target } from "./measure.ts";
 
-/** `spawn` is the floor: the same processes with the same pipes, and nobody who looks after them. */
+/** `spawn` is the floor: the same processes and pipes without supervision. */
 export interface ChildrenOrder {
   readonly by: "spawn" | "launcher" | "supervision";
   readonly count: number;
 }
 
-/** What a number of live children cost the process that started them; MiB and ms, for a thousand. */
+/** What a thousand live children cost the process that started them, in MiB and ms. */
 export interface ChildrenCost {
   readonly count: number;
   readonly rss: number;
-  /** What of it is alive in the JavaScript heap. */
+  /** The live part of it in the JavaScript heap. */
   readonly alive: number;
   readonly starting: number;
 }
@@ -31,13 +31,13 @@ const NO_LIMITS: RunLimits = {
   max_output_bytes: 1e9,
 };
 const DEAF = { capOf: () => 1, line: () => undefined };
-/** A child takes three descriptors here, and something else needs some, too. */
+/** Descriptors per child, and some for everything else. */
 const OTHER_DESCRIPTORS = 200;
 
 /** Starts them, looks, and ends them. */
 export async function holdChildren({ by, count: wanted }: ChildrenOrder): Promise<ChildrenCost> {
   const count = Math.min(wanted, Math.floor((openFiles() - OTHER_DESCRIPTORS) / 3));
-  // What only the first one costs is not for a thousand.
+  // One-time costs do not count for a thousand.
   const first = await start(by);
   const before = await held();
   const began = performance.now();
@@ -136,7 +136,7 @@ async function held(): Promise<{ readonly rss: number; readonly alive: number }>
   return { rss: rss / 1_048_576, alive: heapUsed / 1_048_576 };
 }
 
-/** How many descriptors this process may have; Node raises its own limit to the highest it is let. */
+/** The descriptor limit of this process; Node raises it to the hard limit. */
 function openFiles(): number {
   if (process.platform !== "linux") return 1_024;
   const [, soft] = /^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "latin1")) ?? [];

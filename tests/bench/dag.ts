@@ -16,18 +16,18 @@ import { type Finished, SESSION, type SessionOrder, taskName, waitsFor } from ".
 const LAYERS = 10;
 const PARALLEL = 2;
 
-/** A worker of the envelope dialect with nothing to do: reads its request, reports. */
+/** A worker of the envelope dialect that reads its request and reports at once. */
 const WORKER = `#!/bin/sh
 IFS= read -r request || exit 0
 echo '{"session_id":"'"\${BOSUN_SESSION_ID-${SESSION}}"'","source":"worker","target":"scheduler","payload_type":"report","version":"1.0","payload":{"status":"completed","summary":"Done"}}'
 `;
 
-/** Stands for a request where no scheduler writes one; about as long as those are. */
+/** Replaces a scheduler's request, with about its length. */
 const REQUEST = `${JSON.stringify({ payload_type: "turn_request", payload: { text: "x".repeat(1_500) } })}\n`;
 
 /**
- * A session whose workers are real programs, against what does nothing but start programs: `make` on the same graph with the same
- * script, which reads a line as long and writes its answer to a file.
+ * A session with real worker programs, beside `make` on the same graph with the same script: it reads an equally long line and writes its
+ * answer to a file.
  */
 export async function measure(extent: Extent): Promise<void> {
   const tasks = extent.quick ? 200 : 1_000;

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 
-/** The bare work that no scheduler with the same promises can leave out: as many records, as large, in as many commits. */
+/** The work that no scheduler with the same promises can avoid: as many records, as large, in as many commits. */
 export interface FloorOrder {
   readonly home: string;
   readonly tickets: number;
@@ -14,8 +14,8 @@ export interface FloorOrder {
 }
 
 /**
- * For each record: its text made, its hash chained, its row inserted, a row of state replaced; durable by group; with `files` one
- * file written and renamed. No rules, no agents, no dependencies. In ms, by the clock and of the processors' time.
+ * For each record: writes its text, chains its hash, inserts its row, replaces a row of state; commits by group; with `files` writes and
+ * renames a file. No rules, agents or dependencies. In ms of wall time and of processor time.
  */
 export function writeFloor(order: FloorOrder): { readonly working: number; readonly working_cpu: number } {
   const { home, tickets, records, commits, bytes_per_record, files } = order;
@@ -58,7 +58,7 @@ export function writeFloor(order: FloorOrder): { readonly working: number; reado
   return { working, working_cpu: (user + system) / 1_000 };
 }
 
-/** What every check of a log must at least do: read each file, parse it, hash it. In ms. */
+/** The least that any verification does: read, parse and hash each file. In ms. */
 export function readFloor(folder: string): {
   readonly working: number;
   readonly records: number;
@@ -78,7 +78,7 @@ export function readFloor(folder: string): {
   return { working: performance.now() - began, records, bytes };
 }
 
-/** What taking a session up must at least do: read every value of its state from the database and parse it. In ms. */
+/** The least that a resume does: read and parse every value of the session's state. In ms. */
 export function loadFloor(home: string): { readonly working: number; readonly values: number } {
   const began = performance.now();
   const database = new SqliteDatabase(join(home, "bosun.db"), { readonly: true });

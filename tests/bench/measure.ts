@@ -5,22 +5,22 @@ import type { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import { SCHEDULER_NODE_ARGUMENTS } from "../../src/runtime/memory.ts";
 
-/** How much is measured, and where the profiles of the measured processes go, if anywhere. */
+/** How much to measure, and where the profiles go, if wanted. */
 export interface Extent {
   readonly quick: boolean;
-  /** Measured rounds; one more goes before them and is dropped. */
+  /** Measured rounds; a warm-up round before them is dropped. */
   readonly rounds: number;
   readonly profile: string | undefined;
-  /** The measured work as one file: it is told the name of the work, and its input as JSON. */
+  /** The bundled work; its arguments are the name of the work and its input as JSON. */
   readonly program: string;
   /**
-   * Where everything measured is written. Nothing of it is taken away before the end: a file system without a journal (ext4) makes
-   * each file more slowly for minutes after many were deleted.
+   * Where everything measured is written. Nothing is deleted before the end: ext4 without a journal creates files slowly for minutes
+   * after many deletions.
    */
   readonly scratch: string;
 }
 
-/** The built program, as users have it. */
+/** The built program. */
 export const PROGRAM = join(import.meta.dirname, "..", "..", "dist", "bin.js");
 
 export function median(values: readonly number[]): number {
@@ -30,14 +30,13 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** The median of one figure over the rounds of an arm. */
+/** The median of a figure over the rounds of an arm. */
 export function medianOf<T>(results: readonly T[], figure: (result: T) => number): number {
   return median(results.map(figure));
 }
 
 /**
- * Runs arms alternately, so that a noisy minute falls on all of them, and gives each arm's results. The first round only warms
- * the disk's and the processor's caches.
+ * Runs the arms alternately, so that a noisy minute hits all of them, and returns each arm's results. The first round warms the caches.
  */
 export async function interleaved<T extends Record<string, () => Promise<unknown>>>(
   rounds: number,
@@ -54,9 +53,8 @@ export async function interleaved<T extends Record<string, () => Promise<unknown
 }
 
 /**
- * Does one piece of measured work (`work.ts`) in a process of its own, so that its memory and its compiled code are its own; it is
- * started as a scheduler is.
- * `left_open` is the number of a descriptor that it finds open, as careless parents leave some.
+ * Runs one piece of measured work (`work.ts`) in a new process, started like a scheduler, so memory and compiled code are its own.
+ * `left_open` is a descriptor that it inherits open.
  */
 export async function inProcess<T>(
   work: string,
@@ -80,7 +78,7 @@ export async function inProcess<T>(
   return JSON.parse(said.toString("utf8")) as T;
 }
 
-/** Wall time of a program from its start to its exit, in ms. Throws if it does not exit with 0. */
+/** A program's wall time from start to exit, in ms. Throws unless it exits with 0. */
 export async function wallTime(command: string, args: readonly string[], directory?: string): Promise<number> {
   const began = performance.now();
   const child = spawn(command, args, { stdio: "ignore", ...(directory === undefined ? {} : { cwd: directory }) });
@@ -92,12 +90,12 @@ export async function wallTime(command: string, args: readonly string[], directo
   return performance.now() - began;
 }
 
-/** A new directory, to be measured in. */
+/** Creates a directory to measure in. */
 export function newDirectory({ scratch }: Pick<Extent, "scratch">): string {
   return mkdtempSync(join(scratch, "measured-"));
 }
 
-/** Prints a table: the first column to the left, numbers to the right. */
+/** Prints a table: first column left, numbers right. */
 export function table(title: string, head: readonly string[], rows: readonly (readonly (string | number)[])[]): void {
   const lines = [head, ...rows.map((row) => row.map(shown))];
   const widths = head.map((_, column) => Math.max(...lines.map((line) => (line[column] ?? "").length)));
@@ -110,7 +108,7 @@ export function table(title: string, head: readonly string[], rows: readonly (re
   }
 }
 
-/** A target beside what was measured. */
+/** Formats a target beside the measured figure. */
 export function target(what: string, reached: number, wanted: string, holds: boolean): void {
   console.log(`  ${holds ? "reached" : "MISSED "}  ${what}: ${shown(reached)} (target ${wanted})`);
 }

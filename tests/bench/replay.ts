@@ -8,7 +8,7 @@ interface Floor {
   readonly bytes: number;
 }
 
-/** Proving a whole log, by its chain alone and by deciding everything again, against reading, parsing and hashing its files. */
+/** Verifies a whole log, by its chain and by re-deciding it, beside reading, parsing and hashing its files. */
 export async function measure(extent: Extent): Promise<void> {
   const tasks = extent.quick ? 1_000 : 10_000;
   const home = newDirectory(extent);

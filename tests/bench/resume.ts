@@ -17,8 +17,8 @@ import {
 import { SESSION, type SessionOrder } from "./sessions.ts";
 
 /**
- * A session of many tickets that was left after the first ones, taken up by the built program: from the start of the process to
- * the start of the first agent, which leaves a mark. Against an empty program and the reading of the same state.
+ * Resumes a large session, stopped after its first tickets, with the built program: from process start to the start of the first agent,
+ * which leaves a mark. Beside an empty program and a read of the same state.
  */
 export async function measure(extent: Extent): Promise<void> {
   if (!existsSync(PROGRAM)) {
@@ -62,7 +62,7 @@ export async function measure(extent: Extent): Promise<void> {
   target("resume after SIGKILL in ms", rows[2][1], "<= 500", rows[2][1] <= 500);
 }
 
-/** Takes a copy of the home's session up until the first agent has started, in ms. */
+/** Resumes a copy of the home's session until the first agent has started, in ms. */
 async function firstAgent(home: string, mark: string, extent: Extent): Promise<number> {
   const scratch = newDirectory(extent);
   const copy = join(scratch, "home");
@@ -82,7 +82,7 @@ async function firstAgent(home: string, mark: string, extent: Extent): Promise<n
   }
   const took = performance.now() - began;
   watcher.close();
-  // A profile is written only by a process that ends by itself.
+  // Only a process that exits by itself writes its profile.
   bosun.kill(extent.profile === undefined ? "SIGKILL" : "SIGINT");
   await exited;
   return took;

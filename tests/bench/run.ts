@@ -1,6 +1,6 @@
 /**
- * `npm run bench [-- ARM… --quick --rounds N --profile DIRECTORY]`: measures this machine, Bosun and the floor below it in the
- * same run. Absolute figures say little; the ratios say what Bosun costs. Nothing here is asserted by a test.
+ * `npm run bench [-- ARM… --quick --rounds N --profile DIRECTORY]`: measures Bosun beside its floor in the
+ * same run. Absolute figures say little; the ratios say what Bosun costs. No test asserts them.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import os from "node:os";

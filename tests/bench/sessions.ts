@@ -15,7 +15,7 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 
 export const SESSION = "bench";
 
-/** How the tasks of a measured plan depend on one another: `tasks` in `layers` equal layers, each on two of the layer before. */
+/** The shape of a measured plan: `tasks` in `layers` equal layers, each depending on two of the layer before. */
 export interface Shape {
   readonly tasks: number;
   readonly layers: number;
@@ -26,7 +26,7 @@ export function taskName(layer: number, place: number): string {
   return `t${layer}-${place}`;
 }
 
-/** The tasks that task `place` of a layer of `width` waits for: the same place and the next one of the layer before. */
+/** The dependencies of task `place` in a layer of `width`: the same and the next place of the layer before. */
 export function waitsFor(layer: number, place: number, width: number): string[] {
   if (layer === 0) return [];
   return [...new Set([place, (place + 1) % width])].map((before) => taskName(layer - 1, before));
@@ -42,7 +42,7 @@ function planOf({ tasks, layers }: Shape): JsonObject {
       instruction: { summary: `Do part ${place} of step ${layer} and say what came of it` },
     })),
   );
-  // As a file or an agent's line is read: no text is there in pieces, and an id is the same text wherever it stands.
+  // Parsed like a file or an agent's line: V8 keeps flat strings, and equal ids are one string.
   return JSON.parse(JSON.stringify({ summary: "A plan to be measured", tasks: planned.flat() })) as JsonObject;
 }
 
@@ -58,20 +58,20 @@ function rolesOf({ program, programWorks = false }: SessionOrder): Role[] {
   ];
 }
 
-/** What a finished session is measured by. Times in ms, memory in MiB. */
+/** The figures of a finished session. Times in ms, memory in MiB. */
 export interface Finished {
   /** From the end of planning (the first turn of an agent) to the end of the session. */
   readonly working: number;
-  /** Of the processors' time, what this process used of it meanwhile; steadier than the clock on a busy machine. */
+  /** This process's processor time; steadier than wall time on a busy machine. */
   readonly working_cpu: number;
-  /** From the start of the session to that first turn: the plan of all tasks recorded, checked and made tickets of. */
+  /** From the start of the session to that first turn: recording and checking the plan and creating its tickets. */
   readonly planning: number;
   readonly records: number;
   readonly commits: number;
   readonly record_bytes: number;
-  /** The bytes of the records above 64 KiB: those that hold the whole plan. */
+  /** Bytes of the records above 64 KiB, which hold the whole plan. */
   readonly largest_bytes: number;
-  /** Cost of the last tenth of the tickets over that of the first. */
+  /** Cost of the last tenth of the tickets divided by that of the first. */
   readonly last_over_first: number;
   readonly rss_peak: number;
   readonly rss_planned: number;
@@ -81,17 +81,17 @@ export interface SessionOrder {
   readonly home: string;
   readonly shape: Shape;
   readonly max_workers: number;
-  /** One file for each record, as users have it. */
+  /** Write a file for each record. */
   readonly files: boolean;
-  /** The program that the roles are recorded with, for whoever takes the session up later. */
+  /** The program recorded with the roles, for a later resume. */
   readonly program?: readonly string[];
-  /** The program also works here; else workers are functions in the process, as the manager always is. */
+  /** Run workers as programs; else they are functions in this process, like the manager. */
   readonly programWorks?: boolean;
-  /** Leaves the session when so many tickets are done. What a scheduler killed at that moment would leave is copied before. */
+  /** Stop the session after so many tickets. The state that a kill at that moment leaves is copied first. */
   readonly leave?: { readonly after: number; readonly copy: string };
 }
 
-/** Runs a whole session whose manager, and unless told otherwise its workers, are functions in this process. */
+/** Runs a whole session with a manager, and by default workers, that are functions in this process. */
 export async function runSession(order: SessionOrder): Promise<Finished> {
   const { home, shape, max_workers, files, leave } = order;
   collectEarly();
@@ -99,7 +99,7 @@ export async function runSession(order: SessionOrder): Promise<Finished> {
   if (!opened.ok) throw new Error(opened.error.message);
   const store = opened.value;
   const launcher = embeddedLauncher();
-  // As the program does it.
+  // Like the program.
   const environment = { ...process.env };
   const config: ResolvedConfiguration = {
     ...CONFIGURATION_DEFAULTS,

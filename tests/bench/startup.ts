@@ -13,7 +13,7 @@ import {
 } from "./measure.ts";
 import { SESSION, type SessionOrder } from "./sessions.ts";
 
-/** How long the built program takes to say little, against an empty program of the same Node. */
+/** The start-up time of short commands, beside an empty program on the same Node. */
 export async function measure(extent: Extent): Promise<void> {
   if (!existsSync(PROGRAM)) {
     console.log("\nstartup: left out, because the program is not built (npm run build).");

@@ -3,7 +3,7 @@ import type { Finished, SessionOrder, Shape } from "./sessions.ts";
 
 const MAX_WORKERS = 64;
 
-/** The sizes that are held against the targets, and one plan in which nothing waits for anything. */
+/** The sizes with targets, and one plan without dependencies. */
 const SHAPES: readonly Shape[] = [
   { tasks: 1_000, layers: 10 },
   { tasks: 10_000, layers: 10 },
@@ -37,14 +37,14 @@ interface Floor {
   readonly working_cpu: number;
 }
 
-/** Bosun's figures beside the floor's of the same round, which writes just as many records, as large, in as many commits. */
+/** Bosun's figures beside the floor of the same round, which writes as many records, as large, in as many commits. */
 interface Measured extends Finished {
   readonly floor: Floor;
 }
 
 /**
- * The scheduler alone: agents are functions in the process. Each ticket is one worker's turn and one review of the manager, each
- * with its recorded request. Without and with a file for each record.
+ * The scheduler alone: agents are functions in the process. Each ticket is one worker turn and one manager review, each with its recorded
+ * request. Without and with a file for each record.
  */
 export async function measure(extent: Extent): Promise<void> {
   const shapes = extent.quick ? QUICK_SHAPES : SHAPES;
@@ -74,7 +74,7 @@ async function once(shape: Shape, files: boolean, extent: Extent): Promise<Measu
   const { records, commits, record_bytes, largest_bytes } = finished;
   const floor = await inProcess<Floor>(
     "write-floor",
-    // The plan and the report are two huge records: their bytes are spread over the others' number, but not theirs.
+    // Spreads the bytes of the two huge records (plan and report) over the others.
     {
       home,
       tickets: shape.tasks,

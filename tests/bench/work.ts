@@ -6,13 +6,13 @@ import { type ChildrenOrder, holdChildren } from "./children.ts";
 import { type FloorOrder, loadFloor, readFloor, writeFloor } from "./floors.ts";
 import { runSession, type SessionOrder } from "./sessions.ts";
 
-/** What a check of a log folder is measured by: ms, and MiB at the peak. */
+/** The figures of a verification: ms, and peak memory in MiB. */
 export interface Checked {
   readonly working: number;
   readonly rss_peak: number;
 }
 
-/** The measured work that gets a process of its own; each gives what is printed as its one line of JSON. */
+/** The pieces of work that run in a process of their own; each result is printed as one line of JSON. */
 const WORK: Readonly<Record<string, (input: never) => unknown>> = {
   session: (order: SessionOrder) => runSession(order),
   "write-floor": (order: FloorOrder) => writeFloor(order),

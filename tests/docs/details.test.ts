@@ -16,7 +16,7 @@ const HEARD = {
   stderr_tail: "oops",
 } as const;
 
-/** How a turn can end: by itself, well and badly, and ended, whether it is gone by then or not. */
+/** Ways a turn can end: exited well or badly, or ended by Bosun, gone or not yet gone. */
 const ENDS: readonly Omit<RunEnd, "spoke">[] = [
   { cause: "exited", exit: { code: 0, signal: null } },
   { cause: "exited", exit: { code: 1, signal: null } },
@@ -24,7 +24,7 @@ const ENDS: readonly Omit<RunEnd, "spoke">[] = [
   { cause: "timeout" },
 ];
 
-test("SPEC.md says each of the details that a turn can fail with", () => {
+test("SPEC.md names every detail of a failed turn", () => {
   const failures = ENDS.map((end) => turnResult(REQUEST, LIMITS, { ...end, spoke: true }, HEARD).failure);
   const unstarted = couldNotStart({ command: ["./agent"], directory: ROOT, environment: {} }, new Error("No."));
   const details = new Set([...failures, unstarted].flatMap((one) => Object.keys(one?.details ?? {})));

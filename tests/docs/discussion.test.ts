@@ -37,7 +37,7 @@ function seat(role_id: string, type: Role["type"]): Role {
   return { role_id, type, backend: "scripted" };
 }
 
-it("tells what a manager was sent of a discussion, by the quoted program", async () => {
+it("the quoted program rebuilds a manager's request after a discussion", async () => {
   const asked: TurnRequest[] = [];
   const answers: Readonly<Record<string, Answer>> = {
     "manager requirement": say("plan", { tasks: [{ task_id: "a", description: "Do a", proposal_needed: true }] }),

@@ -33,7 +33,7 @@ import { openStore } from "../../src/store/sqlite-store.ts";
 import { schemaFiles, validate } from "../protocol/examples.ts";
 import { FENCES, quoted, ROOT, SPEC } from "./spec.ts";
 
-/** The cells of the table with this first heading, row by row. */
+/** The cells of the table with these headings, row by row. */
 function table(...headings: readonly string[]): string[][] {
   const lines = SPEC.split("\n");
   const at = lines.findIndex((line) => line.startsWith(`| ${headings.join(" | ")} |`));
@@ -43,12 +43,12 @@ function table(...headings: readonly string[]): string[][] {
   return lines.slice(at + 2, end).map((line) => cells(line).map((cell) => cell.trim()));
 }
 
-/** The names in code spans, each part of a longer span by itself. */
+/** The names in code spans; a longer span is split into its names. */
 function coded(text: string | undefined): string[] {
   return [...(text ?? "").matchAll(/`([^`\n]+)`/g)].flatMap(([, code = ""]) => code.match(/[A-Za-z_$][\w]*/g) ?? []);
 }
 
-/** The part of SPEC.md that is about a payload type: under its heading, or its row. */
+/** The description of a payload type: the section under its heading, or its table row. */
 function partAbout(type: string): string | undefined {
   const elsewhere = { turn_request: "## 6. `turn_request`", final_report: "### 13.1 `final_report`" };
   const heading = elsewhere[type as keyof typeof elsewhere] ?? `### \`${type}\``;
@@ -57,7 +57,7 @@ function partAbout(type: string): string | undefined {
   return at < 0 ? row : SPEC.slice(at, SPEC.indexOf("\n##", at + 1));
 }
 
-/** Every property that a value of the schema can have, at any depth. */
+/** Every property in a schema, at any depth. */
 function propertiesOf(schema: Json, base: string, seen = new Set<string>()): Set<string> {
   const names = new Set<string>();
   const walk = (node: Json | undefined): void => {
@@ -90,7 +90,7 @@ function referred(reference: string, base: string, seen: Set<string>): Set<strin
 }
 
 describe("the text of SPEC.md", () => {
-  it("names every payload type and says each of its fields where it is described", () => {
+  it("names every payload type with its fields", () => {
     const ABOUT_ALL = ["turn_id", "ticket_id", "usage", "metadata"];
     const payloads = schemaFiles.filter(({ name }) => isPayloadType(name));
     const unsaid = payloads.flatMap(({ name, schema }) => {
@@ -110,7 +110,7 @@ describe("the text of SPEC.md", () => {
     expect(unsaid).toEqual([]);
   });
 
-  it("has the messages and answers that the rights allow", () => {
+  it("lists the messages and answers that the rights allow", () => {
     const rows = table("message", "put when").map(([message, , to, answers]) => {
       return `${to} ${coded(message)[0]}: ${coded(answers).toSorted().join()}`;
     });
@@ -126,7 +126,7 @@ describe("the text of SPEC.md", () => {
     expect(rows.toSorted()).toEqual(rightful.toSorted());
   });
 
-  it("has what each type of role may send", () => {
+  it("lists what each type of role may send", () => {
     const rows = table("role type", "answers").map(([role, answers]) => [role, coded(answers).toSorted()]);
     const rightful = (["manager", "worker"] as const).map((role) => {
       const types = Object.entries(SCHEDULE_RIGHTS[role]).filter(([, right]) => right !== "always");
@@ -135,7 +135,7 @@ describe("the text of SPEC.md", () => {
     expect(rows).toEqual(rightful);
   });
 
-  it("has every arrow of a ticket's life and no other", () => {
+  it("lists exactly the arrows of the ticket machine", () => {
     const told = table("event", "from", "to").flatMap(([event, from, to]) =>
       coded(from).map((state) => `${state} ${coded(event)[0]} ${coded(to)[0]}`),
     );
@@ -148,7 +148,7 @@ describe("the text of SPEC.md", () => {
     expect(told.toSorted()).toEqual(real.toSorted());
   });
 
-  it("has the limits and codes of the wire, the defaults of the configuration, and the exit codes", () => {
+  it("lists wire limits, wire codes, configuration defaults and exit codes", () => {
     const limits = table("an envelope line", "limit").map(([, limit]) => limit);
     expect(limits[0]).toContain(`${MAX_LINE_BYTES / 2 ** 20} MiB`);
     expect(limits[1]).toContain(`${MAX_DEPTH} levels`);
@@ -162,13 +162,13 @@ describe("the text of SPEC.md", () => {
     expect(told).toEqual(real.toSorted((a, b) => a - b));
   });
 
-  test.each(["sh", "py"])("quotes the minimal worker in %s as it is", (ending) => {
+  test.each(["sh", "py"])("quotes the minimal worker in %s unchanged", (ending) => {
     const file = `examples/agents/minimal-worker.${ending}`;
     expect(quoted(file)).toBe(readFileSync(join(ROOT, file), "utf8"));
   });
 
   const examples = FENCES.filter(({ language }) => language === "json");
-  test.each(examples)("has an example of $about that is one", ({ about, text }) => {
+  test.each(examples)("has a valid example of $about", ({ about, text }) => {
     expect(whatIsWrongWith(about, text)).toBeUndefined();
   });
 });
@@ -177,7 +177,7 @@ function whatIsWrongWith(about: string, text: string): unknown {
   const [kind, name = ""] = about.split("=");
   const example = JSON.parse(text) as JsonObject;
   if (["command=status", "command=replay", "notify=question"].includes(about)) return undefined;
-  if (kind !== "schema") return "nothing says what it is an example of";
+  if (kind !== "schema") return "its fence does not name a schema";
   if (name === "record") {
     if (`${canonicalJson(example)}\n` !== text) return "it is not canonical";
     return expectedHash(text) === (example.integrity as JsonObject).hash ? undefined : "its hash is wrong";
@@ -191,7 +191,7 @@ function value<T>(result: Result<T, unknown>): T {
   return result.value;
 }
 
-/** What the scripted agents of the session below answer, message by message. */
+/** The scripted agents' answers, message by message. */
 const MANAGER: readonly (readonly [message: string, answer: Answer])[] = [
   ["requirement", say("clarification", { status: "open", questions: [{ question_id: "q", text: "For whom?" }] })],
   ["clarification_response", say("plan", { summary: "One", tasks: tasksOf("a") })],
@@ -231,7 +231,7 @@ const ROLES: Role[] = [
 ];
 const given: TurnRequest[] = [];
 
-/** Plays the two scripts, keeping every request as it came. */
+/** Plays both scripts and keeps every request. */
 function agent() {
   const scripts = { manager: [...MANAGER], worker: [...WORKER] };
   return scriptedAgent((request: TurnRequest, context: TurnContext) => {
@@ -248,7 +248,7 @@ function agent() {
   });
 }
 
-/** A person who sends the first plan back, edits the second, answers every question and tells something at once. */
+/** A person who sends the first plan back, edits the second, answers every question and leaves a note at the start. */
 function person<S>(session: Session<S>): void {
   let plans = 0;
   const put = (payload_type: Answer["payload_type"], payload: JsonObject) =>
@@ -317,23 +317,24 @@ describe("a session's files", () => {
   const DAMAGE: Readonly<Record<string, (copy: string, file: (sequence: number) => string) => void>> = {
     "a changed letter": (_copy, file) => edit(file(2), (line) => line.replace("Mend it", "Bend it")),
     "a changed hash": (_copy, file) => edit(file(9), (line) => line.replace(/"sha256:./, '"sha256:_')),
-    "a record that was written anew": (_copy, file) => reseal(file(5), (record) => ({ ...record, source: "eve" })),
-    "a last record with another number": (_copy, file) =>
+    "a rewritten and resealed record": (_copy, file) => reseal(file(5), (record) => ({ ...record, source: "eve" })),
+    "a last record with a wrong sequence": (_copy, file) =>
       reseal(file(names().length), (record) => ({ ...record, integrity: { ...record.integrity, sequence: 9 } })),
     "no opening": (_copy, file) => {
       for (let sequence = 2; sequence <= names().length; sequence++) rmSync(file(sequence));
       reseal(file(1), (record) => ({ ...record, payload_type: "session_closed" }));
       renameSync(file(1), file(1).replace("session_opened", "session_closed"));
     },
-    "a record that was taken out": (_copy, file) => rmSync(file(7)),
-    "an end that was cut off": (_copy, file) => rmSync(file(names().length)),
-    "a record in the place of another": (_copy, file) => edit(file(4), () => readFileSync(file(5), "utf8")),
-    "a record under another type": (_copy, file) => renameSync(file(6), file(6).replace(/-\w+\.json$/, "-report.json")),
+    "a removed record": (_copy, file) => rmSync(file(7)),
+    "a truncated log": (_copy, file) => rmSync(file(names().length)),
+    "a record copied over another": (_copy, file) => edit(file(4), () => readFileSync(file(5), "utf8")),
+    "a record renamed to another type": (_copy, file) =>
+      renameSync(file(6), file(6).replace(/-\w+\.json$/, "-report.json")),
     "a foreign file": (copy) => writeFileSync(join(copy, "notes.txt"), ""),
-    "a file that is empty": (_copy, file) => writeFileSync(file(3), ""),
-    "a blank for a line feed": (_copy, file) => edit(file(3), (line) => `${line.trimEnd()} `),
+    "an empty file": (_copy, file) => writeFileSync(file(3), ""),
+    "a space instead of the line feed": (_copy, file) => edit(file(3), (line) => `${line.trimEnd()} `),
   };
-  test.each(Object.keys(DAMAGE))("do not verify with %s, by the quoted program as by Bosun", (damage) => {
+  test.each(Object.keys(DAMAGE))("do not verify with %s, in the quoted program and in Bosun", (damage) => {
     const copy = join(home, "damaged", damage);
     cpSync(folder, copy, { recursive: true });
     DAMAGE[damage]?.(copy, (sequence) => join(copy, names()[sequence - 1] ?? ""));
@@ -342,14 +343,14 @@ describe("a session's files", () => {
     expect(JSON.parse(python("verify.py", copy))).toMatchObject({ ok, records, integrity, completeness });
   });
 
-  it("tell what was sent, by the quoted program", () => {
+  it("let the quoted program rebuild every request byte for byte", () => {
     const requests = names().filter((name) => name.includes("turn_request"));
     const record = (name: string) => JSON.parse(readFileSync(join(folder, name), "utf8")) as LogRecord;
     expect(requests).toHaveLength(given.length);
     for (const name of requests) {
       const { record: meta, integrity } = record(name);
       const request = given.find(({ stamp }) => stamp.turn_id === meta.turn_id && stamp.run === meta.run);
-      if (!request) throw new Error(`nobody was given ${name}`);
+      if (!request) throw new Error(`no agent received ${name}`);
       expect(python("sent.py", folder, String(integrity.sequence))).toBe(requestLine(request));
     }
     const recorded = requests.map((name) => readFileSync(join(folder, name), "utf8")).join("");
@@ -359,7 +360,7 @@ describe("a session's files", () => {
   test.each([
     ["status", ["status", SESSION, "--json"]],
     ["replay", ["replay", SESSION, "--verify", "--json"]],
-  ])("are told of by bosun %s as in the example", (name, words) => {
+  ])("have the shape of the example in bosun %s --json", (name, words) => {
     const program = [join(ROOT, "src/cli.ts"), "--home", home, ...words];
     const told = spawnSync(process.execPath, program, { encoding: "utf8" });
     expect(told.stderr).toBe("");
@@ -379,7 +380,7 @@ function reseal(file: string, change: (record: LogRecord) => LogRecord): void {
   });
 }
 
-/** The keys of a value, at any depth, taking the first entry of each list for all. */
+/** The keys of a value, at any depth; the first entry stands for a whole list. */
 function shape(told: Json | undefined): Json {
   if (Array.isArray(told)) return told.length === 0 ? [] : [shape(told[0] as Json)];
   if (typeof told !== "object" || told === null) return typeof told === "number" ? 0 : "";
