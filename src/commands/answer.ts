@@ -13,7 +13,7 @@ import { type Asked, askedAmong, isKept, stillOpen } from "./interaction/asked.t
 import { putToOwner } from "./interaction/put.ts";
 import { type Answer, answerIn, askedHere } from "./interaction/typed-answers.ts";
 import { showUnused } from "./interaction/unused-answers.ts";
-import { CHANGED_SESSION } from "./lookup/choose.ts";
+import { CHANGED_SESSION } from "./lookup/resolve.ts";
 
 interface AnswerOptions {
   readonly file?: string;

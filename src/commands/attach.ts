@@ -11,7 +11,7 @@ import { addReporterOptions, type RunOptions, readRunOptions, type ReporterOptio
 import { attend } from "./driver/attendance.ts";
 import { reporterFor } from "./driver/reporter-for.ts";
 import { Viewer } from "./driver/viewer.ts";
-import { ANY_SESSION, chooseAnySession } from "./lookup/choose.ts";
+import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
 
 /** How many of the latest records a person is shown of what was before. */
 const PAST_SHOWN = 30;
@@ -47,7 +47,7 @@ async function show(
   named: string | undefined,
   reporter: RunOptions["reporter"],
 ): Promise<Result<number, Failure>> {
-  const chosen = chooseAnySession(store, named);
+  const chosen = resolveSession(store, named, SHOW);
   if (!chosen.ok) return chosen;
   const row = chosen.value;
   const { session_id } = row;

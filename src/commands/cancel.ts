@@ -8,8 +8,7 @@ import { ownerOf, putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
-import { CHANGED_SESSION } from "./lookup/choose.ts";
-import { BY_SESSION, chooseOpenTarget } from "./lookup/target.ts";
+import { BY_SESSION, CHANGE_OPEN, CHANGED_SESSION, resolveTarget } from "./lookup/resolve.ts";
 
 interface CancelOptions {
   readonly session?: string;
@@ -46,7 +45,7 @@ async function cancel(
 ): Promise<Result<number, Failure>> {
   return withHome(openExistingHome(context), async (home) => {
     const { store } = home;
-    const target = chooseOpenTarget(store, "cancel", { words, session });
+    const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
     const word = commandMessage({

@@ -19,7 +19,7 @@ import { findConfiguration, loadRegistry, type RegistryOptions } from "./options
 import { typedRequirement } from "./options/typed-requirement.ts";
 import { driveSession } from "./driver/drive.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
-import { sessionCalled } from "./lookup/choose.ts";
+import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
 const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what is to be debated" };

@@ -17,10 +17,9 @@ import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext, wordsOf } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
-import { ANY_SESSION, chooseAnySession } from "./lookup/choose.ts";
 import { questionSet, ticketValue } from "./lookup/schedule-state.ts";
 import { recordsOf } from "./lookup/state.ts";
-import { chooseTargetToSee, type Target } from "./lookup/target.ts";
+import { ANY_SESSION, resolveTarget, SHOW, type Target } from "./lookup/resolve.ts";
 import { type PrintingTurn, showPrinted } from "./presenters/printed.ts";
 
 interface LogOptions {
@@ -45,7 +44,7 @@ async function log(
   { follow = false }: LogOptions,
 ): Promise<Result<number, Failure>> {
   return withHome(readHome(context), async ({ home, store }) => {
-    const target = chooseTargetToSee(store, words, chooseAnySession);
+    const target = resolveTarget(store, { words, command: "log" }, SHOW);
     if (!target.ok) return target;
     const { out } = context.terminal;
     const { row, ticket_id } = target.value;

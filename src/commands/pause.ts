@@ -7,7 +7,7 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { putMessage, tellPut } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
-import { CHANGED_SESSION, chooseOpenSession, whyClosed } from "./lookup/choose.ts";
+import { CHANGE_OPEN, CHANGED_SESSION, resolveSession, whyClosed } from "./lookup/resolve.ts";
 import { figuresOf } from "./lookup/state.ts";
 
 /** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
@@ -17,7 +17,7 @@ export function register(command: Command, run: Run): void {
 
 async function pause(context: CommandContext, named: string | undefined): Promise<Result<number, Failure>> {
   return withHome(openExistingHome(context), async ({ store }) => {
-    const row = chooseOpenSession(store, named);
+    const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;
     const { session_id } = row.value;
     if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));

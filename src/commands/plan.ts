@@ -19,7 +19,7 @@ import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.
 import { putToOwner } from "./interaction/put.ts";
 import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
 import { waitingOf } from "./lookup/asks.ts";
-import { ANY_SESSION, chooseAnySession, chooseLastToChange } from "./lookup/choose.ts";
+import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { openedWith } from "./lookup/state.ts";
 
 interface PlanOptions {
@@ -55,7 +55,7 @@ async function plan(
   if (wrong) return err(wrong);
   return withHome(openExistingHome(context), async ({ home, store }) => {
     const isDecided = wantedBy(options) > 0 && options.export === undefined;
-    const row = (isDecided ? chooseLastToChange : chooseAnySession)(store, named);
+    const row = resolveSession(store, named, isDecided ? CHANGE_LAST : SHOW);
     if (!row.ok) return row;
     const { session_id } = row.value;
     // Asked before the plan is read: a word on a plan that has been revised since is refused, and is no word on the newer one.

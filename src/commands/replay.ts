@@ -19,9 +19,9 @@ import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf, readHome } from "./context/home.ts";
 import { oneOf } from "./options/run-options.ts";
-import { chooseAnySession, findSession } from "./lookup/choose.ts";
+import { findSession, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { subjectWord } from "./lookup/modes.ts";
-import { ticketsIn } from "./lookup/target.ts";
+import { ticketsIn } from "./lookup/state.ts";
 import { type LogSource, NO_RECORDS, typedName, verify } from "./presenters/verify.ts";
 
 interface ReplayOptions {
@@ -79,7 +79,7 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
   // What has no record in the database may have some in its folder.
-  const row = named === undefined ? chooseAnySession(store, named) : findSession(store, named);
+  const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
   const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
   store.close();
   if (row.ok) {

@@ -19,7 +19,7 @@ import { commandMessage, GO_ON, type PersonMessage } from "./interaction/person-
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { endHolder } from "./driver/take-over.ts";
 import { takeUp } from "./driver/take-up.ts";
-import { chooseLastSession, OPEN_SESSION } from "./lookup/choose.ts";
+import { OPEN_SESSION, resolveSession, RESUME } from "./lookup/resolve.ts";
 import { killGraceOf } from "./lookup/state.ts";
 
 interface ResumeOptions extends RunFlags, LimitOptions {
@@ -54,7 +54,7 @@ async function resume(
   if (!wanted.ok) return wanted;
   return withHome(openExistingHome(context), async (home) => {
     const { store } = home;
-    const chosen = chooseLastSession(store, named);
+    const chosen = resolveSession(store, named, RESUME);
     if (!chosen.ok) return chosen;
     const unheeded = ignoredWhenClosed(chosen.value, options);
     if (unheeded !== undefined) context.terminal.err.line(unheeded);

@@ -12,9 +12,8 @@ import { tellingUnused } from "./interaction/unused-answers.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { takeUp } from "./driver/take-up.ts";
-import { chooseLastToChange, whyClosed } from "./lookup/choose.ts";
 import { errorBefore, hasTickets, ticketValue, waitingRevision } from "./lookup/schedule-state.ts";
-import { chooseTarget, type Target } from "./lookup/target.ts";
+import { resolveTarget, RETRY, type Target, whyClosed } from "./lookup/resolve.ts";
 
 /** `bosun retry`: a ticket in error is tried again; a closed session is opened again for it, and run here. */
 export function register(command: Command, run: Run): void {
@@ -64,7 +63,7 @@ function unheededRetry(store: StoreReader, { row, ticket_id }: Target, options: 
 }
 
 function retriable(store: StoreReader, words: readonly string[]): Result<Target, Failure> {
-  const target = chooseTarget(store, words, chooseLastToChange);
+  const target = resolveTarget(store, { words, command: "retry" }, RETRY);
   const wrong = target.ok ? cannotRetry(store, target.value) : undefined;
   return wrong ? err(wrong) : target;
 }

@@ -12,8 +12,7 @@ import { cancelFor, keptFor, saidAlready } from "./interaction/kept.ts";
 import { putToOwner } from "./interaction/put.ts";
 import type { PersonMessage } from "./interaction/person-message.ts";
 import { waitingOf } from "./lookup/asks.ts";
-import { CHANGED_SESSION, chooseSession } from "./lookup/choose.ts";
-import { BY_SESSION, chooseTargetToChange, chooseTargetToSee, type Target } from "./lookup/target.ts";
+import { BY_SESSION, CHANGE, CHANGED_SESSION, resolveTarget, SHOW_OPEN, type Target } from "./lookup/resolve.ts";
 
 interface ReviewOptions {
   readonly session?: string;
@@ -55,10 +54,7 @@ async function review(
   }
   return withHome(openExistingHome(context), async ({ store }) => {
     const { session } = options;
-    const target =
-      said === 0 && session === undefined
-        ? chooseTargetToSee(store, words, chooseSession)
-        : chooseTargetToChange(store, "review", { words, session });
+    const target = resolveTarget(store, { words, session, command: "review" }, said === 0 ? SHOW_OPEN : CHANGE);
     if (!target.ok) return target;
     const { row } = target.value;
     const waiting = await waitingOf(store, row.session_id);

@@ -11,7 +11,7 @@ import { tellingUnused } from "./interaction/unused-answers.ts";
 import { begin } from "./driver/begin.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { goOn } from "./driver/same-inputs.ts";
-import { sessionCalled } from "./lookup/choose.ts";
+import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
 interface RunCommandOptions extends RunInputOptions, RunFlags {

@@ -14,7 +14,7 @@ import { localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
 import { keptCommands, settledBy, unheard } from "./interaction/kept.ts";
-import { isBegun, namedSession } from "./lookup/choose.ts";
+import { isBegun, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { readSession } from "./lookup/view.ts";
 import { type SeenSession, showSession, standing } from "./presenters/session.ts";
 
@@ -60,7 +60,7 @@ function rowToShow(
     const hint = "Leave out --all for that session, or its name for the list.";
     return err(failure("usage", `--all lists every session, and ${JSON.stringify(named)} is named.`, { hint }));
   }
-  if (named !== undefined) return namedSession(store, named);
+  if (named !== undefined) return resolveSession(store, named, SHOW);
   if (all === true) return ok(undefined);
   const live = store
     .sessions({ parent: null })

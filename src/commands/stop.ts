@@ -9,7 +9,7 @@ import { openExistingHome, withHome } from "./context/home.ts";
 import { putMessage } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
 import { released } from "./driver/take-over.ts";
-import { CHANGED_SESSION, chooseOpenSession } from "./lookup/choose.ts";
+import { CHANGE_OPEN, CHANGED_SESSION, resolveSession } from "./lookup/resolve.ts";
 
 /** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
 const STOPPED_WITHIN_MS = 60_000;
@@ -32,7 +32,7 @@ async function stop(
   options: StopOptions,
 ): Promise<Result<number, Failure>> {
   return withHome(openExistingHome(context), async ({ store }) => {
-    const row = chooseOpenSession(store, named);
+    const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;
     return stopHolder(context, store, row.value, options);
   });

@@ -6,9 +6,8 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { commandMessage } from "./interaction/person-message.ts";
-import { chooseSession } from "./lookup/choose.ts";
 import { ticketValue } from "./lookup/schedule-state.ts";
-import { BY_SESSION, chooseOpenTarget, chooseTargetToSee } from "./lookup/target.ts";
+import { BY_SESSION, CHANGE_OPEN, resolveTarget, SHOW_OPEN } from "./lookup/resolve.ts";
 
 interface TellOptions {
   readonly session?: string;
@@ -47,7 +46,7 @@ async function tell(
         failure("usage", `The text is missing: ${JSON.stringify(text)} is whom it would be for.`, { hint: QUOTED }),
       );
     }
-    const target = chooseOpenTarget(store, "tell", { words: words.slice(0, -1), session });
+    const target = resolveTarget(store, { words: words.slice(0, -1), session, command: "tell" }, CHANGE_OPEN);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
     if (ticket_id !== undefined && ticketValue(store, row.session_id, ticket_id)?.status === "done") {
@@ -66,6 +65,6 @@ async function tell(
 
 /** Whether the words name a session or a ticket to the last of them, which was to be the text. */
 function isOnlyNamed(store: StoreReader, words: readonly string[], text: string): boolean {
-  const named = words.length > 2 ? undefined : chooseTargetToSee(store, words, chooseSession);
+  const named = words.length > 2 ? undefined : resolveTarget(store, { words, command: "tell" }, SHOW_OPEN);
   return named?.ok === true && [named.value.row.session_id, named.value.ticket_id].includes(text);
 }

@@ -9,7 +9,7 @@ const PLAN = tinyPlan([
   { task_id: "digest", shell: "true", dependencies: ["survey"] },
 ]);
 
-/** A session whose second ticket waits for the first, and was never worked on. */
+/** A session whose second ticket depends on the first, and never started. */
 async function begun(here: Rig): Promise<string> {
   const settings = here.write("config.json", JSON.stringify({ max_retries: 0, max_escalations: 0 }));
   const plan = here.write("plan.json", PLAN);
@@ -18,21 +18,22 @@ async function begun(here: Rig): Promise<string> {
   return onlySession(here);
 }
 
-const told = async (here: Rig, ...args: string[]) => {
+/** What a command that is refused for an unknown name says. */
+const refused = async (here: Rig, ...args: string[]) => {
   const { code, stdout, stderr } = await typed(here, args);
-  return { code, stdout, said: stderr.split("\n")[0] };
+  expect([args, code, stdout]).toEqual([args, 2, ""]);
+  return stderr;
 };
 
-describe("a ticket that there is not", () => {
-  it("is told with the nearest, be it of one that nobody has worked on yet", async () => {
+describe("an unknown ticket", () => {
+  it("is refused with the nearest id, also of one that never started", async () => {
     const here = rig();
     const session_id = await begun(here);
-    const said = `Error: The session ${session_id} has no ticket "digst". Did you mean digest?`;
     for (const command of ["log", "cancel", "retry", "review"])
-      expect(await told(here, command, session_id, "digst")).toEqual({ code: 2, stdout: "", said });
+      expect(await refused(here, command, session_id, "digst")).toContain("Did you mean digest?");
   });
 
-  it("has no records: replay says so, and shows those that a filter chooses of one that there is", async () => {
+  it("is refused by replay, unless a record that cannot be read may be about it", async () => {
     const here = rig();
     const session_id = await begun(here);
     const log = join(here.home, "logs", session_id);
@@ -40,29 +41,23 @@ describe("a ticket that there is not", () => {
       [session_id, []],
       [log, ["--json"]],
     ] as const) {
-      const said = `Error: ${name} has no ticket "digst". Did you mean digest?`;
-      expect(await told(here, "replay", name, "--ticket", "digst", ...more)).toEqual({ code: 2, stdout: "", said });
-      expect((await told(here, "replay", name, "--ticket", "digest")).code).toBe(0);
+      expect(await refused(here, "replay", name, "--ticket", "digst", ...more)).toContain("Did you mean digest?");
+      expect((await typed(here, ["replay", name, "--ticket", "digest"])).code).toBe(0);
     }
-    const none = await told(here, "replay", session_id, "--ticket", "digest", "--from", "9999");
-    expect(none).toMatchObject({ code: 0, said: expect.stringMatching(/^None of its \d+ records/) as string });
-    // What cannot be read may be about it.
-    here.write(`home/logs/${session_id}/000003-report.json`, "junk");
-    expect(await told(here, "replay", log, "--ticket", "digst")).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("cannot be read") as string,
-    });
+    const none = await typed(here, ["replay", session_id, "--ticket", "digest", "--from", "9999"]);
+    expect([none.code, none.stderr]).toEqual([0, expect.stringMatching(/\d+/)]);
+    const unreadable = "000003-report.json";
+    here.write(`home/logs/${session_id}/${unreadable}`, "junk");
+    const listed = await typed(here, ["replay", log, "--ticket", "digst"]);
+    expect([listed.code, listed.stdout]).toEqual([0, expect.stringContaining(unreadable)]);
     rmSync(log, { recursive: true });
-    expect((await told(here, "replay", session_id, "--ticket", "digst")).said).toMatch(
-      /^Error: There is no log folder /,
-    );
+    expect(await refused(here, "replay", session_id, "--ticket", "digst")).toContain(log);
   });
 });
 
-it("a session that there is not is told with the nearest", async () => {
+it("an unknown session is refused with the nearest id", async () => {
   const here = rig();
   await begun(here);
-  const said = 'Error: There is no session "nigth-shift" in this home. Did you mean night-shift?';
   for (const command of ["status", "attach", "resume", "plan", "replay", "stop"])
-    expect(await told(here, command, "nigth-shift")).toEqual({ code: 2, stdout: "", said });
+    expect(await refused(here, command, "nigth-shift")).toContain("Did you mean night-shift?");
 });

@@ -3,8 +3,8 @@ import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { waitingOf } from "../lookup/asks.ts";
-import { chooseToChange } from "../lookup/choose.ts";
 import { isGivenId } from "../lookup/id.ts";
+import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { cancelFor, keptFor } from "./kept.ts";
 import { orAnswering } from "./typed-answers.ts";
 import { settled } from "./unused-answers.ts";
@@ -63,7 +63,7 @@ function sessionAmong(
   const named = first === undefined ? undefined : store.session(first);
   if (named?.ok === true) return ok({ row: named.value, rest });
   if (named !== undefined && isOfStorage(named.error)) return named;
-  const usual = chooseToChange(store, undefined);
+  const usual = resolveSession(store, undefined, CHANGE);
   const isNone = !usual.ok && usual.error.code === "not_found";
   // A session's name that is misspelt must not become an answer.
   if (named !== undefined && (isNone || isGivenId(first ?? ""))) return named;
@@ -74,7 +74,7 @@ function sessionAmong(
 /** The same failure of the only word there is, which may have been meant as an answer to the session that is meant without a name. */
 async function orAsAnswer(store: Store, wrong: Failure, words: readonly string[]): Promise<Failure> {
   const [word, another] = words;
-  const usual = chooseToChange(store, undefined);
+  const usual = resolveSession(store, undefined, CHANGE);
   if (word === undefined || another !== undefined || !usual.ok) return wrong;
   const { session_id } = usual.value;
   const waiting = await waitingOf(store, session_id);

@@ -11,7 +11,7 @@ import { recordLines } from "../../ui/record-lines.ts";
 import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
-import { whyClosed } from "../lookup/choose.ts";
+import { whyClosed } from "../lookup/resolve.ts";
 import { recordAt, recordsOf } from "../lookup/state.ts";
 import { validateMessage, type PersonMessage } from "./person-message.ts";
 

@@ -47,6 +47,11 @@ export function* recordsOf(reader: StoreReader, session_id: string, from: number
     yield keptRecord(reader, session_id, sequence);
 }
 
+/** The tickets that a record is about, or moved: a plan makes them before anything is about one. */
+export function ticketsIn({ record: { ticket_id, effects = [] } }: LogRecord): string[] {
+  return [...(ticket_id === undefined ? [] : [ticket_id]), ...effects.map((effect) => effect.ticket_id)];
+}
+
 /** How many of the latest records are looked through for what they say about later ones. */
 const LOOKED_THROUGH = 2_000;
 

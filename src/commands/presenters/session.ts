@@ -9,7 +9,7 @@ import { showKept, showWaiting, unheardLines } from "../../ui/waiting.ts";
 import { counted, localize, quoted, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.ts";
-import { isBegun } from "../lookup/choose.ts";
+import { isBegun } from "../lookup/resolve.ts";
 import type { StoredView } from "../lookup/view.ts";
 import { nextFor, unheardWords } from "./next.ts";
 import { runningTurns, withLatest } from "./workload.ts";

@@ -130,8 +130,8 @@ describe("a session that is not named", () => {
     ]) {
       const refused = await typed(here, words);
       expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain(`The session ${session_id} of "last" is closed: done.`);
-      expect(refused.stderr).toContain(`It cannot be opened again. What it came to: bosun resume ${session_id}.`);
+      expect(refused.stderr).toContain(`"last" is closed: done`);
+      expect(refused.stderr).toContain(`bosun resume ${session_id}`);
     }
     const misspelt = await typed(here, ["cancel", "lest"]);
     expect(misspelt.stderr).toContain(

@@ -1,0 +1,245 @@
+import { type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { didYouMean } from "../../lib/nearest.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
+import { neverBegun } from "../../store/failures.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+import { wordsOf } from "../../ui/words.ts";
+import { hasSubject, subjectWord } from "./modes.ts";
+import { recordsOf, ticketsIn } from "./state.ts";
+import { finalReport } from "./tickets.ts";
+
+/** What a command looks a session up for. A session that is named is always found; the policy says what is meant otherwise. */
+export interface Policy {
+  /** What cannot be undone is not guessed: refused where several sessions run, and where a word names a session and a ticket. */
+  readonly changes?: true;
+  /**
+   * Closed sessions: `refused`, also by name; only found by name (the default); also the newest closed one, if none is open (`last`);
+   * or the newest session of all, open or not (`newest`).
+   */
+  readonly closed?: "refused" | "last" | "newest";
+  /** A ticket is needed, so a word that is a ticket's id is the ticket. */
+  readonly ticket?: true;
+}
+
+/** To show any session. */
+export const SHOW: Policy = { closed: "newest" };
+/** To show what an open session waits for. */
+export const SHOW_OPEN: Policy = {};
+/** To continue a session: a wrong guess does no harm. */
+export const RESUME: Policy = { closed: "last" };
+/** To change a session, open or closed. */
+export const CHANGE: Policy = { changes: true };
+export const CHANGE_LAST: Policy = { changes: true, closed: "last" };
+export const CHANGE_OPEN: Policy = { changes: true, closed: "refused" };
+export const RETRY: Policy = { ...CHANGE_LAST, ticket: true };
+
+/** `[session]` in the help of a command, by what it takes without one. */
+const NAMED = "its id or the beginning of it (default: the";
+export const ANY_SESSION = ["[session]", `${NAMED} running one, else the newest)`] as const;
+export const OPEN_SESSION = ["[session]", `${NAMED} running one, else the newest that is not closed)`] as const;
+export const CHANGED_SESSION = ["[session]", `${NAMED} only running one, else the newest that is not closed)`] as const;
+
+/** How a session is named where a ticket has the same name. */
+export const BY_SESSION = ["--session <session>", "the session, where a ticket has the same name"] as const;
+
+/** A session, and a ticket of it if one was named. */
+export interface Target {
+  readonly row: SessionRow;
+  readonly ticket_id?: string;
+}
+
+/** `[session] [ticket]` as typed, of which either may be missing; or with `--session`, at most the ticket. */
+export interface TargetWords {
+  readonly words: readonly string[];
+  readonly session?: string | undefined;
+  /** The command, for hints. */
+  readonly command: string;
+}
+
+/**
+ * The session with this id or unique prefix; without a name the only running one, else the newest that the policy allows. Failures:
+ * `not_found`; `usage` for an ambiguous prefix, several running sessions (`details.candidates`) or a closed one that is refused.
+ */
+export function resolveSession(
+  reader: StoreReader,
+  named: string | undefined,
+  policy: Policy,
+): Result<SessionRow, Failure> {
+  const row = named === undefined ? unnamedSession(reader, policy) : namedSession(reader, named);
+  const closed = row.ok && policy.closed === "refused" ? whyClosed(reader, row.value) : undefined;
+  return closed ? err(closed) : row;
+}
+
+/**
+ * The session and ticket that the words mean: two words are both; one word is a ticket of the session that is meant without a name, else a
+ * session, else a ticket of the newest session. To show something, a word that is a session's whole id is that session. Failures as
+ * `resolveSession`; `not_found` with the nearest for an unknown ticket; `usage` for a word that names a session and a ticket.
+ */
+export function resolveTarget(reader: StoreReader, typed: TargetWords, policy: Policy): Result<Target, Failure> {
+  const target = targetOf(reader, typed, policy);
+  const closed =
+    target.ok && policy.closed === "refused" ? whyClosed(reader, target.value.row, target.value.ticket_id) : undefined;
+  return closed ? err(closed) : target;
+}
+
+function targetOf(
+  reader: StoreReader,
+  { words: [first, second], session, command }: TargetWords,
+  policy: Policy,
+): Result<Target, Failure> {
+  if (session !== undefined) {
+    if (second !== undefined) {
+      const hint = "With --session the only other name is the ticket.";
+      return err(failure("usage", "The session is named twice.", { hint }));
+    }
+    const row = namedSession(reader, session);
+    return first === undefined || !row.ok ? whole(row) : withTicket(reader, row.value, first);
+  }
+  if (first === undefined) return whole(unnamedSession(reader, policy));
+  if (second !== undefined) {
+    const row = namedSession(reader, first);
+    return row.ok ? withTicket(reader, row.value, second) : row;
+  }
+  if (policy.ticket !== true) {
+    const exact = sessionCalled(reader, first);
+    if (!exact.ok) return exact;
+    if (exact.value !== undefined) {
+      const ambiguous = policy.changes === true ? whyAmbiguous(reader, command, first) : undefined;
+      return ambiguous ? err(ambiguous) : ok({ row: exact.value });
+    }
+  }
+  return oneWord(reader, first, policy);
+}
+
+function oneWord(reader: StoreReader, word: string, policy: Policy): Result<Target, Failure> {
+  const usual = unnamedSession(reader, policy);
+  if (usual.ok && hasSubject(reader, usual.value, word)) return ok({ row: usual.value, ticket_id: word });
+  const named = reader.session(word);
+  // Where nothing is guessed, a session's prefix does not count if a running session has a ticket of that name.
+  const mayBeTicket = !usual.ok && runningSessions(reader).some((row) => hasSubject(reader, row, word));
+  if (mayBeTicket && named.ok && named.value.session_id !== word) return usual;
+  if (named.ok) return whole(requireStarted(reader, named.value));
+  if (named.error.code !== "not_found") return named;
+  if (!usual.ok && usual.error.code !== "not_found") return usual;
+  const newest = unnamedSession(reader, SHOW);
+  if (newest.ok && hasSubject(reader, newest.value, word)) return ok({ row: newest.value, ticket_id: word });
+  const meant = usual.ok ? usual : newest;
+  return meant.ok ? withTicket(reader, meant.value, word, `There is no session ${JSON.stringify(word)}, and `) : named;
+}
+
+function unnamedSession(reader: StoreReader, { changes, closed }: Policy): Result<SessionRow, Failure> {
+  const running = runningSessions(reader);
+  if (changes === true && running.length > 1) {
+    const candidates = running.map(({ session_id }) => session_id);
+    return err(
+      failure("usage", `Several sessions are running: ${candidates.join(", ")}.`, {
+        hint: "Name one of them.",
+        details: { candidates },
+      }),
+    );
+  }
+  const begun = reader.sessions({ parent: null }).filter(isBegun);
+  const open = closed === "newest" ? undefined : begun.find(({ state }) => state !== "closed");
+  const newest = closed === "newest" || closed === "last" ? begun[0] : undefined;
+  const chosen = (running.length === 1 ? running[0] : undefined) ?? open ?? newest;
+  if (chosen !== undefined) return ok(chosen);
+  return err(
+    failure("not_found", "There is no open session.", {
+      hint: "`bosun status` lists the sessions; name one, or begin another with `bosun run`.",
+    }),
+  );
+}
+
+function namedSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+  const row = findSession(reader, named);
+  return row.ok ? requireStarted(reader, row.value) : row;
+}
+
+/** The session with this id or unique prefix, begun or not; `not_found` names the nearest. */
+export function findSession(reader: StoreReader, named: string): Result<SessionRow, Failure> {
+  const row = reader.session(named);
+  if (row.ok || row.error.code !== "not_found") return row;
+  const ids = reader.sessions({ parent: null }).map(({ session_id }) => session_id);
+  return err({ ...row.error, message: row.error.message + didYouMean(named, ids) });
+}
+
+/** The session with exactly this id; undefined if there is none. */
+export function sessionCalled(reader: StoreReader, name: string | undefined): Result<SessionRow | undefined, Failure> {
+  if (name === undefined) return ok(undefined);
+  const row = reader.session(name);
+  if (!row.ok) return isOfStorage(row.error) ? row : ok(undefined);
+  return ok(row.value.session_id === name && isBegun(row.value) ? row.value : undefined);
+}
+
+/** A session without records can only be meant while its owner, or its open parent, may still begin it. */
+function requireStarted(reader: StoreReader, row: SessionRow): Result<SessionRow, Failure> {
+  if (isBegun(row) || reader.holder(row.session_id) !== undefined) return ok(row);
+  if (row.parent === null) return err(neverBegun(row));
+  const parent = reader.session(row.parent);
+  if (!parent.ok) return parent;
+  return parent.value.state === "closed" ? err(neverBegun(row)) : ok(row);
+}
+
+/** The sessions that have an owner, newest first. */
+function runningSessions(reader: StoreReader): SessionRow[] {
+  const open = reader.sessions({ parent: null }).filter((row) => row.state !== "closed" && isBegun(row));
+  return open.filter((row) => reader.holder(row.session_id) !== undefined);
+}
+
+/** Whether anything is recorded of a session: one whose beginning failed is only a name. */
+export function isBegun({ last_sequence }: SessionRow): boolean {
+  return last_sequence > 0;
+}
+
+/** Why a closed session, or a ticket of it, takes no message; undefined if it is not closed. */
+export function whyClosed(
+  reader: StoreReader,
+  { session_id, state, outcome, last_sequence }: SessionRow,
+  ticket_id?: string,
+): Failure | undefined {
+  if (state !== "closed") return undefined;
+  const about = ticket_id === undefined ? "" : ` of ${JSON.stringify(ticket_id)}`;
+  const failed = ticketsInError(finalReport(reader, session_id, last_sequence));
+  return failure("usage", `The session ${session_id}${about} is closed: ${outcome ?? "it has ended"}.`, {
+    hint:
+      failed.length > 0
+        ? `A ticket in error can be tried again: bosun retry ${session_id} ${failed.find((id) => id === ticket_id) ?? "TICKET"}.`
+        : `It cannot be opened again. To see its result: bosun resume ${session_id}.`,
+  });
+}
+
+function ticketsInError(report: JsonObject = {}): string[] {
+  const tickets = listOf(report.tickets).map(objectOf);
+  return tickets.filter(({ status }) => status === "error").map(({ ticket_id }) => wordsOf(ticket_id));
+}
+
+function whole(row: Result<SessionRow, Failure>): Result<Target, Failure> {
+  return row.ok ? ok({ row: row.value }) : row;
+}
+
+/** Why a session's id is not clear: it is also a ticket of a session that may be meant without a name. */
+function whyAmbiguous(reader: StoreReader, command: string, word: string): Failure | undefined {
+  const usual = unnamedSession(reader, SHOW_OPEN);
+  if (!usual.ok) return undefined;
+  const other = [usual.value, ...runningSessions(reader)].find((row) => hasSubject(reader, row, word));
+  if (other === undefined) return undefined;
+  const { session_id } = other;
+  return failure("usage", `${JSON.stringify(word)} is a session, and a ${subjectWord(other)} of ${session_id}.`, {
+    hint: `The ${subjectWord(other)}: bosun ${command} ${session_id} ${word}. The session: bosun ${command} --session ${word}.`,
+  });
+}
+
+function withTicket(
+  reader: StoreReader,
+  row: SessionRow,
+  ticket_id: string,
+  lead = "Session ",
+): Result<Target, Failure> {
+  if (hasSubject(reader, row, ticket_id)) return ok({ row, ticket_id });
+  const { session_id } = row;
+  const known = new Set([...recordsOf(reader, session_id, 1)].flatMap(ticketsIn));
+  const noun = subjectWord(row);
+  const what = `${lead}${session_id} has no ${noun} ${JSON.stringify(ticket_id)}.${didYouMean(ticket_id, known)}`;
+  return err(failure("not_found", what, { hint: `\`bosun status ${session_id}\` lists its ${noun}s.` }));
+}
