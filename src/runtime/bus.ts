@@ -3,56 +3,51 @@ import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { StorageError } from "../store/storage-error.ts";
 
-/** Everything a viewer can see of a running session, told after it was committed; a viewer's trouble is its own. */
+/** What a viewer can see of a running session. Records and asks are told after their commit. */
 export type SessionEvent =
   | { readonly kind: "record"; readonly sequence: number; readonly record: UnsealedRecord }
-  /** A turn's process runs now. */
-  | {
-      readonly kind: "turn_started";
-      readonly turn_id: string;
-      readonly role_id: string;
-      readonly subject?: string;
-      readonly pid: number;
-    }
-  /** What an agent printed besides messages. */
-  | {
-      readonly kind: "console";
-      readonly turn_id: string;
-      readonly subject?: string;
-      readonly stream: "stdout" | "stderr";
-      readonly text: string;
-    }
+  /** An agent works on a turn now. `pid` is its process; absent for an agent without one, and if the turn was over before it was seen. */
+  | (TurnAbout & { readonly kind: "turn_started"; readonly pid?: number })
+  /** The agent of a turn is gone. What came of the turn is in its records. */
+  | (TurnAbout & { readonly kind: "turn_ended" })
+  /** A line an agent printed that is no message, as the agent wrote it: untrusted, and at most 8,192 characters of it. */
+  | (TurnAbout & { readonly kind: "console"; readonly stream: "stdout" | "stderr"; readonly text: string })
   | { readonly kind: "ask"; readonly ask: LedgerAsk }
-  /** Something beside the session went wrong, and it goes on: what, and of what, in one line. */
+  /** Something went wrong that does not stop the session, in one line. */
   | { readonly kind: "warning"; readonly text: string }
-  /** Turns are being ended because the session stops. */
+  /** The session stops, and turns are being ended for that. */
   | { readonly kind: "stopping"; readonly reason: StopReason; readonly running: number }
   | { readonly kind: "ended"; readonly end: SessionEnd };
+
+/** Which run of which turn an event is about. */
+export interface TurnAbout {
+  readonly turn_id: string;
+  readonly run: number;
+  readonly role_id: string;
+  readonly subject?: string;
+}
 
 /** Why a scheduler leaves its session on purpose, to be resumed. */
 export type StopReason = "signal" | "limit" | "waiting" | "manager_failed";
 
-/** How `run` left a session. */
+/** How a session was left. */
 export type SessionEnd =
   | { readonly kind: "closed"; readonly outcome: Outcome; readonly reason?: string }
   | { readonly kind: "stopped"; readonly reason: string; readonly message: string };
 
 type Listener = (event: SessionEvent) => void;
 
-/** Tells whoever subscribes what happens in a session, in the order in which it does. */
+/** Passes a session's events on to its listeners, in order. */
 export class Bus {
   readonly #listeners = new Set<Listener>();
 
-  /** Gives back how to leave again. */
+  /** Returns the function that unsubscribes. */
   subscribe(listener: Listener): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  /**
-   * A listener that throws is dropped: no viewer can break or slow the engine. What the store could not read for one is no viewer's
-   * trouble, and thrown on.
-   */
+  /** Drops a listener that throws, so that no viewer can break the engine. A `StorageError` is thrown on: the session must end with it. */
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../lib/json.ts";
+import { isOfStorage } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
 import { lost } from "./failures.ts";
 import { StorageError } from "./storage-error.ts";
@@ -27,6 +28,34 @@ export function measuredRecord(
     return { record: JSON.parse(line) as LogRecord, bytes: Buffer.byteLength(line) };
   } catch (error) {
     throw new StorageError(lost(reader.place, session_id, sequence), error);
+  }
+}
+
+/**
+ * The stored records of a session from one sequence on, up to `to` or to the last one there is now. Records committed meanwhile come with
+ * the next call. Throws a `StorageError` for a record that is lost or cannot be read.
+ */
+export function* recordsOf(reader: StoreReader, session_id: string, from: number, to?: number): Generator<LogRecord> {
+  const row = reader.session(session_id);
+  if (!row.ok && isOfStorage(row.error)) throw new StorageError(row.error);
+  // The id of a session that does not exist yet may be a prefix of another one's id.
+  const last = row.ok && row.value.session_id === session_id ? row.value.last_sequence : 0;
+  for (let sequence = from; sequence <= Math.min(last, to ?? last); sequence += 1)
+    yield keptRecord(reader, session_id, sequence);
+}
+
+/** How many of the latest records `latestOf` looks through. */
+const LOOKED_THROUGH = 2_000;
+
+/** The records of some types among the latest of a session; no other record is read. Throws a `StorageError` like `recordsOf`. */
+export function* latestOf(
+  reader: StoreReader,
+  { session_id, last_sequence }: Pick<SessionRow, "session_id" | "last_sequence">,
+  types: ReadonlySet<string>,
+): Generator<LogRecord> {
+  for (let sequence = Math.max(1, last_sequence - LOOKED_THROUGH + 1); sequence <= last_sequence; sequence += 1) {
+    const payload_type = reader.payloadType(session_id, sequence);
+    if (payload_type === undefined || types.has(payload_type)) yield keptRecord(reader, session_id, sequence);
   }
 }
 

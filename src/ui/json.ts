@@ -1,8 +1,9 @@
+import type { Standing } from "../runtime/feed/standing.ts";
 import { safeJson } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
-import type { Ending, Reporter, Standing } from "./reporter.ts";
+import type { Ending, Reporter } from "./reporter.ts";
 
 /**
  * One JSON object a line, for programs: first `hello`, then every record as it is written, every question and every warning, a `heartbeat`

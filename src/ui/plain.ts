@@ -1,10 +1,11 @@
 import { formatDuration } from "../lib/durations.ts";
+import type { Standing } from "../runtime/feed/standing.ts";
 import { BRIEF, type RecordLine } from "./format-options.ts";
 import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { startHeartbeat } from "./heartbeat.ts";
 import { PROGRESS_MS, UntoldProgress } from "./progress.ts";
-import type { Opening, Reporter, Standing } from "./reporter.ts";
+import type { Opening, Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
 import { storyLines, TICKET_WIDTH } from "./story-lines.ts";
 import type { Style, Terminal } from "./terminal.ts";

@@ -1,18 +1,13 @@
 import type { UnsealedRecord } from "../protocol/record.ts";
+import { progressOf } from "../runtime/feed/standing.ts";
 import type { RecordLine } from "./format-options.ts";
-import { quoted, wordsOf } from "./words.ts";
+import { quoted } from "./words.ts";
 
 /** How often those who watch are told how far a turn is, in ms: an agent may say so a thousand times in a second. */
 export const PROGRESS_MS = 10_000;
 
 /** More than these are not told at once: the others have their turn the next time. */
 const MOST_TOLD = 8;
-
-/** What an agent says of a turn that it is still at; undefined for any other record, and where it says nothing. */
-export function progressOf({ payload_type, payload, record }: UnsealedRecord): string | undefined {
-  const isProgress = payload_type === "report" && payload.status === "progress" && record.disposition === "applied";
-  return isProgress ? wordsOf(payload.summary) || undefined : undefined;
-}
 
 /** How it is told; `times` is how often the agent has said something of the kind. */
 export function progressLine({ source, record }: UnsealedRecord, words: string, times = 1): RecordLine {

@@ -3,7 +3,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { SessionEvent } from "../runtime/bus.ts";
-import type { RunningTurn } from "./workload.ts";
+import type { Standing } from "../runtime/feed/standing.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
 /** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
@@ -43,19 +43,6 @@ export interface Opening {
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
   /** The tickets as they stand now, for the heartbeat. */
   readonly now: () => Standing;
-}
-
-/** How far a session is, and who works on what. */
-export interface Standing {
-  readonly state: string;
-  readonly counts: Readonly<Record<string, number>>;
-  readonly turns: number;
-  readonly waiting: number;
-  readonly running: readonly RunningTurn[];
-  /** The tickets whose checks run. */
-  readonly checking: readonly string[];
-  /** The roles that are held by more than their rate. */
-  readonly held: readonly string[];
 }
 
 /** How a command that ran a session leaves it. */

@@ -1,16 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
-
-/** A turn that a role holds now. */
-export interface RunningTurn {
-  readonly turn_id: string;
-  readonly role_id: string;
-  /** The ticket; a manager's turn may be about none. */
-  readonly subject?: string | undefined;
-  /** When it was given, in milliseconds since 1970, if it is known. */
-  readonly since?: number | undefined;
-  /** What its agent said last of how far it is, if that is known. */
-  readonly progress?: string | undefined;
-}
+import type { RunningTurn } from "../runtime/feed/standing.ts";
 
 /** More than these are counted, and not named. */
 export const MOST_NAMED = 8;

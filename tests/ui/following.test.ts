@@ -5,7 +5,8 @@ import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { jsonReporter } from "../../src/ui/json.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import { BRIEF, type RecordLine } from "../../src/ui/format-options.ts";
-import type { Ending, Opening, Standing } from "../../src/ui/reporter.ts";
+import type { Standing } from "../../src/runtime/feed/standing.ts";
+import type { Ending, Opening } from "../../src/ui/reporter.ts";
 import { SAY_OF_LATER, RecordFormatter } from "../../src/ui/record-formatter.ts";
 import { outputOn } from "../../src/ui/terminal.ts";
 

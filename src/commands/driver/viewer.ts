@@ -5,14 +5,15 @@ import type { LogRecord } from "../../protocol/record.ts";
 import { recordedEnd } from "../../runtime/exit.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
 import { TOLD, type Told } from "../../runtime/notifications.ts";
+import { recordsOf } from "../../store/kept-record.ts";
 import type { StoredSession } from "../../store/store.ts";
-import type { Opening, Standing } from "../../ui/reporter.ts";
+import type { Opening } from "../../ui/reporter.ts";
 import { programVersion } from "../context/program.ts";
 import { loadReading } from "../lookup/modes.ts";
-import { figuresOf, recordsOf, stateOf, valuesOf } from "../lookup/state.ts";
+import { figuresOf, stateOf, valuesOf } from "../lookup/state.ts";
 import { ChildrenWatch } from "../presenters/children-waiting.ts";
 import { buildEnding, storedSnapshot } from "../presenters/ending.ts";
-import { workload, withLatest } from "../presenters/workload.ts";
+import { latestNotes, type Standing, workload } from "../../runtime/feed/standing.ts";
 import { lastWords } from "./scheduler-log.ts";
 import { ViewerAsks, type ViewerAsksParts } from "./viewer-asks.ts";
 
@@ -59,7 +60,7 @@ export class Viewer {
     const stored = await store.load(session_id);
     if (!stored.ok) return;
     const found = workloadIn(stored.value);
-    this.#workload = { ...found, running: withLatest(store, stored.value.session, found.running) };
+    this.#workload = { ...found, running: latestNotes(store, stored.value.session).of(found.running) };
   }
 
   /**

@@ -3,10 +3,10 @@ import { isJsonObject, type Json, type JsonObject, objectOf } from "../../lib/js
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { wordName } from "../../protocol/word-name.ts";
+import { latestOf } from "../../store/kept-record.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Waiting } from "../../ui/waiting.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { latestOf } from "../lookup/state.ts";
 
 interface KeptAnswer {
   readonly question_id: string;

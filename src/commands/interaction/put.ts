@@ -4,6 +4,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { EXIT_DONE } from "../../runtime/exit.ts";
+import { recordsOf } from "../../store/kept-record.ts";
 import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
@@ -12,7 +13,7 @@ import { localize, tellNext } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import { whyClosed } from "../lookup/resolve.ts";
-import { recordAt, recordsOf } from "../lookup/state.ts";
+import { recordAt } from "../lookup/state.ts";
 import { validateMessage, type PersonMessage } from "./person-message.ts";
 
 /** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */

@@ -6,7 +6,8 @@ import { neverBegun } from "../../store/failures.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { wordsOf } from "../../ui/words.ts";
 import { hasSubject, subjectWord } from "./modes.ts";
-import { recordsOf, ticketsIn } from "./state.ts";
+import { recordsOf } from "../../store/kept-record.ts";
+import { ticketsIn } from "./state.ts";
 import { finalReport } from "./tickets.ts";
 
 /** What a command looks a session up for. A session that is named is always found; the policy says what is meant otherwise. */

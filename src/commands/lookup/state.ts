@@ -1,11 +1,9 @@
 import type { LedgerFigures, LedgerValues } from "../../kernel/ledger.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType } from "../../protocol/payload.ts";
-import { isOfStorage } from "../../protocol/failure.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
 import type { TOLD, Told } from "../../runtime/notifications.ts";
 import { keptRecord } from "../../store/kept-record.ts";
-import { StorageError } from "../../store/storage-error.ts";
-import type { SessionRow, StoredSession, StoreReader } from "../../store/store.ts";
+import type { StoredSession, StoreReader } from "../../store/store.ts";
 
 // Records and values of a session of whatever mode, for commands that need some and not the whole.
 
@@ -34,37 +32,9 @@ export function recordAt(reader: StoreReader, session_id: string, sequence: numb
   return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
 
-/**
- * The stored records of a session from one on, up to `to`, or to the last that there is now. What its owner commits meanwhile
- * comes with the next call. Throws a `StorageError` for a record that is lost or is none.
- */
-export function* recordsOf(reader: StoreReader, session_id: string, from: number, to?: number): Generator<LogRecord> {
-  const row = reader.session(session_id);
-  if (!row.ok && isOfStorage(row.error)) throw new StorageError(row.error);
-  // A session that is not there yet may be the beginning of another's name.
-  const last = row.ok && row.value.session_id === session_id ? row.value.last_sequence : 0;
-  for (let sequence = from; sequence <= Math.min(last, to ?? last); sequence += 1)
-    yield keptRecord(reader, session_id, sequence);
-}
-
 /** The tickets that a record is about, or moved: a plan makes them before anything is about one. */
 export function ticketsIn({ record: { ticket_id, effects = [] } }: LogRecord): string[] {
   return [...(ticket_id === undefined ? [] : [ticket_id]), ...effects.map((effect) => effect.ticket_id)];
-}
-
-/** How many of the latest records are looked through for what they say about later ones. */
-const LOOKED_THROUGH = 2_000;
-
-/** Of the latest records of a session those of some types; no other is read. Throws a `StorageError` like `recordsOf`. */
-export function* latestOf(
-  reader: StoreReader,
-  { session_id, last_sequence }: Pick<SessionRow, "session_id" | "last_sequence">,
-  types: ReadonlySet<string>,
-): Generator<LogRecord> {
-  for (let sequence = Math.max(1, last_sequence - LOOKED_THROUGH + 1); sequence <= last_sequence; sequence += 1) {
-    const payload_type = reader.payloadType(session_id, sequence);
-    if (payload_type === undefined || types.has(payload_type)) yield keptRecord(reader, session_id, sequence);
-  }
 }
 
 /** What a session was opened with, by its first record; undefined if it was never begun. */

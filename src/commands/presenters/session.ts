@@ -1,5 +1,6 @@
 import type { LedgerHold } from "../../kernel/ledger.ts";
 import { type Instant, milliseconds } from "../../protocol/timestamp.ts";
+import { latestNotes, runningTurns } from "../../runtime/feed/standing.ts";
 import type { Holder, SessionRow, StoreReader } from "../../store/store.ts";
 import { clipped, safeLine } from "../../ui/display.ts";
 import { ticketTable } from "../../ui/ending.ts";
@@ -12,7 +13,6 @@ import { cancelFor, keptCommands, keptFor, unheard } from "../interaction/kept.t
 import { isBegun } from "../lookup/resolve.ts";
 import type { StoredView } from "../lookup/view.ts";
 import { nextFor, unheardWords } from "./next.ts";
-import { runningTurns, withLatest } from "./workload.ts";
 
 /** A session, and who ran it just before it was read: all that they wrote before they left is in it. */
 export interface SeenSession extends StoredView {
@@ -34,7 +34,7 @@ export function showSession(
   if (tickets.length > 0) for (const line of ["", ...ticketTable(presentation, tickets, out)]) out.line(line);
   const running = owner === undefined ? [] : runningTurns(ledger.turns.values());
   if (running.length > 0) {
-    const turns = withLatest(store, row, running);
+    const turns = latestNotes(store, row).of(running);
     out.line();
     out.line(`Running: ${safeLine(runningWords(turns, now))}`);
     for (const { subject, role_id, progress } of turns.slice(0, MOST_NAMED))

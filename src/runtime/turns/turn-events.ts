@@ -44,6 +44,8 @@ export class TurnEventHandler {
         this.#door.bus.emit({
           kind: "console",
           turn_id: stamp.turn_id,
+          run: stamp.run,
+          role_id: role.role_id,
           stream: event.stream,
           text: event.text,
           ...aboutOf(stamp),

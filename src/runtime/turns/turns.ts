@@ -10,6 +10,7 @@ import { isOfStorage } from "../../protocol/failure.ts";
 import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
+import type { TurnAbout } from "../bus.ts";
 import type { Admission } from "../admission/dispatcher.ts";
 import type { SessionPaths } from "../paths.ts";
 import type { SessionRecords } from "../records.ts";
@@ -108,8 +109,11 @@ export class Turns {
       output_directory: paths.output,
     };
     const tooLong = isCut(recorded["message"]) ? longerThanALine(payload) : undefined;
-    if (tooLong)
-      return void this.#door.submit(factOf({ failure: tooLong, refused: [] }, request, this.#parts.engine.mode));
+    if (tooLong) {
+      this.#tellStarted(request);
+      this.#door.submit(factOf({ failure: tooLong, refused: [] }, request, this.#parts.engine.mode));
+      return this.#ended(request, false);
+    }
     const heard = this.#hearing.begin(request, signal);
     const result = await agentFor(role).turn(request, {
       signal,
@@ -128,19 +132,38 @@ export class Turns {
     // A turn that was called off brings nothing, unless its answer was there already: what is done is done. An answer counts only
     // with the files that came before it. Without them the turn stays open and is done again; if it is not open, the answer is late.
     const isLess = heard.missed && this.#parts.engine.ledger.turns.has(stamp.turn_id);
+    if (!hasProcess) this.#tellStarted(request);
     if (result.answer ? !isLess : !signal.aborted) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
-    if (hasProcess) void this.#door.keep({ drop: "process", id: stamp.turn_id });
+    this.#ended(request, hasProcess);
   }
 
   /** Comes back when it is on record which process the turn has. */
-  async #started(identity: ProcessIdentity, { role, stamp }: TurnRequest): Promise<void> {
+  async #started(identity: ProcessIdentity, request: TurnRequest): Promise<void> {
     crashPoint("turn_spawned");
-    const { turn_id, run } = stamp;
-    const { pid } = identity;
-    this.#door.bus.emit({ kind: "turn_started", turn_id, role_id: role.role_id, pid, ...aboutOf(stamp) });
+    const { turn_id, run } = request.stamp;
+    this.#tellStarted(request, identity.pid);
     if (!(await this.#door.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
       throw new Error("the process could not be put on record");
     }
     crashPoint("turn_pid_committed");
   }
+
+  #tellStarted(request: TurnRequest, pid?: number): void {
+    this.#door.bus.emit({ kind: "turn_started", ...eventAbout(request), ...(pid === undefined ? {} : { pid }) });
+  }
+
+  /** Tells that the agent is gone, after the record of the turn's end. */
+  #ended(request: TurnRequest, hasProcess: boolean): void {
+    const { turn_id } = request.stamp;
+    const recorded = hasProcess
+      ? this.#door.keep({ drop: "process", id: turn_id })
+      : new Promise<void>((resolve) => this.#door.afterwards(resolve));
+    recorded
+      .then(() => this.#door.bus.emit({ kind: "turn_ended", ...eventAbout(request) }))
+      .catch((error: unknown) => this.#door.broken(error));
+  }
+}
+
+function eventAbout({ role, stamp }: TurnRequest): TurnAbout {
+  return { turn_id: stamp.turn_id, run: stamp.run, role_id: role.role_id, ...aboutOf(stamp) };
 }

@@ -3,7 +3,7 @@ import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
 import { expect, it, onTestFinished } from "vitest";
-import { recordsOf } from "../../../src/commands/lookup/state.ts";
+import { recordsOf } from "../../../src/store/kept-record.ts";
 import { openReader } from "../../../src/store/sqlite-store.ts";
 import type { StoreReader } from "../../../src/store/store.ts";
 import { onlySession, typed } from "../in-process.ts";

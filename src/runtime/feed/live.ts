@@ -1,0 +1,57 @@
+import { Bus, type SessionEvent } from "../bus.ts";
+import type { SessionInSight } from "../notifications.ts";
+import type { SessionFeed } from "./feed.ts";
+import { TurnNotes, workload } from "./standing.ts";
+
+/** As much of a session of this process as its feed needs. */
+export interface LiveSession extends Pick<SessionInSight, "session_id" | "ledger" | "view"> {
+  readonly bus: Bus;
+}
+
+/**
+ * The feed of a session that runs in this process. Must be made in the turn of the event loop in which the session was made, so that it
+ * misses nothing.
+ */
+export function liveFeed(session: LiveSession): SessionFeed {
+  const { session_id, ledger } = session;
+  const bus = new Bus();
+  const notes = new TurnNotes();
+  const told = new Set<string>();
+  const tellAsks = (committed: number) => {
+    for (const ask_id of told) if (!ledger.asks.has(ask_id)) told.delete(ask_id);
+    for (const [ask_id, ask] of ledger.asks) {
+      if (ask.record > committed || told.has(ask_id)) continue;
+      told.add(ask_id);
+      bus.emit({ kind: "ask", ask });
+    }
+  };
+  session.bus.subscribe((event: SessionEvent) => {
+    // The session tells of an ask before the record that it is about. The feed tells of it afterwards.
+    if (event.kind === "ask") return;
+    if (event.kind === "record") notes.add(event.record);
+    bus.emit(event);
+    if (event.kind === "record") tellAsks(event.sequence);
+  });
+  return {
+    session_id,
+    subscribe: (listener) => bus.subscribe(listener),
+    standing() {
+      const { turns, checks, holds, asks, figures } = ledger;
+      const found = workload(turns.values(), checks.values(), holds.values());
+      return {
+        state: stateOf(session),
+        counts: session.view().counts,
+        turns: figures.turns,
+        waiting: asks.size,
+        ...found,
+        running: notes.of(found.running),
+      };
+    },
+    asks: () => [...ledger.asks.values()].filter(({ ask_id }) => told.has(ask_id)),
+  };
+}
+
+function stateOf(session: LiveSession): string {
+  const { paused, closed } = session.ledger.figures;
+  return paused === true && !closed ? "paused" : session.view().state;
+}

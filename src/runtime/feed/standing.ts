@@ -1,0 +1,95 @@
+import type { LedgerChecks, LedgerHold, LedgerTurn } from "../../kernel/ledger.ts";
+import { objectOf } from "../../lib/json.ts";
+import type { PayloadType } from "../../protocol/payload.ts";
+import type { UnsealedRecord } from "../../protocol/record.ts";
+import { latestOf } from "../../store/kept-record.ts";
+import type { SessionRow, StoreReader } from "../../store/store.ts";
+
+/** How far a session is, and which role works on what. */
+export interface Standing {
+  readonly state: string;
+  /** How many subjects are in each state. */
+  readonly counts: Readonly<Record<string, number>>;
+  /** How many turns it has taken so far. */
+  readonly turns: number;
+  /** How many things it waits for a person for. */
+  readonly waiting: number;
+  readonly running: readonly RunningTurn[];
+  /** The subjects whose checks run. */
+  readonly checking: readonly string[];
+  /** The roles that are held by more than their rate, each with the reason. */
+  readonly held: readonly string[];
+}
+
+/** A turn that a role holds now. */
+export interface RunningTurn {
+  readonly turn_id: string;
+  readonly role_id: string;
+  /** A manager's turn may have none. */
+  readonly subject?: string | undefined;
+  /** When it was given, in milliseconds since 1970, if that is known. */
+  readonly since?: number | undefined;
+  /** What its agent said last about its progress, if it said anything. */
+  readonly progress?: string | undefined;
+}
+
+/** Which role works on what, by the ledger's turns, checks and holds. */
+export function workload(
+  turns: Iterable<LedgerTurn>,
+  checks: Iterable<LedgerChecks>,
+  holds: Iterable<LedgerHold>,
+): Pick<Standing, "running" | "checking" | "held"> {
+  return {
+    running: runningTurns(turns),
+    checking: [...checks].flatMap(({ subject }) => subject ?? []),
+    held: [...holds].flatMap(({ role_id, reason, limit }) =>
+      limit?.limit === "turns_per_minute" ? [] : [`${role_id} (${reason})`],
+    ),
+  };
+}
+
+/** The turns that roles hold. */
+export function runningTurns(turns: Iterable<LedgerTurn>): RunningTurn[] {
+  return [...turns].flatMap(({ status, turn_id, role_id, subject }) =>
+    status === "open" && role_id !== undefined ? [{ turn_id, role_id, subject }] : [],
+  );
+}
+
+/** What an agent says about the progress of the turn it is still at; undefined for any other record, and if it says nothing. */
+export function progressOf({ payload_type, payload, record }: UnsealedRecord): string | undefined {
+  const isProgress = payload_type === "report" && payload.status === "progress" && record.disposition === "applied";
+  if (!isProgress) return undefined;
+  const { summary } = payload;
+  const text = typeof summary === "string" ? summary : objectOf(summary).text;
+  return typeof text === "string" && text !== "" ? text : undefined;
+}
+
+/** When each turn was given, and what its agent said last about its progress. */
+export class TurnNotes {
+  readonly #notes = new Map<string, Pick<RunningTurn, "since" | "progress">>();
+
+  /** To be called with the records of a session in their order. */
+  add(record: UnsealedRecord): void {
+    const { turn_id, received_at } = record.record;
+    if (turn_id === undefined) return;
+    const progress = progressOf(record);
+    if (record.payload_type === "turn_request") this.#notes.set(turn_id, { since: Date.parse(received_at) });
+    else if (progress !== undefined) this.#notes.set(turn_id, { ...this.#notes.get(turn_id), progress });
+  }
+
+  /** The same turns with what is noted about them. Notes about all other turns are dropped. */
+  of(running: readonly RunningTurn[]): RunningTurn[] {
+    const ids = new Set(running.map(({ turn_id }) => turn_id));
+    for (const turn_id of this.#notes.keys()) if (!ids.has(turn_id)) this.#notes.delete(turn_id);
+    return running.map((turn) => ({ ...turn, ...this.#notes.get(turn.turn_id) }));
+  }
+}
+
+const NOTED: ReadonlySet<PayloadType> = new Set(["turn_request", "report"]);
+
+/** Notes from the latest records of a session; what happened long ago is left out. Throws a `StorageError`. */
+export function latestNotes(store: StoreReader, row: Pick<SessionRow, "session_id" | "last_sequence">): TurnNotes {
+  const notes = new TurnNotes();
+  for (const record of latestOf(store, row, NOTED)) notes.add(record);
+  return notes;
+}
