@@ -20,7 +20,7 @@ const ORDER = [
 ];
 
 /** The rooms of `src/commands`, under the same rule. A command may import all of them, but no other command. */
-const ROOMS = [["context", "lookup"], ["plans"], ["interaction"], ["options", "presenters"], ["driver", "demo"]];
+const ROOMS = [["context", "lookup"], ["options"], ["interaction"], ["presenters"], ["driver", "demo"]];
 
 /** The crew is external to the product: nothing imports it, and it knows only the wire. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
@@ -48,7 +48,7 @@ const WORDS_OF_THE_WIRE: Readonly<Record<string, readonly string[]>> = {
 const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/catalogue.ts": ["debate", "judge"],
   "commands/options/run-input.ts": ["schedule"],
-  "commands/plans/playbook.ts": ["schedule"],
+  "commands/options/plan-file.ts": ["schedule"],
   "commands/retry.ts": ["schedule"],
   "commands/run.ts": ["schedule"],
   "commands/driver/begin.ts": ["schedule"],
@@ -258,8 +258,8 @@ describe("the commands", () => {
     const forbidden = [
       ["commands/retry.ts", "commands/resume.ts"],
       ["commands/driver/begin.ts", "commands/run.ts"],
-      ["commands/interaction/asking.ts", "commands/options/run-options.ts"],
-      ["commands/presenters/ending.ts", "commands/options/run-options.ts"],
+      ["commands/options/run-options.ts", "commands/interaction/asking.ts"],
+      ["commands/options/run-options.ts", "commands/presenters/ending.ts"],
     ] as const;
     expect(allowed.filter(([importer, imported]) => wrongRoom(importer, imported) !== undefined)).toEqual([]);
     expect(forbidden.filter(([importer, imported]) => wrongRoom(importer, imported) === undefined)).toEqual([]);

@@ -16,7 +16,7 @@ import { actorHere } from "./context/program.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 import { readyToBegin, type SettingOptions } from "./options/ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./options/registry.ts";
-import { typedRequirement } from "./options/typed-requirement.ts";
+import { typedRequirement } from "./options/requirement.ts";
 import { driveSession } from "./driver/drive.ts";
 import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { sessionCalled } from "./lookup/resolve.ts";

@@ -17,7 +17,7 @@ import { EMBEDDED_CREW } from "./options/registry.ts";
 import { keptFor, saidAlready } from "./interaction/kept.ts";
 import { type DecidedGate, editPlan, settleEdit } from "./interaction/plan-edit.ts";
 import { putToOwner } from "./interaction/put.ts";
-import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./plans/recorded.ts";
+import { exportablePlan, planFileText, planOf, type RecordedPlan } from "./lookup/plan.ts";
 import { waitingOf } from "./lookup/asks.ts";
 import { ANY_SESSION, CHANGE_LAST, resolveSession, SHOW } from "./lookup/resolve.ts";
 import { openedWith } from "./lookup/state.ts";

@@ -114,7 +114,7 @@ async function keptFromItsFirst(place: Rig): Promise<string> {
 }
 
 describe("bosun run with a discussion configured", () => {
-  it("has the proposal debated before the work, tells so, and keeps the debate as a session to look at", async () => {
+  it("debates the proposal before the work, in a session of its own", async () => {
     const place = rig();
     const done = await place.run(discussed(place));
     expect([done.code, done.stderr]).toEqual([0, ""]);
@@ -138,17 +138,13 @@ describe("bosun run with a discussion configured", () => {
   });
 
   test.each<[string, object, string]>([
-    ["a mode there is no discussion in", { mode: "schedule" }, 'no discussion in the mode "schedule"'],
-    [
-      "a judge that is nobody",
-      { ...DISCUSSION, input: { debaters: ["one", "two"], judge: "x" } },
-      'names the judge "x"',
-    ],
-    ["nobody who would discuss", { mode: "debate" }, "needs 2 to 100 debaters"],
-    ["a topic of its own", { ...DISCUSSION, input: { ...DISCUSSION.input, topic: "t" } }, "is the manager's proposal"],
-    ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "without any turn"],
+    ["a mode that cannot discuss", { mode: "schedule" }, '"schedule"'],
+    ["an unknown judge", { ...DISCUSSION, input: { debaters: ["one", "two"], judge: "x" } }, '"x"'],
+    ["no debaters", { mode: "debate" }, "2 to 100"],
+    ["a topic of its own", { ...DISCUSSION, input: { ...DISCUSSION.input, topic: "t" } }, "discussion.input.topic"],
+    ["no turns at all", { ...DISCUSSION, budget: { turns: 0 } }, "discussion.budget.turns"],
     ["an unknown key", { ...DISCUSSION, rounds: 2 }, '"rounds"'],
-  ])("refuses %s before anything is begun, and names the place", async (_, discussion, why) => {
+  ])("refuses %s before anything is created, and names the place", async (_, discussion, why) => {
     const place = rig();
     const done = await place.run(discussed(place, [], discussion));
     expect(done.code).toBe(3);
@@ -159,7 +155,7 @@ describe("bosun run with a discussion configured", () => {
 });
 
 describe("a child session", () => {
-  it("is closed with its parent without the secrets of their roles", async () => {
+  it("closes with its parent, without their roles' secrets", async () => {
     const place = rig();
     const args = discussed(place, ["sh", "-c", PATIENT, "sh"]);
     const secret = '"role_id":"one","env":{"API_TOKEN":"abc"}';
@@ -173,7 +169,7 @@ describe("a child session", () => {
     for (const id of ["s", child]) expect(await standing(place, id)).toMatchObject({ state: "closed" });
   });
 
-  it("is taken up with its parent, whichever of the two is named", async () => {
+  it("resumes with its parent, whichever of the two is named", async () => {
     const place = rig();
     const { running, child } = await begun(place);
     running.child.kill("SIGTERM");
@@ -188,7 +184,7 @@ describe("a child session", () => {
     expect((await standing(place, child)).state).toBe("closed");
   });
 
-  it("that is held is released by its own name, and goes on with its parent", async () => {
+  it("that is held is released by its own id, and continues with its parent", async () => {
     const place = rig();
     const held = await place.run(discussed(place, ["sh", "-c", LOCKED, "sh"]));
     expect(held.code).toBe(4);
@@ -207,7 +203,7 @@ describe("a child session", () => {
     const release = ["resume", child, "--release", "one", "--no-input", "--reporter", "plain"];
     renameSync(place.workspace, `${place.workspace}-away`);
     const early = await typed(place, release);
-    expect([early.code, early.stderr]).toEqual([3, expect.stringContaining("Put it back")]);
+    expect([early.code, early.stderr]).toEqual([3, expect.stringContaining(place.workspace)]);
     renameSync(`${place.workspace}-away`, place.workspace);
     const reader = value(openReader(place.home));
     expect(reader.inbox.pending(child)).toEqual([]);
@@ -223,31 +219,26 @@ describe("a child session", () => {
     ["is to go on", (child) => ["resume", child], /ENDED done/],
     ["is told something", (child) => ["tell", child, "Try again."], /ENDED done/],
     ["is cancelled", (child) => ["cancel", child], /ENDED cancelled/],
-  ])(
-    "that has stopped for a person and %s is taken up at once by its parent, which is at work",
-    async (_, word, end) => {
-      const place = endAfterwards(rig());
-      const args = discussed(place, ["sh", "-c", LOCKED, "sh"]);
-      place.write("plan.json", PLAN_OF_TWO);
-      const running = place.start(args);
-      await until("the wait", () => running.stdout().includes("WAITS FOR A PERSON"));
-      await until("the work aside", () => existsSync(join(place.workspace, "begun")));
-      const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
-      writeFileSync(join(place.workspace, "open"), "");
-      const unheeded = await place.run(["resume", child, "--unanswered", "default"]);
-      const instead = `first bosun stop s, then bosun resume ${child} --unanswered default.`;
-      expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining(instead)]);
-      const said = await place.run(word(child));
-      expect([said.code, said.stderr, said.stdout]).toEqual([0, "", expect.stringContaining(`${child} took it.`)]);
-      await until("the end of the discussion", () => end.test(running.stdout()));
-      writeFileSync(join(place.workspace, "go"), "");
-      expect((await running.done).code).toBe(0);
-      for (const id of ["s", child])
-        expect((await place.run(["replay", id, "--verify"])).stdout).toContain("Verified.");
-    },
-  );
+  ])("that waits for a person and %s is continued at once by its running parent", async (_, word, end) => {
+    const place = endAfterwards(rig());
+    const args = discussed(place, ["sh", "-c", LOCKED, "sh"]);
+    place.write("plan.json", PLAN_OF_TWO);
+    const running = place.start(args);
+    await until("the wait", () => running.stdout().includes("WAITS FOR A PERSON"));
+    await until("the work aside", () => existsSync(join(place.workspace, "begun")));
+    const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
+    writeFileSync(join(place.workspace, "open"), "");
+    const unheeded = await place.run(["resume", child, "--unanswered", "default"]);
+    expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining("--unanswered")]);
+    const said = await place.run(word(child));
+    expect([said.code, said.stderr]).toEqual([0, ""]);
+    await until("the end of the discussion", () => end.test(running.stdout()));
+    writeFileSync(join(place.workspace, "go"), "");
+    expect((await running.done).code).toBe(0);
+    for (const id of ["s", child]) expect((await place.run(["replay", id, "--verify"])).stdout).toContain("Verified.");
+  });
 
-  it("that is held is told to programs that read its parent's JSON, also where nobody has looked before the end", async () => {
+  it("that is held is in its parent's JSON, also if it is only seen at the end", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const place = rig();
@@ -262,7 +253,7 @@ describe("a child session", () => {
     expect(events.at(-1)).toMatchObject({ type: "result", session_id: "s" });
   });
 
-  it("that waits for a person is told at its parent's terminal, with the commands for it", async () => {
+  it("that waits for a person is shown at its parent's terminal, with a command", async () => {
     const place = endAfterwards(rig());
     const args = discussed(place, ["sh", "-c", LOCKED, "sh"]).filter((word) => word !== "--no-input");
     const pane = open(place, [...args, "--foreground"]);
@@ -274,7 +265,7 @@ describe("a child session", () => {
     expect(await pane.exit()).toBe(0);
   });
 
-  it("that asks is told to whoever watches its parent, who answers it by the command that is shown", async () => {
+  it("that asks is shown by attach to its parent, with a command that answers it", async () => {
     const place = endAfterwards(rig());
     const child = await inDoubt(place);
     expect((await place.run(["resume", "s", "--detach"])).code).toBe(0);
@@ -290,7 +281,7 @@ describe("a child session", () => {
     expect(watched.stdout.match(/WAITS FOR A PERSON/g)).toHaveLength(1);
   });
 
-  it("that has its answer is asked about no more where its parent is looked at, which goes on with `resume`", async () => {
+  it("that is answered is no longer shown as waiting by its parent", async () => {
     const place = rig();
     const child = await inDoubt(place);
     const left = await place.run(["resume", "s", "--no-input"]);
@@ -306,7 +297,7 @@ describe("a child session", () => {
     expect((await place.run(["resume", "s", "--no-input"])).code).toBe(0);
   });
 
-  it("that a crash kept from its first record is begun with its parent, whichever is named", async () => {
+  it("that crashed before its first record begins with its parent", async () => {
     const place = rig();
     const child = await keptFromItsFirst(place);
     expect((await standing(place, "s")).children).toEqual([]);
@@ -315,26 +306,25 @@ describe("a child session", () => {
     expect((await standing(place, "s")).children).toMatchObject([{ session_id: child, state: "closed" }]);
   });
 
-  it("that a crash kept from its first record is told as never begun where its parent has ended", async () => {
+  it("that crashed before its first record is unknown once its parent is closed", async () => {
     const place = rig();
     const child = await keptFromItsFirst(place);
     expect((await place.run(["cancel", "s"])).code).toBe(1);
-    const never = `Error: Session ${child} was never begun: it has no record.\n  Its parent has ended without it: see \`bosun status s\`.\n`;
     for (const args of [["status"], ["resume"], ["log"], ["attach"], ["tell", "x"]]) {
       const [verb = "", ...words] = args;
       const looked = await place.run([verb, child, ...words]);
-      expect([looked.code, looked.stderr]).toEqual([2, never]);
+      expect([looked.code, looked.stderr]).toEqual([2, expect.stringMatching(`${child}[^]*bosun status s\\b`)]);
     }
     expect((await place.run(["status", "s"])).stdout).not.toContain(child);
     expect((await standing(place, "s")).children).toEqual([]);
   });
 
-  it("shows in its parent's status, and what is said to it reaches it", async () => {
+  it("is in its parent's status, and takes messages", async () => {
     const place = rig();
     const { running, child } = await begun(place);
     expect((await place.run(["status", "s"])).stdout).toContain(`The debate ${child} is debating`);
     const told = await place.run(["tell", child, "Think of the night shift."]);
-    expect([told.code, told.stdout]).toEqual([0, expect.stringContaining("took it")]);
+    expect([told.code, told.stderr]).toEqual([0, ""]);
     const cancelled = await place.run(["cancel", child]);
     expect(cancelled.code).toBe(0);
     expect((await running.done).code).toBe(0);

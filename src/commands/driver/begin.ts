@@ -7,7 +7,7 @@ import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import type { RunInput } from "../options/run-input.ts";
-import { keepPlaybook, withPlaybook } from "../plans/playbook.ts";
+import { keepPlaybook, withPlaybook } from "./playbook.ts";
 import { driveSession } from "./drive.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import type { Watchers } from "./watchers.ts";

@@ -9,7 +9,7 @@ import type { SessionRow } from "../../store/store.ts";
 import type { CommandContext } from "../context/command.ts";
 import type { RunOptions } from "../options/run-options.ts";
 import type { RunInput } from "../options/run-input.ts";
-import { withPlaybook } from "../plans/playbook.ts";
+import { withPlaybook } from "./playbook.ts";
 import { openedWith } from "../lookup/state.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { takeUp } from "./take-up.ts";

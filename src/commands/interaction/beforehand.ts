@@ -1,17 +1,7 @@
-import { type GivenAnswer, givenAnswer } from "../../config/answers.ts";
+import { givenAnswer } from "../../config/answers.ts";
 import type { Waiting } from "../../ui/waiting.ts";
+import type { GivenMessage } from "../options/run-options.ts";
 import type { PersonMessage } from "./person-message.ts";
-
-/** What to do with a question that nobody is there to answer: wait for a person, take its default, or let the manager decide. */
-export type Unanswered = "stop" | "default" | "manager";
-
-/** What a person said beforehand. */
-export interface GivenMessage {
-  readonly answers: readonly GivenAnswer[];
-  readonly unanswered: Unanswered;
-  /** Every plan is approved. */
-  readonly approve_plans: boolean;
-}
 
 /**
  * What can be said to one ask from what a person said beforehand; undefined if a person must be found. `unanswered` counts only

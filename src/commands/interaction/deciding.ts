@@ -7,7 +7,7 @@ import type { Terminal } from "../../ui/terminal.ts";
 import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
-import { planOf } from "../plans/recorded.ts";
+import { planOf } from "../lookup/plan.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
 import type { Refusal, PersonMessage } from "./person-message.ts";
 

@@ -12,8 +12,8 @@ import type { StoreReader } from "../../store/store.ts";
 import { safeText } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import type { CommandContext } from "../context/command.ts";
-import { planFileText } from "../plans/recorded.ts";
-import { tangled } from "../plans/refused.ts";
+import { planFileText } from "../lookup/plan.ts";
+import { graphProblem } from "../options/plan-file.ts";
 import { openEditor } from "./editor.ts";
 import type { Refusal } from "./person-message.ts";
 
@@ -130,6 +130,6 @@ async function readEdited(file: string): Promise<Result<PayloadByType["plan"], F
       }),
     );
   }
-  const wrong = tangled(loaded.value);
+  const wrong = graphProblem(loaded.value);
   return wrong ? err(wrong) : ok(planIn(loaded.value.plan));
 }

@@ -12,7 +12,7 @@ import type { Output } from "../../ui/terminal.ts";
 import type { CommandContext } from "../context/command.ts";
 import { waitingOf } from "../lookup/asks.ts";
 import { questionSets } from "../lookup/schedule-state.ts";
-import type { GivenMessage } from "./beforehand.ts";
+import type { GivenMessage } from "../options/run-options.ts";
 
 /**
  * Passes on how a run of a session was left, and where it waits for a person, or something else was taken for their answer, says which

@@ -10,14 +10,11 @@ import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { NewSessionInput } from "../../runtime/create.ts";
 import type { CommandContext } from "../context/command.ts";
-import { isPlaybook, nothingToRun, type Playbook, unplayable, worksByShell } from "../plans/playbook.ts";
-import { placed } from "../plans/refused.ts";
-import { rehearse } from "../plans/rehearse.ts";
-import { discussionProblem } from "./discussion.ts";
+import { isPlaybook, located, nothingToRun, unplayable, worksByShell } from "./plan-file.ts";
+import { discussionProblem, rehearse } from "./rehearse.ts";
 import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
-import { standardInput } from "./standard-input.ts";
-import { typedRequirement } from "./typed-requirement.ts";
+import { standardInput, typedRequirement } from "./requirement.ts";
 
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
 
@@ -28,12 +25,19 @@ export interface RunInputOptions extends RegistryOptions, SettingOptions {
   readonly confirm?: boolean;
 }
 
-/** Everything of a new session but its id, checked; nothing has been made for it yet. */
+/** A plan file that the playbook manager plays. */
+export interface Playbook {
+  /** Its name, which says whether it is JSON or YAML. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** Everything of a new session but its id, checked; nothing has been created for it yet. */
 export interface RunInput {
   readonly session: Omit<NewSessionInput, "session_id" | "started_by">;
-  /** The plan file that the playbook manager plays: it goes into the session's folder. */
+  /** Copied into the session's folder. */
   readonly playbook: Playbook | undefined;
-  /** All work goes to Bosun's own worker, though nobody named its crew. */
+  /** The bundled worker does all the work, although its crew was not named. */
   readonly bundled_worker: boolean;
 }
 
@@ -112,7 +116,7 @@ function inputOf(
   const wanted = { payload_type: "requirement" as const, payload: { text: requirement } };
   const opened = { mode: scheduleMode.name, config, roles, input } as unknown as JsonObject;
   const refused = planFact && rehearse(scheduleMode, opened, [wanted, planFact]);
-  if (refused) return err(placed(refused, plan));
+  if (refused) return err(located(refused, plan));
   const wrong = played ? (unplayable(plan) ?? nothingToRun(plan, roles)) : undefined;
   if (wrong) return err(wrong);
   return ok({

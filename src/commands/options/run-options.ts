@@ -5,7 +5,17 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { CommandContext } from "../context/command.ts";
 import { collect } from "../context/command.ts";
-import type { GivenMessage, Unanswered } from "../interaction/beforehand.ts";
+
+/** What becomes of a question when no person is there: it waits, its default is taken, or the manager decides. */
+type Unanswered = "stop" | "default" | "manager";
+
+/** What a person said before the session asks. */
+export interface GivenMessage {
+  readonly answers: readonly GivenAnswer[];
+  readonly unanswered: Unanswered;
+  /** Every plan is approved. */
+  readonly approve_plans: boolean;
+}
 
 /** How a session is run in this process: who sees it, who is asked, and what was said beforehand. */
 export interface RunOptions extends GivenMessage {

@@ -5,7 +5,7 @@ import SqliteDatabase from "better-sqlite3";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextSteps, unheardWords } from "../../../src/commands/presenters/next.ts";
-import { planFileText } from "../../../src/commands/plans/recorded.ts";
+import { planFileText } from "../../../src/commands/lookup/plan.ts";
 import { parseDocumentText } from "../../../src/config/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";

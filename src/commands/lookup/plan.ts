@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { isJsonFile } from "../../config/document.ts";
 import { loadPlanFile } from "../../config/plan-file.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
@@ -10,24 +12,23 @@ import type { SessionRow, StoreReader } from "../../store/store.ts";
 import { safeQuoted } from "../../ui/display.ts";
 import type { ShownPlan } from "../../ui/plan.ts";
 import { wordsOf } from "../../ui/words.ts";
-import { sessionValue, ticketValue, waitingRevision } from "../lookup/schedule-state.ts";
-import { recordAt } from "../lookup/state.ts";
-import { playedFile } from "./playbook.ts";
+import { sessionValue, ticketValue, waitingRevision } from "./schedule-state.ts";
+import { recordAt } from "./state.ts";
 
-/** A plan as a session has it, and who wrote it. */
+/** A session's plan, and who wrote it. */
 export interface RecordedPlan extends ShownPlan {
   /** A role id, or `user`. */
   readonly source: string;
 }
 
-/** The plan that waits for a person in a session, else the one that counts, as it is recorded; undefined while there is none. */
+/** The plan that needs a person's approval, else the current one; undefined while there is none. */
 export function planOf(reader: StoreReader, session_id: string): RecordedPlan | undefined {
   const session = sessionValue(reader, session_id);
   const { place = session?.plan, ...changes } = waitingRevision(reader, session_id) ?? {};
   if (session === undefined || place === undefined) return undefined;
   const [sequence, pointer] = place;
   const record = recordAt(reader, session_id, sequence);
-  // The person's own version of a plan stands inside the approval.
+  // A plan that the person edited is part of their approval.
   const plan = (pointer === "/plan" ? record?.payload.plan : record?.payload) as JsonObject | undefined;
   if (record === undefined || plan === undefined) return undefined;
   const tasks = (plan.tasks ?? []) as unknown as Task[];
@@ -35,8 +36,8 @@ export function planOf(reader: StoreReader, session_id: string): RecordedPlan | 
 }
 
 /**
- * The plan as a plan file that can be run again: with the instructions its tickets were given, or where the playbook manager
- * played a file and nobody changed the plan, that file's content. Failures as `loadPlanFile`.
+ * The plan as a plan file that can be run again. If the playbook manager played a file and the plan is unchanged, it is that file; else the
+ * recorded plan with the instructions that its tickets were given. Failures as `loadPlanFile`.
  */
 export async function exportablePlan(
   reader: StoreReader,
@@ -52,7 +53,7 @@ export async function exportablePlan(
   const anew = new Set([...(plan.added ?? []), ...(plan.changed ?? [])]);
   const tasks = plan.tasks.map((task): Task => {
     const ticket = ticketValue(reader, row.session_id, task.task_id);
-    // What its ticket was told says nothing of a task that a revision changes, or that was withdrawn and that it brings again.
+    // The instruction of a ticket is out of date where a revision changes the task or brings it back.
     const place = anew.has(task.task_id) ? undefined : ticket?.instruction;
     const record = place && recordAt(reader, row.session_id, place[0]);
     const given = record?.payload_type === "instruction" ? planned(record.payload) : task.instruction;
@@ -63,7 +64,7 @@ export async function exportablePlan(
   return ok(literally(recorded as unknown as Json) as unknown as PlanFile);
 }
 
-/** In a plan file `${…}` is filled in by the playbook manager; what was only text in the record must stay what it is. */
+/** Escapes `${…}`, which the playbook manager replaces in a plan file, in text of the record. */
 function literally(value: Json): Json {
   if (typeof value === "string") return value.replaceAll("${", () => "$${");
   if (typeof value !== "object" || value === null) return value;
@@ -73,12 +74,12 @@ function literally(value: Json): Json {
   );
 }
 
-/** What only belonged to the turn it was said in is left out. */
+/** Leaves out the fields of the turn. */
 function planned({ turn_id: _turn, ticket_id: _ticket, usage: _usage, ...instruction }: JsonObject): Instruction {
   return instruction as unknown as Instruction;
 }
 
-/** The playbook manager plays no step with both a `command` and a `shell`, of which the command is what was run. */
+/** The playbook manager refuses a step with a `command` and a `shell`; a worker ran the command. */
 function playableSteps({ steps }: Instruction): Pick<Instruction, "steps"> {
   if (steps === undefined) return {};
   return {
@@ -94,7 +95,7 @@ function requirementOf({ requirement }: SessionRow): Pick<PlanFile, "requirement
   return requirement === null ? {} : { requirement };
 }
 
-/** A plan file's text, for a file of that name; a terminal can show it as it is. */
+/** The text of a plan file, YAML or JSON by the file's name; safe for a terminal. */
 export async function planFileText(file: string, { tasks, ...about }: PlanFile): Promise<string> {
   const plan: PlanFile = { ...about, tasks: tasks.map(readable) };
   if (isJsonFile(file)) return `${safeQuoted(JSON.stringify(plan, null, 2))}\n`;
@@ -105,11 +106,11 @@ export async function planFileText(file: string, { tasks, ...about }: PlanFile):
       if (typeof scalar.value === "string" && isUnsafe(scalar.value)) scalar.type = "QUOTE_DOUBLE";
     },
   });
-  // Not folded: the library breaks quoted lines between any two UTF-16 units, and so through characters.
+  // Not folded: the library breaks quoted lines inside surrogate pairs.
   return safeQuoted(document.toString({ lineWidth: 0 }));
 }
 
-/** A record has its keys by the alphabet; who reads a plan looks for the task first, and for what an instruction is about. */
+/** A record has its keys in alphabetical order; people read a task's id and an instruction's summary first. */
 function readable({ task_id, description, ...rest }: Task): Task {
   const { instruction } = rest;
   return { task_id, description, ...rest, ...(instruction && { instruction: summaryFirst(instruction) }) };
@@ -117,4 +118,13 @@ function readable({ task_id, description, ...rest }: Task): Task {
 
 function summaryFirst({ summary, ...rest }: Instruction): Instruction {
   return { summary, ...rest };
+}
+
+/** Where a session keeps its copy of the plan file that the playbook manager plays. */
+export function playbookCopy(folder: string, file: string): string {
+  return join(folder, isJsonFile(file) ? "plan.json" : "plan.yaml");
+}
+
+function playedFile(folder: string): string | undefined {
+  return ["plan.json", "plan.yaml"].map((name) => join(folder, name)).find((file) => existsSync(file));
 }

@@ -1,0 +1,63 @@
+import type { Settings } from "../../config/settings.ts";
+import { advance } from "../../kernel/engine.ts";
+import { emptyLedger } from "../../kernel/ledger.ts";
+import type { Fact, Mode } from "../../kernel/mode.ts";
+import type { JsonObject } from "../../lib/json.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Role } from "../../protocol/roles.ts";
+import { instant } from "../../protocol/timestamp.ts";
+import { DISCUSSIONS, loadMode } from "../lookup/modes.ts";
+
+/** Why a mode's rules would refuse the first facts of a session, which are decided in memory; undefined if they accept them. */
+export function rehearse(
+  mode: Mode<unknown>,
+  opened: JsonObject,
+  messages: readonly { readonly payload_type: string; readonly payload: JsonObject }[],
+): Failure | undefined {
+  const engine = { mode, state: mode.empty(), ledger: emptyLedger() };
+  const received_at = instant(0);
+  const facts = [
+    { payload_type: "session_opened", payload: opened, source: "scheduler" },
+    ...messages.map((message) => ({ ...message, source: "user" })),
+  ];
+  for (const [index, fact] of facts.entries()) {
+    const { step } = advance(engine, { ...fact, sequence: index + 1, received_at } as unknown as Fact);
+    if (step.refused) return step.refused;
+  }
+  return undefined;
+}
+
+/** Why no session could discuss proposals with these settings: `configuration`; undefined if one could, or none is to. */
+export async function discussionProblem(
+  { values: { discussion, ...config }, origins }: Settings,
+  roles: readonly Role[],
+): Promise<Failure | undefined> {
+  if (!discussion) return undefined;
+  const { mode, input = {}, budget } = discussion;
+  // An object has the origin of its first value; a missing key has that of the mode, which is required.
+  const at = (key: string) => {
+    const found = [...origins].find(([one]) => `${one}.`.startsWith(`discussion.${key}.`));
+    return found?.[1] ?? origins.get("discussion.mode");
+  };
+  const rules = DISCUSSIONS.includes(mode) ? await loadMode(mode) : undefined;
+  if (rules === undefined) {
+    return failure("configuration", `${at("mode")}: The mode "${mode}" cannot discuss a proposal.`, {
+      hint: `Use ${DISCUSSIONS.map((one) => `"${one}"`).join(" or ")}.`,
+    });
+  }
+  if (budget?.turns === 0) {
+    return failure("configuration", `${at("budget.turns")}: A discussion needs at least one turn.`, {
+      hint: "Set discussion.budget.turns to 1 or more, or leave it out.",
+    });
+  }
+  if ("topic" in input) {
+    return failure("configuration", `${at("input.topic")}: The topic of a discussion is the manager's proposal.`, {
+      hint: "Remove discussion.input.topic.",
+    });
+  }
+  const opened = { mode, config, roles, input: { ...input, topic: "a proposal" } } as unknown as JsonObject;
+  const refused = rehearse(rules, opened, []);
+  if (refused === undefined) return undefined;
+  const { message, hint } = refused;
+  return failure("configuration", `${at("input")}: ${message}`, { hint: hint && `In discussion.input: ${hint}` });
+}

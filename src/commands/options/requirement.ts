@@ -1,0 +1,39 @@
+import { type AskedOf, MAX_REQUIREMENT_BYTES, readRequirement } from "../../config/requirement.ts";
+import { err, type Result } from "../../lib/result.ts";
+import { type Failure, failure } from "../../protocol/failure.ts";
+import type { Terminal } from "../../ui/terminal.ts";
+
+/** The requirement of a new session, from the command line or `--file`; either may be `-`, standard input. Failures as `readRequirement`. */
+export async function typedRequirement(
+  terminal: Terminal,
+  { words, file }: { readonly words: string | undefined; readonly file: string | undefined },
+  asked: AskedOf,
+): Promise<Result<string, Failure>> {
+  if (words !== undefined && file !== undefined) {
+    return err(
+      failure("usage", `There are two ${asked.noun}s: the words on the command line, and --file.`, {
+        hint: "Give one of them.",
+      }),
+    );
+  }
+  if ((file ?? words) === "-")
+    return readRequirement({ standard_input: await standardInput(terminal, asked.noun, MAX_REQUIREMENT_BYTES) }, asked);
+  return readRequirement(file === undefined ? { words: words ?? "" } : { file }, asked);
+}
+
+/** Standard input up to its end, or a little more than `most` bytes of it; prompts for it at a terminal. */
+export async function standardInput(
+  { input, err: messages }: Terminal,
+  noun: string,
+  most: number,
+): Promise<Uint8Array> {
+  if (input.isTTY) messages.line(`Type the ${noun}, then Ctrl-D:`);
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of input as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes > most) break;
+  }
+  return Buffer.concat(chunks);
+}
