@@ -41,6 +41,7 @@ await build({
   input: {
     index: "src/index.ts",
     "commands/context/program": "src/commands/context/program.ts",
+    "crew/demo": "src/crew/demo.ts",
     "crew/playbook": "src/crew/playbook.ts",
     "crew/shell": "src/crew/shell.ts",
     "crew/survey": "src/crew/survey.ts",

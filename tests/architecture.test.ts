@@ -20,7 +20,7 @@ const ORDER = [
 ];
 
 /** The rooms of `src/commands`, under the same rule. A command may import all of them, but no other command. */
-const ROOMS = [["context", "lookup"], ["options"], ["interaction"], ["presenters"], ["driver", "demo"]];
+const ROOMS = [["context", "lookup"], ["options"], ["interaction"], ["presenters"], ["driver"]];
 
 /** The crew is external to the product: nothing imports it, and it knows only the wire. */
 const CREW_MAY_IMPORT = ["lib", "protocol", "crew"];
@@ -251,7 +251,6 @@ describe("the commands", () => {
     expect(floorOf("commands/spare/room.ts")).toBe(-1);
     const allowed = [
       ["commands/run.ts", "commands/driver/begin.ts"],
-      ["commands/demo.ts", "commands/demo/show.ts"],
       ["commands/interaction/put.ts", "commands/interaction/person-message.ts"],
       ["commands/main.ts", "commands/catalogue.ts"],
     ] as const;

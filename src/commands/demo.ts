@@ -1,36 +1,29 @@
-import { relative } from "node:path";
+import { spawn } from "node:child_process";
+import { resolve } from "node:path";
 import type { Command } from "commander";
-import { shipped } from "../config/installation.ts";
-import { ok, type Result } from "../lib/result.ts";
-import type { Failure } from "../protocol/failure.ts";
-import { EXIT_DONE } from "../runtime/exit.ts";
-import { shellWord } from "../lib/shell-word.ts";
-import { localize } from "../ui/words.ts";
-import { shortPath } from "./context/invocation.ts";
+import { isDirectory } from "../config/found.ts";
+import { bosunProgram, crewProgram, shipped } from "../config/installation.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import { type Failure, failure } from "../protocol/failure.ts";
+import { EXIT_INTERNAL } from "../runtime/exit.ts";
 import type { CommandContext, Run } from "./context/command.ts";
-import { EXIT_CODE_OF } from "./context/exit-code.ts";
 import { homeOf } from "./context/home.ts";
-import { programVersion } from "./context/program.ts";
+import { invocationName } from "./context/invocation.ts";
 import { watchSignals } from "./context/signals.ts";
-import { conduct } from "./demo/conduct.ts";
-import { CrewSession } from "./demo/crew-session.ts";
-import type { DemoResult } from "./demo/events.ts";
-import { carefulGit } from "./demo/git.ts";
-import { fillScratch, makeScratch, removeScratch } from "./demo/scratch.ts";
-import { showFor } from "./demo/show.ts";
-import { findSource, type Source } from "./demo/source.ts";
 import { addReporterOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 
 interface DemoOptions extends ReporterOptions {
   readonly keep?: boolean;
+  readonly interactive?: boolean;
 }
 
-/** `bosun demo`: everything that matters in half a minute, on a scratch copy of a repository. */
+/** `bosun demo`: starts the crew's demo, which drives this program from outside. */
 export function register(command: Command, run: Run): void {
   command
     .argument("[dir]", "your repository; it is only read (default: the one you are in, else Bosun's own)")
+    .option("--interactive", "answer the questions yourself, and press Enter between sections")
     .option("--keep", "keep the scratch copy");
-  addReporterOptions(command, "take the default of each question");
+  addReporterOptions(command, "never ask, which is the default");
   command.action((directory: string | undefined, options: DemoOptions) =>
     run((context) => demo(context, directory, options)),
   );
@@ -38,90 +31,51 @@ export function register(command: Command, run: Run): void {
 
 async function demo(
   context: CommandContext,
-  named: string | undefined,
+  directory: string | undefined,
   options: DemoOptions,
 ): Promise<Result<number, Failure>> {
-  const began = performance.now();
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const home = homeOf(context);
   if (!home.ok) return home;
-  const git = carefulGit(context.environment);
-  const source = await findSource(git, context, named);
-  if (!source.ok) return source;
-  const { reporter } = runOptions.value;
-  const show = showFor(reporter, context);
-  const interruption = new AbortController();
-  const scratch = makeScratch(source.value);
-  const stage = {
-    context,
-    home: home.value,
-    scratch,
-    show,
-    ask: runOptions.value.ask && reporter === "plain",
-    interrupted: interruption.signal,
-  };
-  const session = new CrewSession(stage);
-  const signals = watchSignals(
-    {
-      stop: () => {
-        context.terminal.err.line(
-          "Stopping: the crew is asked to end, and the scratch copy goes. Once more hurries them.",
-        );
-        interruption.abort();
-      },
-      kill: () => session.hurry(),
-    },
-    // The way out is the same for every signal: nothing may be left behind.
-    () => {},
-  );
-  let conducted: Awaited<ReturnType<typeof conduct>>;
-  try {
-    show({ type: "hello", bosun: programVersion(), source: source.value.directory, home: home.value });
-    const filled = await fillScratch(git, source.value, scratch, home.value, interruption.signal);
-    if (filled.ok) {
-      const { directory, uncommitted } = source.value;
-      show({ type: "scratch", source: directory, work: scratch.work, head: filled.value, uncommitted });
-    }
-    conducted = filled.ok ? await conduct(stage, session) : filled;
-  } finally {
-    await session.leave();
-    if (options.keep !== true) removeScratch(scratch);
-    signals.restore();
+  if (directory !== undefined && !isDirectory(resolve(context.directory, directory))) {
+    const hint = "Name one of your repositories: bosun demo DIR";
+    return err(failure("usage", `${directory} is not a directory.`, { hint }));
   }
-  if (!conducted.ok) {
-    const exit_code = signals.exitCode() ?? EXIT_CODE_OF[conducted.error.code];
-    show({ type: "failed", exit_code, error: conducted.error });
-    if (!interruption.signal.aborted) return conducted;
-    const record = session.session_id === "" ? "" : ` The record of ${session.session_id} stays, cancelled.`;
-    context.terminal.err.line(
-      `Interrupted: nothing runs any more.${record} To see it whole: ${localize(context.terminal.err, "bosun demo")}`,
-    );
-    return ok(exit_code);
+  const { reporter, ask } = runOptions.value;
+  if (options.interactive === true && (!ask || reporter !== "plain")) {
+    return err(failure("usage", "--interactive needs a terminal.", { hint: "Leave it out: the demo runs by itself." }));
   }
-  show({
-    type: "result",
-    exit_code: EXIT_DONE,
-    ...conducted.value,
-    kept: options.keep === true ? scratch.folder : null,
-    elapsed_ms: performance.now() - began,
-    next: nextSteps(context, source.value, conducted.value.session_id),
-  });
-  return ok(EXIT_DONE);
-}
-
-/** What to type now, as it works from the current directory. */
-function nextSteps({ directory, terminal }: CommandContext, source: Source, session_id: string): DemoResult["next"] {
-  const here = (command: string) => localize(terminal.out, command);
-  const inside = source.directory !== shipped() && !relative(source.directory, directory).startsWith("..");
-  const plan = shellWord(shortPath(directory, shipped("examples", "release-check.yaml")));
-  const where = inside ? "" : " --cwd YOUR-REPOSITORY";
-  return [
-    { what: "prove it again", command: here(`bosun replay ${session_id} --verify`) },
-    { what: "see how it stands", command: here(`bosun status ${session_id}`) },
-    {
-      what: inside ? "work on it yourself" : "in your repository",
-      command: here(`bosun run --plan ${plan}${where}`),
-    },
+  const words = [
+    ...[
+      "--program",
+      bosunProgram(),
+      "--typed",
+      invocationName(context),
+      "--home",
+      home.value,
+      "--installed",
+      shipped(),
+    ],
+    ...["--plan", shipped("examples", "survey.yaml"), "--next-plan", shipped("examples", "release-check.yaml")],
+    ...["--reporter", reporter],
+    ...(options.keep === true ? ["--keep"] : []),
+    ...(options.interactive === true ? ["--interactive"] : []),
+    ...(directory === undefined ? [] : ["--", directory]),
   ];
+  // The channel tells the demo when this process dies.
+  const child = spawn(process.execPath, [crewProgram("demo"), ...words], {
+    cwd: context.directory,
+    env: context.environment,
+    stdio: ["inherit", "inherit", "inherit", "ipc"],
+  });
+  const pass = () => void child.kill("SIGTERM");
+  // The demo cleans up after every signal, so none of them ends this process.
+  const signals = watchSignals({ stop: pass, kill: pass }, () => {});
+  const code = await new Promise<number | null>((resolve) => {
+    child.once("error", () => resolve(null));
+    child.once("exit", resolve);
+  });
+  signals.restore();
+  return ok(signals.exitCode() ?? code ?? EXIT_INTERNAL);
 }

@@ -57,7 +57,7 @@ function failedResults(payload: JsonObject): JsonObject[] {
 }
 
 /** What a subject's checks came to, one for each criterion. */
-export function resultsOf({ results }: JsonObject): JsonObject[] {
+function resultsOf({ results }: JsonObject): JsonObject[] {
   return (Array.isArray(results) ? results : []) as JsonObject[];
 }
 

@@ -77,7 +77,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "empty.yaml"], 3, "empty.yaml: it is empty"],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
   [["run", "--plan", "good.json", "--cwd", LONG], 2, `The workspace `],
-  [["demo", LONG], 2, "is not a directory that is there"],
+  [["demo", LONG], 2, "is not a directory"],
   [["replay", `./${LONG}`], 2, "is not a folder that is there"],
   [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: expected either "command" or "shell", found both/],
   [["run", "--plan", "no-instruction.yaml"], 3, 'no-instruction.yaml:2:14: task "a" has no step with a command'],

@@ -11,12 +11,12 @@ import { living } from "../processes.ts";
 
 const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
 
-/** About as many records as the demo's session has before it waits for its last workers. */
+/** About as many records as the session has before its last task. */
 const RECORDS = 45;
 
 afterEach(cleanUp);
 
-/** The demo's own session, once it has begun. */
+/** The demo's session, once it exists. */
 function sessionIn({ home }: Place): string | undefined {
   try {
     return readdirSync(join(home, "logs"))[0];
@@ -30,18 +30,23 @@ function records({ home, session_id }: Place): number {
 }
 
 describe("the demo", () => {
-  it(`is killed with its scheduler in the middle, and its session taken up by hand (seed ${SEED})`, async () => {
+  it(`leaves a session that resumes when it is killed with its scheduler (seed ${SEED})`, async () => {
     const empty = newPlace(WORK);
-    const demo = start(empty, ["demo", resolve(import.meta.dirname, "../.."), "--keep", "--json", "--no-input"]);
-    await until("its session to begin", () => sessionIn(empty) !== undefined, 60_000);
+    let program = 0;
+    const hear = (line: string) => {
+      const event = JSON.parse(line) as { type: string; pid: number };
+      if (event.type === "hello") program = event.pid;
+    };
+    const demo = start(empty, ["demo", resolve(import.meta.dirname, "../.."), "--keep", "--json"], { hear });
+    await until("the session to begin", () => sessionIn(empty) !== undefined, 60_000);
     const place = { ...empty, session_id: sessionIn(empty) ?? "" };
     const wanted = 3 + Math.floor(randomFrom(SEED)() * RECORDS);
     await until(`its record ${wanted}`, () => records(place) >= wanted, 60_000);
     const scheduler = holderOf(place);
-    demo.child.kill("SIGKILL");
+    killStray(program);
     if (scheduler !== undefined) killStray(scheduler);
     await demo.ended;
-    await until("nobody to hold it", () => holderOf(place) === undefined);
+    await until("no process to hold the session", () => holderOf(place) === undefined);
     const resumed = await start(place, ["resume", place.session_id, "--no-input", "--unanswered", "default"]).ended;
     expect(resumed).toMatchObject({ code: 0 });
     expect(living(place.session_id)).toEqual([]);

@@ -2,7 +2,7 @@ import { execSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { DemoEvent } from "../../src/commands/demo/events.ts";
+import type { DemoEvent } from "../../src/crew/demo/story.ts";
 import {
   cleanUp,
   digests,
@@ -15,13 +15,15 @@ import {
   ROOT,
   run,
   start,
+  startProgram,
   Told,
 } from "./rig.ts";
+import { built } from "../built.ts";
 import { isLiving } from "../processes.ts";
 
 afterEach(cleanUp);
 
-/** A demo starts some fifty processes, and the machine may be busy. */
+/** A demo starts about fifty processes, and the machine may be busy. */
 const LONG_MS = 180_000;
 
 const ORDER = "hello scratch questions question question plan killed resumed closed findings verified tampered result";
@@ -43,7 +45,7 @@ async function verify(at: Place, session: string): Promise<Proof> {
 
 describe("bosun demo", () => {
   it(
-    "kills its scheduler, goes on, proves the record, and leaves the repository as it was",
+    "kills its scheduler, resumes, verifies the record and leaves the repository alone",
     async () => {
       const at = place();
       const directory = repository(at);
@@ -70,7 +72,7 @@ describe("bosun demo", () => {
       const resumed = told.one("resumed");
       expect(killed.done.length).toBeGreaterThan(0);
       for (const pid of [killed.pid, ...killed.left.map((agent) => agent.pid)]) expect(isLiving(pid)).toBe(false);
-      expect(killed.left).toContainEqual(expect.objectContaining({ who: "shell" }));
+      expect(killed.left).toContainEqual(expect.objectContaining({ name: "shell" }));
       expect(resumed).toMatchObject({ ended: killed.left.length, records: killed.records });
       expect(resumed.pid).not.toBe(killed.pid);
       expect(resumed.repeated).toBeGreaterThan(0);
@@ -79,7 +81,7 @@ describe("bosun demo", () => {
 
       const { session_id, report, findings, log, kept, next } = told.one("result");
       expect(kept).toBeNull();
-      // As the person types it, whose shell may find another Node or none.
+      // The user's shell may find another Node or none.
       for (const { command } of next.slice(0, 2)) {
         expect(execSync(command, { cwd: at.base, env: { ...at.environment, PATH: "" }, encoding: "utf8" })).toContain(
           session_id,
@@ -111,7 +113,7 @@ describe("bosun demo", () => {
   );
 
   it(
-    "tells people about this very repository, in 80 columns and plain characters",
+    "tells its story about this repository in 80 columns of plain characters",
     async () => {
       const at = place();
       const done = await run(at, ["demo", "--keep"], ROOT);
@@ -120,19 +122,19 @@ describe("bosun demo", () => {
       const lines = done.stdout.split("\n");
       expect(lines.filter((line) => /^\d+ {2}/.test(line)).map((line) => line.slice(3, 24))).toEqual([
         "A scratch copy; your ",
-        "2 questions, before a",
+        "The manager asks 2 qu",
         "The plan: 6 tasks",
         "The work, at most two",
-        "The scheduler is kill",
+        "We kill the scheduler",
         "Another process goes ",
         "What the crew found: ",
-        "Can the record be tru",
-        expect.stringContaining("That was all, in"),
+        "Can you trust the rec",
+        expect.stringContaining("Done in"),
       ]);
-      expect(done.stdout).toContain("SENT BACK, this does not hold:");
-      expect(done.stdout).toMatch(/names record \d+:/);
-      // Paths and commands are for copying, and stay whole.
-      const last = lines.findIndex((line) => line.includes("That was all"));
+      expect(done.stdout).toContain("SENT BACK");
+      expect(done.stdout).toMatch(/record \d+:/);
+      // Paths and commands are for copying and are never broken.
+      const last = lines.findIndex((line) => line.includes("  Done in "));
       const told = lines.slice(0, last).filter((line) => !line.includes(at.base));
       expect(told.filter((line) => line.length > 80)).toEqual([]);
       expect(done.stdout.replaceAll(/[\n -~\u00a0-\u{10ffff}]/gu, "")).toBe("");
@@ -148,7 +150,7 @@ describe("bosun demo", () => {
   );
 
   it(
-    "copies a folder that is no repository, without making one of it",
+    "copies a folder without a repository and leaves it one",
     async () => {
       const at = place();
       const directory = project(at);
@@ -170,10 +172,10 @@ describe("bosun demo", () => {
 describe("an interrupted demo", () => {
   const moments: readonly [string, (event: DemoEvent) => boolean][] = [
     [
-      "while the first worker works",
+      "while a worker works",
       (event) => event.type === "record" && event.record.effects?.some(({ to }) => to === "in_progress") === true,
     ],
-    ["between the kill and what follows", (event) => event.type === "killed"],
+    ["after the kill", (event) => event.type === "killed"],
   ];
   it.each(moments)(
     "%s leaves no process, no scratch copy and no open session",
@@ -188,7 +190,7 @@ describe("an interrupted demo", () => {
       const { code, stdout, stderr } = await done;
       expect(code).toBe(130);
       expect(new Told(stdout).one("failed")).toMatchObject({ exit_code: 130 });
-      expect(stderr).toContain(`The record of ${session} stays, cancelled.`);
+      expect(stderr).toContain(session);
       expectNothingLeft(at);
       expect(await verify(at, session)).toMatchObject({ ok: true, completeness: "closed" });
     },
@@ -196,7 +198,7 @@ describe("an interrupted demo", () => {
   );
 
   it(
-    "hurries when it is interrupted twice, and leaves as little",
+    "stops at once when it is interrupted twice, and cleans up too",
     async () => {
       const at = place();
       const { child, done } = start(at, ["demo", repository(at), "--json"], at.base, (line) => {
@@ -211,20 +213,65 @@ describe("an interrupted demo", () => {
   );
 });
 
-describe("a demo that cannot begin", () => {
-  it("says that the directory is not there", async () => {
+it(
+  "cleans up when the command that started it is killed",
+  async () => {
+    const at = place();
+    let session = "";
+    const { child, done } = start(at, ["demo", repository(at), "--json"], at.base, (line) => {
+      const event = JSON.parse(line) as DemoEvent;
+      if (event.type === "record") session = event.session_id;
+      if (event.type === "killed") child.kill("SIGKILL");
+    });
+    await done;
+    await expect.poll(() => processesOf(at)).toEqual([]);
+    expectNothingLeft(at);
+    expect(await verify(at, session)).toMatchObject({ ok: true, completeness: "closed" });
+  },
+  LONG_MS,
+);
+
+it(
+  "asks its questions and waits for Enter between sections when it is interactive",
+  async () => {
+    const at = place();
+    const { done } = startProgram(
+      at,
+      [
+        ...[built("crew", "demo.js"), "--program", built("cli.js"), "--home", at.home, "--installed", ROOT],
+        ...["--plan", join(ROOT, "examples/survey.yaml"), "--next-plan", join(ROOT, "examples/release-check.yaml")],
+        ...["--interactive", "--", repository(at)],
+      ],
+      { input: "all\n\n\n\n\n" },
+    );
+    const { code, stdout, stderr } = await done;
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toMatch(/^ {3}answer +all$/m);
+    expect(stdout).toMatch(/^ {3}answer +25$/m);
+    expect(stdout.match(/Press Enter/g)).toHaveLength(3);
+    expectNothingLeft(at);
+  },
+  LONG_MS,
+);
+
+describe("a demo that cannot start", () => {
+  it("names a directory that does not exist", async () => {
     const at = place();
     const { code, stderr } = await run(at, ["demo", "nowhere"]);
     expect(code).toBe(2);
-    expect(stderr).toContain("nowhere is not a directory that is there.");
+    expect(stderr).toContain("nowhere");
     expectNothingLeft(at);
+  });
+
+  it("needs a terminal to be interactive", async () => {
+    expect((await run(place(), ["demo", "--interactive"])).code).toBe(2);
   });
 
   it("says that git is missing", async () => {
     const at = place();
     const { code, stderr } = await run({ ...at, environment: { ...at.environment, PATH: "/nowhere" } }, ["demo"]);
     expect(code).toBe(3);
-    expect(stderr).toContain("needs git");
+    expect(stderr).toContain("git");
     expectNothingLeft(at);
   });
 });

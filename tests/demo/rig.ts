@@ -3,19 +3,20 @@ import { createHash } from "node:crypto";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import type { DemoEvent } from "../../src/commands/demo/events.ts";
+import type { DemoEvent } from "../../src/crew/demo/story.ts";
+import { vi } from "vitest";
 import { built, compiledOnce } from "../built.ts";
 
 export const ROOT = resolve(import.meta.dirname, "../..");
 const PROGRAM = built("cli.js");
 
-/** A place for one test: a home, folders for temporary files, and a person's own set-up that must have no part in the demo. */
+/** A place for one test: a home, a folder for temporary files, and a user's own settings, which must play no part in the demo. */
 export interface Place {
   readonly base: string;
   readonly home: string;
   /** `TMPDIR` of the demo. */
   readonly temporary: string;
-  /** Is there as soon as anything of the person's own set-up, or of the repository's, was run. */
+  /** A file that exists as soon as anything from the user's or the repository's own settings has run. */
   readonly marker: string;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -35,8 +36,9 @@ export interface Running {
 const bases: string[] = [];
 const children = new Set<ChildProcess>();
 
-/** For `afterEach`: no process and no folder of a test outlives it. */
+/** For `afterEach`: ends the processes and removes the folders of a test. */
 export async function cleanUp(): Promise<void> {
+  vi.unstubAllEnvs();
   for (const child of children) {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGTERM");
@@ -80,7 +82,7 @@ export function place(): Place {
   };
 }
 
-/** A registry whose agents leave a trace. */
+/** A registry whose agents make the marker. */
 function strangeRoles(marker: string): string {
   const cli_command = ["sh", "-c", `touch '${marker}'`];
   const roles = [
@@ -101,13 +103,13 @@ const FILES: Readonly<Record<string, string>> = {
   "docs/guide.md": "# Guide\n",
   "src/engine.js": "export const engine = 1;\n".repeat(40),
   "src/wheel.js": "export const wheel = 1;\n".repeat(20),
-  // Named otherwise than what it tests, so that the quick way goes wrong and the check sends the work back.
+  // Its name does not match the file that it tests: going by names fails, and the check sends the work back.
   "test/rolling.test.js":
     'import { engine } from "../src/engine.js";\n\nif (engine !== 1) throw new Error("broken");\n',
   "notes/größe und maß.txt": "Ein Name mit Leerzeichen.\n",
 };
 
-/** A folder with a little project in it; not a repository. */
+/** A folder with a little project; not a repository. */
 export function project({ base, marker }: Place): string {
   const directory = join(base, "a project");
   const strange = { ".bosun/roles.json": strangeRoles(marker) };
@@ -118,7 +120,7 @@ export function project({ base, marker }: Place): string {
   return directory;
 }
 
-/** The same as a repository with a few commits. */
+/** The little project as a repository with a few commits. */
 export function repository(at: Place): string {
   const directory = project(at);
   git(at, directory, "init", "--quiet");
@@ -130,7 +132,7 @@ export function repository(at: Place): string {
   return directory;
 }
 
-/** Every file below a directory, git's own too, with a digest of its bytes. */
+/** A digest of every file below a directory, those in `.git` too. */
 export function digests(directory: string): Record<string, string> {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const paths = files.map((entry) => join(entry.parentPath, entry.name)).toSorted();
@@ -138,23 +140,29 @@ export function digests(directory: string): Record<string, string> {
   return Object.fromEntries(paths.map((path) => [path.slice(directory.length + 1), digest(path)]));
 }
 
-/** Starts `bosun …` in a process of its own. */
+/** Starts `bosun <words>`; `hear` gets each line of its output. */
 export function start(
   at: Place,
   words: readonly string[],
   directory: string,
   hear: (line: string) => void = () => {},
 ): Running {
+  return startProgram(at, [PROGRAM, "--home", at.home, ...words], { directory, hear });
+}
+
+/** Starts a program of Node's. */
+export function startProgram(
+  at: Place,
+  argv: readonly string[],
+  { directory = at.base, input = "", hear = (_line: string) => {} },
+): Running {
   const began = performance.now();
-  const child = spawn(process.execPath, [PROGRAM, "--home", at.home, ...words], {
-    cwd: directory,
-    env: at.environment,
-  });
+  const child = spawn(process.execPath, argv, { cwd: directory, env: at.environment });
   children.add(child);
   let stdout = "";
   let stderr = "";
   let heard = 0;
-  child.stdin.end();
+  child.stdin.end(input);
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     stdout += text;
     for (let end = stdout.indexOf("\n", heard); end !== -1; end = stdout.indexOf("\n", heard)) {
@@ -178,7 +186,7 @@ export function run(at: Place, words: readonly string[], directory: string = at.
   return start(at, words, directory).done;
 }
 
-/** What a demo with `--json` told. */
+/** The events of a demo with `--json`. */
 export class Told {
   readonly #events: readonly DemoEvent[];
 
@@ -200,12 +208,12 @@ export class Told {
   one<T extends DemoEvent["type"]>(type: T): Extract<DemoEvent, { type: T }> {
     const [event, another] = this.all(type);
     if (event === undefined || another !== undefined)
-      throw new Error(`There is not one ${type}: ${this.order.join(" ")}`);
+      throw new Error(`Expected one ${type} in: ${this.order.join(" ")}`);
     return event;
   }
 }
 
-/** The command lines of processes that have to do with a place; the demo names it in those of all its own. */
+/** The command lines of processes that belong to a place: all those of the demo name it. */
 export function processesOf({ base }: Place): string[] {
   const table = execFileSync("ps", ["-A", "-ww", "-o", "pid=,stat=,args="], { encoding: "utf8" });
   return table.split("\n").filter((line) => line.includes(base) && !/^\s*\d+\s+Z/.test(line));

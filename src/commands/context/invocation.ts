@@ -42,7 +42,7 @@ function startCommand({ directory, environment }: Here, reader: "here" | "elsewh
 }
 
 /** A path as it is shortest from a directory: one that leads out of it stands whole. */
-export function shortPath(directory: string, path: string): string {
+function shortPath(directory: string, path: string): string {
   const near = relative(directory, path) || ".";
   const isInside = near !== ".." && !near.startsWith("../");
   return isInside && near.length < path.length ? near : path;

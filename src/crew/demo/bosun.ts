@@ -1,0 +1,77 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { JsonObject } from "../../lib/json.ts";
+import { withoutRepository } from "../git.ts";
+import type { Scratch } from "./scratch.ts";
+
+const MAX_COMPLAINT_LENGTH = 4_000;
+
+/** How to start `bosun`. */
+export interface Bosun {
+  /** The program's file, for the Node that runs this. */
+  readonly program: string;
+  readonly home: string;
+  readonly scratch: Scratch;
+}
+
+/** A `bosun` command in a process group of its own: Ctrl-C at the terminal does not reach it. */
+export interface BosunProcess {
+  readonly pid: number;
+  /** The objects of its `--json` output. */
+  readonly events: AsyncGenerator<JsonObject>;
+  /** Resolves when the process has ended and its output is closed. */
+  readonly ended: Promise<{ readonly code: number | null; readonly complaint: string }>;
+  readonly signal: (name: NodeJS.Signals) => void;
+}
+
+/** Starts `bosun <words>`. */
+export function startBosun({ program, home, scratch }: Bosun, words: readonly string[]): BosunProcess {
+  const child = spawn(process.execPath, [program, "--home", home, ...words], {
+    cwd: scratch.folder,
+    env: commandEnvironment(process.env, scratch),
+    detached: true,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let complaint = "";
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    complaint = (complaint + text).slice(-MAX_COMPLAINT_LENGTH);
+  });
+  const ended = new Promise<{ code: number | null; complaint: string }>((resolve) => {
+    child.once("error", (error) => resolve({ code: null, complaint: error.message }));
+    child.once("close", (code) => resolve({ code, complaint: complaint.trim() }));
+  });
+  return { pid: child.pid ?? 0, events: eventsOf(child), ended, signal: (name) => void child.kill(name) };
+}
+
+/** Runs `bosun <words>` to its end and gives its events and exit code. */
+export async function askBosun(
+  bosun: Bosun,
+  words: readonly string[],
+): Promise<{ readonly code: number | null; readonly events: readonly JsonObject[]; readonly complaint: string }> {
+  const { events, ended } = startBosun(bosun, words);
+  const heard: JsonObject[] = [];
+  for await (const event of events) heard.push(event);
+  return { events: heard, ...(await ended) };
+}
+
+async function* eventsOf({ stdout }: ChildProcess): AsyncGenerator<JsonObject> {
+  if (stdout === null) return;
+  let rest = "";
+  for await (const text of stdout.setEncoding("utf8") as AsyncIterable<string>) {
+    const lines = (rest + text).split("\n");
+    // A killed process leaves half a line, which is dropped.
+    rest = lines.pop() ?? "";
+    for (const line of lines) if (line !== "") yield JSON.parse(line) as JsonObject;
+  }
+}
+
+/**
+ * The environment of the demo's `bosun` commands. The user's own settings and crews are left out, so that no role of theirs works for the demo;
+ * temporary files go into the scratch folder.
+ */
+export function commandEnvironment(
+  environment: NodeJS.ProcessEnv,
+  { configuration, temporary }: Pick<Scratch, "configuration" | "temporary">,
+): NodeJS.ProcessEnv {
+  const entries = Object.entries(withoutRepository(environment)).filter(([name]) => !name.startsWith("BOSUN_"));
+  return { ...Object.fromEntries(entries), XDG_CONFIG_HOME: configuration, TMPDIR: temporary };
+}
