@@ -1,102 +1,74 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import { debateMode } from "../../../src/modes/debate/mode.ts";
-import { AGENT_PAYLOAD_TYPES, PAYLOAD_TYPES } from "../../../src/protocol/payload.ts";
+import { AGENT_PAYLOAD_TYPES, PAYLOAD_TYPES, type PayloadType } from "../../../src/protocol/payload.ts";
 import { permits, type Sender } from "../../../src/protocol/rights.ts";
-import { DebateRig, endOf, stampOf } from "./rig.ts";
+import { stampOf } from "../../../src/kernel/ledger.ts";
+import { DEBATERS, DebateSession, JUDGE, judging } from "./session.ts";
 
-function opened(input: JsonObject = {}): DebateRig {
-  const rig = new DebateRig();
-  rig.open(input);
-  return rig;
-}
+const BRIEF = { text: "Be brief." };
 
-describe("what a person tells", () => {
-  it("reaches every turn that is admitted after it, the judge's too", () => {
-    const rig = opened({ rounds: 1 });
-    rig.begin("python");
-    rig.command({ command: "tell", text: "Mind the team of four." });
-    expect(rig.request("go").context.notes).toEqual(["Mind the team of four."]);
-    rig.round();
-    rig.command({ command: "tell", text: "And the budget." });
-    expect(rig.request("judge").context.notes).toEqual(["Mind the team of four.", "And the budget."]);
+describe("tell", () => {
+  it("reaches every later turn, the judge's too", () => {
+    const session = new DebateSession({ rounds: 1 }).admit("python").command("tell", undefined, { text: "One." });
+    expect(session.asked("go").context.notes).toEqual(["One."]);
+    session.everyOpinion().command("tell", undefined, { text: "Two." });
+    expect(session.asked(JUDGE).context.notes).toEqual(["One.", "Two."]);
   });
 
-  it("reaches one debater alone if it is meant for one", () => {
-    const rig = opened();
-    rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
-    rig.command({ command: "tell", text: "Be fair." });
-    rig.command({ command: "tell", ticket_id: "go", text: "Be kind." });
-    expect(rig.request("go").context.notes).toEqual(["Be brief.", "Be fair.", "Be kind."]);
-    expect(rig.request("python").context.notes).toEqual(["Be fair."]);
+  it("reaches only the debater that it names", () => {
+    const session = new DebateSession().command("tell", "go", BRIEF).command("tell", undefined, { text: "Be fair." });
+    session.command("tell", "go", { text: "Be kind." });
+    expect(session.asked("go").context.notes).toEqual(["Be brief.", "Be fair.", "Be kind."]);
+    expect(session.asked("python").context.notes).toEqual(["Be fair."]);
   });
 
-  it.each([
-    ["somebody who is not there", { command: "tell", ticket_id: "rust", text: "Hello." }],
-    ["nothing", { command: "tell" }],
-    ["a retry", { command: "retry", ticket_id: "go" }],
-  ])("is refused if it is %s", (_, payload) => {
-    const rig = opened();
-    const before = structuredClone(rig.engine.state);
-    expect(rig.command(payload)).toMatchObject({
-      disposition: "refused",
-      step: { refused: { code: "not_permitted" } },
-    });
-    expect(rig.engine.state).toEqual(before);
+  it("waits for the next round if its debater has answered in this one", () => {
+    const session = new DebateSession().opinion("go").command("tell", "go", BRIEF).everyOpinion();
+    expect(session.asked("go").context.notes).toEqual(["Be brief."]);
+  });
+
+  it("is taken in the last round while its debater has not answered, since it may be asked again", () => {
+    expect(new DebateSession({ rounds: 1 }).command("tell", "go", BRIEF).last.disposition).toBe("applied");
+  });
+
+  it.each<[string, () => DebateSession]>([
+    ["has answered in the last round", () => new DebateSession({ rounds: 1 }).opinion("python").opinion("go")],
+    ["is with the judge", () => judging()],
+    [
+      "is with the judge before the last round",
+      () => new DebateSession({ rounds: 3 }).command("cancel", "python").command("cancel", "architect").opinion("go"),
+    ],
+  ])("is refused if its debater %s", (_, make) => {
+    const session = make().command("tell", "go", BRIEF);
+    expect([session.refused, session.debater("go").notes]).toEqual(["not_permitted", undefined]);
+  });
+
+  it("is refused if all debaters were dropped, and says that the judge concludes", () => {
+    const session = judging();
+    for (const id of DEBATERS) session.command("cancel", id);
+    const { refused } = session.command("tell", "go", BRIEF).last.step;
+    expect(refused?.hint).toContain("the judge concludes");
+  });
+
+  it.each<[string, string | undefined, JsonObject]>([
+    ["names an unknown debater", "rust", BRIEF],
+    ["has no text", undefined, {}],
+  ])("is refused if it %s", (_, id, more) => {
+    const session = new DebateSession().command("tell", id, more);
+    expect([session.refused, session.last.changes]).toEqual(["not_permitted", []]);
   });
 });
 
-describe("a word to one debater", () => {
-  it.each([
-    ["has answered in the last round", ["python", "go"]],
-    ["has been heard by the judge", ["python", "go", "architect"]],
-  ])("is refused if it %s, since nobody would read it", (_, answering) => {
-    const rig = opened({ rounds: 1 });
-    for (const id of answering) rig.opinion(id, "this");
-    const told = rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
-    expect(told).toMatchObject({ disposition: "refused", step: { refused: { code: "not_permitted" } } });
-    expect(rig.debater("go").notes).toBeUndefined();
-  });
-
-  it("is taken in the last round by one that has not answered yet, since it may be asked again", () => {
-    const rig = opened({ rounds: 1 });
-    expect(rig.command({ command: "tell", ticket_id: "go", text: "Be brief." }).disposition).toBe("applied");
-  });
-
-  it("is refused while the judge concludes over a debate that came to its end before its last round", () => {
-    const rig = opened({ rounds: 3 });
-    for (const ticket_id of ["python", "architect"]) rig.command({ command: "cancel", ticket_id });
-    rig.opinion("go", "this");
-    expect(rig.engine.state.debate).toMatchObject({ argued_by: "one_left", round: 1 });
-    expect(rig.command({ command: "tell", ticket_id: "go", text: "Be brief." }).disposition).toBe("refused");
-  });
-
-  it("is refused where everybody was dropped while the judge concludes, and names who is left", () => {
-    const rig = opened({ rounds: 1 });
-    rig.round();
-    for (const ticket_id of ["python", "go", "architect"]) rig.command({ command: "cancel", ticket_id });
-    const told = rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
-    expect(told.step.refused).toMatchObject({ hint: "nobody is left: the judge concludes" });
-  });
-
-  it("waits for the next round of one that has answered in this one", () => {
-    const rig = opened({ rounds: 2 });
-    rig.opinion("go", "this");
-    rig.command({ command: "tell", ticket_id: "go", text: "Be brief." });
-    for (const id of ["python", "architect"]) rig.opinion(id, "that");
-    expect(rig.request("go").context.notes).toEqual(["Be brief."]);
-  });
+it("refuses a retry: a debate retries by itself", () => {
+  expect(new DebateSession().command("retry", "go").refused).toBe("not_permitted");
 });
 
 describe("cancel", () => {
-  it("drops whoever still owed an answer, and keeps what the others hold", () => {
-    const rig = opened();
-    rig.opinion("python", "this");
-    rig.begin("go");
-    rig.fail("architect");
-    const { report } = endOf(rig, rig.command({ command: "cancel" }));
+  it("drops the debaters that still owe an answer, and keeps what the others said", () => {
+    const session = new DebateSession().opinion("python", "this").admit("go").fail("architect").command("cancel");
     const dropped = { status: "dropped", reason: "cancelled" };
-    expect(report.result).toMatchObject({
+    expect(session.ended?.report["result"]).toMatchObject({
       debaters: [
         { role_id: "python", status: "answered", opinion: { position: "this" } },
         { role_id: "go", ...dropped },
@@ -106,263 +78,215 @@ describe("cancel", () => {
   });
 
   it.each([
-    ["while debaters answer", () => opened()],
-    [
-      "while the judge is asked",
-      () => {
-        const rig = opened({ rounds: 1 });
-        rig.round();
-        return rig;
-      },
-    ],
-    [
-      "while somebody waits for a timer",
-      () => {
-        const rig = opened();
-        rig.fail("go");
-        return rig;
-      },
-    ],
-    [
-      "when the session was stopped",
-      () => {
-        const rig = opened();
-        rig.stop("signal");
-        return rig;
-      },
-    ],
-  ])("closes the debate %s, with everything withdrawn", (_, make) => {
-    const rig = make();
-    const done = rig.command({ command: "cancel" });
-    expect(endOf(rig, done)).toMatchObject({ outcome: "cancelled", reason: "cancelled" });
-    expect(rig.engine.ledger).toMatchObject({ turns: new Map(), timers: new Map() });
+    ["debaters answer", () => new DebateSession()],
+    ["the judge is asked", () => judging()],
+    ["a debater waits for a timer", () => new DebateSession().fail("go")],
+    ["the session is stopped", () => new DebateSession().stop()],
+  ])("closes the debate while %s", (_, make) => {
+    const session = make().command("cancel");
+    expect(session.ended).toMatchObject({ outcome: "cancelled", reason: "cancelled" });
+    expect(session.open).toEqual([]);
   });
 
-  it("of one debater drops it, and the round ends if it was the last one awaited", () => {
-    const rig = opened();
-    rig.opinion("python", "p");
-    rig.opinion("go", "g");
-    const withdrawn = rig.turnOf("architect").turn_id;
-    const { step } = rig.command({ command: "cancel", ticket_id: "architect" });
-    expect(step.commands[0]).toEqual({ do: "withdraw_turn", turn_id: withdrawn, reason: "cancelled" });
-    expect(rig.debater("architect")).toMatchObject({ status: "dropped", reason: "cancelled" });
-    expect(rig.engine.state.debate?.round).toBe(2);
-    expect(rig.command({ command: "cancel", ticket_id: "architect" }).disposition).toBe("refused");
+  it("of one debater drops it, and ends the round if it was the last one awaited", () => {
+    const session = new DebateSession().opinion("python").opinion("go");
+    const { turn_id } = session.turn("architect");
+    session.command("cancel", "architect");
+    expect(session.last.step.commands[0]).toEqual({ do: "withdraw_turn", turn_id, reason: "cancelled" });
+    expect(session.debater("architect")).toMatchObject({ status: "dropped", reason: "cancelled" });
+    expect(session.round).toBe(2);
+    expect(session.command("cancel", "architect").refused).toBe("not_permitted");
   });
 
-  it("of all debaters leaves the judge, who was put what they said, to conclude", () => {
-    const rig = opened({ rounds: 1 });
-    rig.round();
-    for (const ticket_id of ["python", "go", "architect"]) rig.command({ command: "cancel", ticket_id });
-    expect(rig.phase).toBe("judging");
-    expect(endOf(rig, rig.answer("judge", "verdict", { conclusion: "Go." }))).toMatchObject({ outcome: "done" });
+  it("of all debaters lets the judge conclude from what they said", () => {
+    const session = judging();
+    for (const id of DEBATERS) session.command("cancel", id);
+    expect(session.phase).toBe("judging");
+    expect(session.verdict().ended?.outcome).toBe("done");
   });
 
-  it("of a debater that waits for its next try takes its timer back", () => {
-    const rig = opened();
-    rig.fail("go");
-    const { step } = rig.command({ command: "cancel", ticket_id: "go" });
-    expect(step.commands).toEqual([{ do: "clear_timer", timer_id: "retry:go" }]);
+  it("of a debater that waits for its next try clears its timer", () => {
+    const session = new DebateSession().fail("go").command("cancel", "go");
+    expect(session.last.step.commands).toEqual([{ do: "clear_timer", timer_id: "retry:go" }]);
   });
 
-  it("of one debater while the session is stopped lets the debate go on when it is resumed", () => {
-    const rig = opened();
-    rig.opinion("python", "p");
-    rig.opinion("go", "g");
-    rig.stop("signal");
-    rig.command({ command: "cancel", ticket_id: "architect" });
-    rig.recover(true);
-    expect(rig.engine.state.debate).toMatchObject({ phase: "debating", round: 2 });
+  it("of the last awaited debater of a stopped session begins the next round on resume", () => {
+    const session = new DebateSession().opinion("python").opinion("go").stop().command("cancel", "architect");
+    expect(session.recover().debate).toMatchObject({ phase: "debating", round: 2 });
   });
 });
 
-describe("stopping and going on", () => {
+describe("a stopped debate", () => {
   it.each([
     ["signal", "stopped"],
     ["limit", "stopped"],
     ["waiting", "waiting"],
-  ])("by %s leaves the debate %s, and resuming goes on where it was", (reason, phase) => {
-    const rig = opened();
-    rig.begin("go");
-    rig.stop(reason);
-    expect(rig.phase).toBe(phase);
-    rig.stop(reason);
-    rig.recover(true);
-    expect(rig.phase).toBe("debating");
-    expect(rig.turnOf("go")).toMatchObject({ status: "offered", run: 2 });
+  ] as const)("by %s is %s, and resumes where it was", (reason, phase) => {
+    const session = new DebateSession().admit("go").stop(reason);
+    expect(session.phase).toBe(phase);
+    expect(session.stop(reason).recover().phase).toBe("debating");
+    expect(session.turn("go")).toMatchObject({ status: "offered", run: 2 });
   });
 
-  it("by a dead scheduler repeats what was open and changes nothing else", () => {
-    const rig = opened();
-    rig.round();
-    rig.opinion("go", "g");
-    rig.begin("python");
-    const before = structuredClone(rig.engine.state);
-    rig.recover(false);
-    expect(rig.engine.state).toEqual(before);
-    expect(rig.turnOf("python")).toMatchObject({ status: "offered", run: 2 });
-    expect(rig.turnOf("architect")).toMatchObject({ status: "offered", run: 1 });
+  it("by a crash repeats the open turns and changes nothing else", () => {
+    const session = new DebateSession().everyOpinion().opinion("go").admit("python");
+    expect(session.recover(false).last.step).toMatchObject({ changes: [], effects: [], commands: [] });
+    expect(session.turn("python")).toMatchObject({ status: "offered", run: 2 });
+    expect(session.turn("architect")).toMatchObject({ status: "offered", run: 1 });
   });
 
-  it("by a dead scheduler after an orderly stop goes on too", () => {
-    const rig = opened();
-    rig.stop("signal");
-    rig.recover(true);
-    expect(rig.recover(false).disposition).toBe("applied");
-    expect(rig.phase).toBe("debating");
+  it("resumes again after a crash right after it was resumed", () => {
+    const session = new DebateSession().stop().recover().recover(false);
+    expect([session.last.disposition, session.phase]).toEqual(["applied", "debating"]);
   });
 
-  it("without anything to go on with ends it as failed", () => {
-    const rig = opened();
-    expect(endOf(rig, rig.stop("no_progress"))).toMatchObject({ outcome: "failed", reason: "no_progress" });
+  it("without progress ends as failed", () => {
+    expect(new DebateSession().stop("no_progress").ended).toMatchObject({ outcome: "failed", reason: "no_progress" });
   });
 });
 
-describe("a debate that has ended", () => {
-  it("is not reopened: it is refused and closed again as it was", () => {
-    const rig = opened({ rounds: 1 });
-    rig.round();
-    const first = endOf(rig, rig.answer("judge", "verdict", { conclusion: "Go." }));
-    const again = rig.reopen();
-    expect(again.step.refused).toMatchObject({ code: "not_permitted" });
-    expect(endOf(rig, again)).toEqual(first);
+describe("a closed debate", () => {
+  it("refuses to be reopened, and is closed again as it was", () => {
+    const session = judging().verdict();
+    const { ended } = session;
+    expect(session.reopen().refused).toBe("not_permitted");
+    expect(session.ended).toEqual(ended);
   });
 
   it("takes nothing more", () => {
-    const rig = opened();
-    rig.command({ command: "cancel" });
-    expect(rig.command({ command: "tell", text: "Wait." }).disposition).toBe("late");
+    expect(new DebateSession().command("cancel").command("tell", undefined, BRIEF).last.disposition).toBe("late");
   });
 });
 
 describe("the opening", () => {
-  it.each<[string, JsonObject, string]>([
-    ["no topic", { topic: "  " }, "has no topic"],
-    ["one debater", { debaters: ["go"] }, "needs 2 to 100 debaters"],
-    ["no list of debaters", { debaters: "go" }, "needs 2 to 100 debaters"],
-    ["101 debaters", { debaters: Array.from({ length: 101 }, (_, index) => `r${index}`) }, "needs 2 to 100 debaters"],
-    ["the same debater twice", { debaters: ["go", "python", "go"] }, 'names the debater "go" twice'],
-    ["an unknown debater", { debaters: ["go", "rust"] }, 'names the debater "rust"'],
-    ["a worker as debater", { debaters: ["go", "hand"] }, 'names the debater "hand"'],
-    ["a manager as debater", { debaters: ["go", "boss"] }, 'names the debater "boss"'],
-    ["no judge", { judge: undefined }, "has no judge"],
-    ["an unknown judge", { judge: "nobody" }, 'names the judge "nobody"'],
-    ["a worker as judge", { judge: "hand" }, 'names the judge "hand"'],
-    ["a debater as judge", { judge: "go" }, 'lets "go" judge itself'],
-    ["no rounds", { rounds: 0 }, "cannot have 0 rounds"],
-    ["21 rounds", { rounds: 21 }, "cannot have 21 rounds"],
-    ["half a round", { rounds: 1.5 }, "cannot have 1.5 rounds"],
-    ["another end", { until: "tired" }, 'cannot last until "tired"'],
-    ["a field too many", { round: 3 }, 'has no field "round"'],
-    ["a debater that is no text", { debaters: ["go", 7] }, "needs 2 to 100 debaters"],
-  ])("with %s is refused and closes the session as failed, saying why", (_, input, message) => {
-    const rig = new DebateRig();
-    const done = rig.open(input);
-    expect(done.step.refused?.message).toContain(message);
-    expect(done.step.refused?.hint).toBeTruthy();
-    const report = { requirement: "", tickets: [], next_steps: [] };
-    expect(endOf(rig, done)).toMatchObject({ outcome: "failed", reason: "invalid_input", report });
-    expect(debateMode.view(rig.engine.state)).toEqual({ state: "closed", counts: {}, subjects: [] });
-    expect(endOf(rig, rig.reopen())).toMatchObject({ outcome: "failed", reason: "invalid_input" });
+  const MANY = Array.from({ length: 101 }, (_, index) => `r${index}`);
+  const REFUSED: Readonly<Record<string, [JsonObject, RegExp]>> = {
+    "no topic": [{ topic: "  " }, /topic/],
+    "one debater": [{ debaters: ["go"] }, /2 to 100/],
+    "no list of debaters": [{ debaters: "go" }, /2 to 100/],
+    "101 debaters": [{ debaters: MANY }, /2 to 100/],
+    "the same debater twice": [{ debaters: ["go", "python", "go"] }, /"go" twice/],
+    "an unknown debater": [{ debaters: ["go", "rust"] }, /debater "rust"/],
+    "a worker as debater": [{ debaters: ["go", "hand"] }, /debater "hand"/],
+    "a manager as debater": [{ debaters: ["go", "boss"] }, /debater "boss"/],
+    "no judge": [{ judge: undefined }, /judge/],
+    "an unknown judge": [{ judge: "nobody" }, /judge "nobody"/],
+    "a worker as judge": [{ judge: "hand" }, /judge "hand"/],
+    "a debater as judge": [{ judge: "go" }, /"go" judge itself/],
+    "no rounds": [{ rounds: 0 }, /0 rounds/],
+    "21 rounds": [{ rounds: 21 }, /21 rounds/],
+    "half a round": [{ rounds: 1.5 }, /1\.5 rounds/],
+    "another end": [{ until: "tired" }, /"tired"/],
+    "a field too many": [{ round: 3 }, /"round"/],
+    "a debater that is no text": [{ debaters: ["go", 7] }, /2 to 100/],
+  };
+
+  it.each(Object.keys(REFUSED))("with %s is refused, and closes the session as failed", (name) => {
+    const [input, facts] = REFUSED[name] ?? [{}, /-/];
+    const session = new DebateSession(input);
+    expect(session.last.step.refused?.message).toMatch(facts);
+    expect(session.last.step.refused?.hint).toBeTruthy();
+    const end = { outcome: "failed", reason: "invalid_input" };
+    expect(session.ended).toMatchObject({ ...end, report: { requirement: "", tickets: [], next_steps: [] } });
+    expect(debateMode.view(session.state)).toEqual({ state: "closed", counts: {}, subjects: [] });
+    expect(session.reopen().ended).toMatchObject(end);
   });
 
-  it("without rounds and end has three rounds, all of them held", () => {
-    const rig = opened({ rounds: undefined, until: undefined });
-    expect(rig.engine.state.debate).toMatchObject({ rounds: 3, until: "rounds" });
+  it("without rounds and end has three rounds and holds them all", () => {
+    expect(new DebateSession({ rounds: undefined, until: undefined }).debate).toMatchObject({
+      rounds: 3,
+      until: "rounds",
+    });
   });
 
   it("may have twenty rounds", () => {
-    expect(opened({ rounds: 20 }).engine.state.debate).toMatchObject({ rounds: 20, round: 1 });
+    expect(new DebateSession({ rounds: 20 }).debate).toMatchObject({ rounds: 20, round: 1 });
   });
 
-  it("is told who there is where a role does not fit", () => {
-    const hint = new DebateRig().open({ debaters: ["go", "rust"] }).step.refused?.hint;
-    expect(hint).toMatch(/^Fitting roles: .*python/);
+  it("names the roles that fit where one does not", () => {
+    const hint = new DebateSession({ debaters: ["go", "rust"] }).last.step.refused?.hint;
+    expect(hint).toMatch(/python/);
     expect(hint).not.toContain("boss");
+  });
+
+  it("is refused a second time", () => {
+    const session = new DebateSession().everyOpinion();
+    session.submit("scheduler", "session_opened", session.opening);
+    expect([session.last.disposition, session.round]).toEqual(["refused", 2]);
   });
 });
 
 describe("the rights", () => {
-  const said = (sender: Sender, message: "requirement" | "report") =>
+  const answersOf = (sender: Sender, message: "requirement" | "report") =>
     PAYLOAD_TYPES.filter(
       (type) => permits(debateMode.rights, sender, type, message) && !permits(debateMode.rights, sender, type),
     );
 
-  it("let a debater answer with an opinion, the judge with a verdict, and nobody else with either", () => {
-    expect(said("participant", "requirement")).toEqual(["error", "opinion"]);
-    expect(said("participant", "report")).toEqual(["error", "verdict"]);
-    expect(said("manager", "report")).toEqual(["error", "verdict"]);
-    expect(said("manager", "requirement")).toEqual(["error"]);
+  it("let a debater answer with an opinion, and the judge with a verdict", () => {
+    expect(answersOf("participant", "requirement")).toEqual(["error", "opinion"]);
+    expect(answersOf("participant", "report")).toEqual(["error", "verdict"]);
+    expect(answersOf("manager", "report")).toEqual(["error", "verdict"]);
+    expect(answersOf("manager", "requirement")).toEqual(["error"]);
     for (const sender of ["worker", "user", "scheduler"] as const) {
-      for (const message of ["requirement", "report"] as const) expect(said(sender, message)).toEqual([]);
+      for (const message of ["requirement", "report"] as const) expect(answersOf(sender, message)).toEqual([]);
     }
   });
 
-  it.each([
-    ["go", ["artifact_ref", "error", "opinion"]],
-    ["judge", ["artifact_ref", "error", "verdict"]],
-  ])("are kept by the rules too: whatever else %s sends is refused and the message put again", (role_id, allowed) => {
-    const payload = { round: 1, position: "Go.", conclusion: "Go.", code: "internal", message: "No." };
-    for (const type of AGENT_PAYLOAD_TYPES) {
-      const rig = opened({ rounds: 1 });
-      if (role_id === "judge") rig.round();
-      const done = rig.answer(role_id, type, payload);
-      expect({ type, disposition: done.disposition }).toEqual({
-        type,
-        disposition: allowed.includes(type) ? "applied" : "refused",
-      });
-      if (done.disposition === "refused") rig.begin(role_id);
-    }
+  const ANSWERS: Readonly<Record<(typeof AGENT_PAYLOAD_TYPES)[number], JsonObject>> = {
+    artifact_ref: { label: "notes", uri: "artifacts/notes.txt" },
+    clarification: { questions: [], status: "complete" },
+    error: { code: "internal", message: "No." },
+    instruction: { summary: "Do it" },
+    instruction_proposal: { summary: "Like this?" },
+    opinion: { round: 1, position: "Go." },
+    plan: { tasks: [{ task_id: "a", description: "Do it" }] },
+    report: { status: "completed" },
+    review: { decision: "approved" },
+    verdict: { conclusion: "Go." },
+  };
+
+  it.each(
+    AGENT_PAYLOAD_TYPES.flatMap((type) => [["go", type, "opinion"] as const, ["judge", type, "verdict"] as const]),
+  )("let %s answer %s only if it may: its own answer is %s", (role_id, type, own) => {
+    const session = role_id === "judge" ? judging() : new DebateSession({ rounds: 1 });
+    const subject = role_id === "judge" ? JUDGE : role_id;
+    session.answer(subject, type, ANSWERS[type]);
+    const isAllowed = ["artifact_ref", "error", own].includes(type);
+    expect(session.last.disposition).toBe(isAllowed ? "applied" : "refused");
+    const isAskedAgain = session.open.some((line) => line.startsWith(role_id));
+    expect(isAskedAgain).toBe(!isAllowed || type === "artifact_ref");
   });
 
-  it("let nobody open a debate twice", () => {
-    const rig = opened();
-    rig.round();
-    expect(rig.open().disposition).toBe("refused");
-    expect(rig.engine.state.debate?.round).toBe(2);
+  it.each<[PayloadType, JsonObject]>([
+    ["requirement", { text: "Another topic." }],
+    ["plan", { tasks: [{ task_id: "a", description: "Do it" }] }],
+    ["clarification_response", { answers: [], status: "complete" }],
+  ])("let no user send a %s", (type, payload) => {
+    const session = new DebateSession().send(type, payload);
+    expect([session.refused, session.last.step.changes]).toEqual(["not_permitted", []]);
   });
 
-  it("take nothing that no turn is open for, a person's word neither", () => {
-    const rig = opened();
-    for (const [type, payload] of [
-      ["requirement", { text: "Another topic." }],
-      ["plan", { tasks: [] }],
-      ["clarification_response", { answers: [], status: "complete" }],
-    ] as const) {
-      expect(rig.submit("user", type, payload)).toMatchObject({
-        disposition: "refused",
-        step: { refused: { code: "not_permitted" }, changes: [] },
-      });
-    }
-  });
-
-  it("let everybody report progress, which moves nothing", () => {
-    const rig = opened();
-    rig.begin("go");
-    const done = rig.submit("go", "report", { status: "progress", summary: "Reading." }, stampOf(rig.turnOf("go")));
-    expect(done).toMatchObject({ disposition: "applied", step: { changes: [], commands: [], effects: [] } });
-    expect(rig.turnOf("go").status).toBe("open");
+  it("let every role report progress, which moves nothing", () => {
+    const session = new DebateSession().admit("go");
+    const turn = stampOf(session.turn("go"));
+    session.submit("go", "report", { status: "progress", summary: "Reading." }, { subject: "go", turn });
+    expect(session.last).toMatchObject({ disposition: "applied", step: { changes: [], commands: [], effects: [] } });
+    expect(session.turn("go").status).toBe("open");
   });
 });
 
-describe("what others see", () => {
-  it("is one subject a debater, in the order of the input, titled by what it holds", () => {
-    const rig = opened();
-    rig.opinion("go", "Go, for the goroutines.");
-    rig.fail("architect", "timeout");
-    const view = debateMode.view(rig.engine.state);
-    expect(view.state).toBe("debating");
-    expect(view.counts).toEqual({ answering: 1, answered: 1, waiting: 1 });
-    expect(debateMode.view(opened().engine.state).counts).toEqual({ answering: 3 });
-    expect(view.subjects.map(({ id, status, reason, attempt }) => ({ id, status, reason, attempt }))).toEqual([
-      { id: "python", status: "answering", reason: undefined, attempt: 1 },
-      { id: "go", status: "answered", reason: undefined, attempt: 1 },
-      { id: "architect", status: "waiting", reason: "timeout", attempt: 2 },
-    ]);
-    expect(view.subjects.map(({ title }) => rig.resolve({ title }).title)).toEqual([
-      "python",
-      "Go, for the goroutines.",
-      "architect",
-    ]);
+describe("the view", () => {
+  it("has a subject for each debater, in the order of the input, titled by its latest position", () => {
+    const session = new DebateSession().opinion("go", "Go, for the goroutines.").fail("architect", "timeout");
+    const view = session.resolved(debateMode.view(session.state));
+    expect([view.state, view.counts]).toEqual(["debating", { answering: 1, answered: 1, waiting: 1 }]);
+    expect(debateMode.view(new DebateSession().state).counts).toEqual({ answering: 3 });
+    expect(view.subjects.map(({ id, status, reason, attempt, title }) => [id, status, reason, attempt, title])).toEqual(
+      [
+        ["python", "answering", undefined, 1, "python"],
+        ["go", "answered", undefined, 1, "Go, for the goroutines."],
+        ["architect", "waiting", "timeout", 2, "architect"],
+      ],
+    );
   });
 });

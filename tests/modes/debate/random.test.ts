@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { debateMode } from "../../../src/modes/debate/mode.ts";
-import { DebateRig } from "./rig.ts";
+import { DebateSession } from "./session.ts";
 
 const TURN_ACTIONS = [
   "begin",
@@ -34,98 +34,98 @@ const input = fc.record({
   judge: fc.constantFrom("judge", "boss"),
 });
 
-/** One thing that can happen in the world; the rig holds each against what must always be so. */
-function play(rig: DebateRig, action: OtherAction, pick: number): void {
-  const { ledger } = rig.engine;
+/** Something happens outside the turns. */
+function play(session: DebateSession, action: OtherAction, pick: number): void {
+  const { ledger } = session.engine;
   const timer = [...ledger.timers.keys()][pick % ledger.timers.size];
   switch (action) {
     case "fire":
-      if (timer !== undefined) rig.fire(timer);
+      if (timer !== undefined) session.fireTimer(timer);
       return;
     case "tell":
-      rig.command({ command: "tell", text: "A word.", ...(pick % 2 ? { ticket_id: "go" } : {}) });
+      session.command("tell", pick % 2 ? "go" : undefined, { text: "A word." });
       return;
     case "drop":
-      if (pick % 4 === 0) rig.command({ command: "cancel", ticket_id: "go" });
+      if (pick % 4 === 0) session.command("cancel", "go");
       return;
     case "cancel":
-      if (pick % 10 === 0) rig.command({ command: "cancel" });
+      if (pick % 10 === 0) session.command("cancel");
       return;
     case "stop":
-      rig.stop("signal");
+      session.stop("signal");
       return;
     case "wait":
-      rig.stop("waiting");
+      session.stop("waiting");
       return;
     case "recover":
-      rig.recover(pick % 2 === 0);
+      session.recover(pick % 2 === 0);
       return;
     case "reopen":
-      if (rig.phase === "closed") rig.reopen();
+      if (session.phase === "closed") session.reopen();
       return;
     case "stray":
-      rig.submit("user", "requirement", { text: "Another topic." });
+      session.send("requirement", { text: "Another topic." });
       return;
   }
 }
 
-/** One thing that can happen with one of the offered and open turns, if there are any. */
-function playTurn(rig: DebateRig, action: TurnAction, pick: number): void {
-  const turns = [...rig.engine.ledger.turns.values()];
+/** Something happens to one of the offered and open turns, if there are any. */
+function playTurn(session: DebateSession, action: TurnAction, pick: number): void {
+  const turns = [...session.engine.ledger.turns.values()];
   const turn = turns[pick % turns.length];
   if (!turn) return;
-  const role_id = turn.seat.role_id ?? "";
-  const judges = turn.subject === undefined;
+  const { subject } = turn;
   switch (action) {
     case "begin":
-      if (turn.status === "offered") rig.begin(role_id);
+      if (turn.status === "offered") session.admit(subject);
       return;
     case "wrong_round":
-      if (judges) rig.answer(role_id, "verdict", { conclusion: "Rust.", winner: "rust" });
-      else rig.opinion(role_id, "Late.", { round: 9 });
+      if (subject === undefined) session.verdict({ winner: "rust" });
+      else session.opinion(subject, "Late.", { round: 9 });
       return;
     case "wrong_type":
-      if (judges) rig.opinion(role_id, "Me too.");
-      else rig.answer(role_id, "verdict", { conclusion: "Me." });
+      if (subject === undefined) session.answer(subject, "opinion", { round: 1, position: "Me too." });
+      else session.answer(subject, "verdict", { conclusion: "Me." });
       return;
     case "error":
-      if (!judges || pick % 10 === 0) rig.answer(role_id, "error", { code: "internal", message: "I cannot." });
+      if (subject !== undefined || pick % 10 === 0)
+        session.answer(subject, "error", { code: "internal", message: "I cannot." });
       return;
     case "fail":
-      rig.fail(role_id, "timeout");
+      session.fail(subject, "timeout");
       return;
     case "hold":
-      rig.fail(role_id, "rate_limited");
+      session.fail(subject, "rate_limited");
       return;
     case "answer":
-      if (judges) rig.answer(role_id, "verdict", { conclusion: "Go.", winner: "go" });
-      else rig.opinion(role_id, "Mine.", { changed: pick % 3 === 0 });
+      if (subject === undefined) session.verdict({ winner: "go" });
+      else session.opinion(subject, "Mine.", { changed: pick % 3 === 0 });
   }
 }
 
-/** Everybody answers from now on. */
-function finish(rig: DebateRig): void {
-  if (rig.isStopping || rig.phase === "stopped" || rig.phase === "waiting") rig.recover(true);
-  for (let steps = 0; rig.phase !== "closed"; steps += 1) {
-    expect(steps, "a debate in which everybody answers ends").toBeLessThan(40);
-    const [timer] = rig.engine.ledger.timers.keys();
-    if (timer !== undefined) rig.fire(timer);
-    else playTurn(rig, "answer", 0);
+/** From now on every turn is answered. */
+function finish(session: DebateSession): void {
+  const { stopping, stopped } = session.engine.ledger.figures;
+  if (stopping || stopped || session.phase === "stopped" || session.phase === "waiting") session.recover(true);
+  for (let steps = 0; session.phase !== "closed"; steps += 1) {
+    expect(steps, "a debate whose turns are answered ends").toBeLessThan(40);
+    const [timer] = session.engine.ledger.timers.keys();
+    if (timer !== undefined) session.fireTimer(timer);
+    else playTurn(session, "answer", 0);
   }
 }
 
-describe("whatever happens in whatever order", () => {
-  it("the rules keep their invariants, and a debate that is answered ends", () => {
+describe("any events in any order", () => {
+  it("keep the invariants, and a debate whose turns are answered ends", () => {
     fc.assert(
       fc.property(input, moves, (given, events) => {
-        const rig = new DebateRig();
-        rig.open(given);
+        const session = new DebateSession(given);
         for (const event of events) {
-          if ("turn" in event) playTurn(rig, event.turn, event.pick);
-          else play(rig, event.other, event.pick);
+          if ("turn" in event) playTurn(session, event.turn, event.pick);
+          else play(session, event.other, event.pick);
         }
-        finish(rig);
-        expect(debateMode.view(rig.engine.state).state).toBe("closed");
+        finish(session);
+        expect(debateMode.view(session.engine.state).state).toBe("closed");
       }),
       { numRuns: 150 },
     );

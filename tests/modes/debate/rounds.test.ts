@@ -1,16 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { Json, JsonObject } from "../../../src/lib/json.ts";
-import { DEBATERS, DebateRig, endOf } from "./rig.ts";
-
-/** The positions in a request's transcript, in order. */
-function told(rig: DebateRig, role_id: string): Json[] {
-  const transcript = rig.request(role_id).context.transcript as JsonObject[];
-  return transcript.map((entry) => (entry.payload as JsonObject).position ?? null);
-}
+import { DEBATERS, DebateSession, JUDGE, judging } from "./session.ts";
 
 describe("the first round", () => {
   it("asks every debater at once, each in its own seat and about itself", () => {
-    const { step } = new DebateRig().open();
+    const { step } = new DebateSession().last;
     expect(step.commands).toEqual(
       DEBATERS.map((id, index) => ({
         do: "offer_turn",
@@ -27,12 +20,9 @@ describe("the first round", () => {
     ]);
   });
 
-  it("tells nobody what another has answered, however late it is admitted", () => {
-    const rig = new DebateRig();
-    rig.open();
-    rig.opinion("go", "Go.");
-    rig.opinion("architect", "It depends.");
-    expect(rig.request("python")).toEqual({
+  it("tells no debater what another has answered, however late it is admitted", () => {
+    const session = new DebateSession().opinion("go").opinion("architect");
+    expect(session.nextTurn("python").request).toMatchObject({
       expects: ["error", "opinion"],
       message: { payload_type: "requirement", payload: { text: "Python or Go?" } },
       context: { requirement: "Python or Go?", transcript: [], metadata: { round: 1, rounds: 2 } },
@@ -40,184 +30,125 @@ describe("the first round", () => {
   });
 });
 
-describe("the rounds after it", () => {
-  it("begin when the last debater has answered, in whatever order they did", () => {
-    const rig = new DebateRig();
-    rig.open();
-    expect(rig.opinion("architect", "a").step.commands).toEqual([]);
-    expect(rig.opinion("python", "p").step.commands).toEqual([]);
-    const { step } = rig.opinion("go", "g");
-    expect(step.commands.map((command) => "subject" in command && command.subject)).toEqual([...DEBATERS]);
-    expect(step.effects.map(({ subject, event }) => `${subject} ${event}`)).toEqual([
+describe("the later rounds", () => {
+  it("begin when the last debater has answered, in any order", () => {
+    const session = new DebateSession().opinion("architect").opinion("python");
+    expect([session.round, session.last.step.commands]).toEqual([1, []]);
+    session.opinion("go");
+    expect(session.open).toEqual(["architect requirement architect", "go requirement go", "python requirement python"]);
+    expect(session.last.step.effects.map(({ subject, event }) => `${subject} ${event}`)).toEqual([
       "go opinion_given",
       ...DEBATERS.map((id) => `${id} asked`),
     ]);
-    expect(rig.engine.state.debate?.round).toBe(2);
+    expect(session.round).toBe(2);
   });
 
-  it("tell everyone's opinions of the round before, one's own once, and no other", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 3 });
-    rig.round({}, ["architect", "python", "go"]);
-    rig.opinion("go", "go in round 2");
-    const first = DEBATERS.map((id) => `${id} in round 1`);
-    for (const id of ["python", "architect"]) expect(told(rig, id)).toEqual(first);
-    expect(rig.request("python").context).toEqual({
-      requirement: "Python or Go?",
+  it("tell everyone's opinions of the round before, in the order of the input, and no others", () => {
+    const session = new DebateSession({ rounds: 3 }).everyOpinion({}, ["architect", "python", "go"]).opinion("go");
+    for (const id of ["python", "architect"]) {
+      expect(session.told(id)).toEqual(DEBATERS.map((one) => `${one} in round 1`));
+    }
+    expect(session.asked("python").context).toMatchObject({
       metadata: { round: 2, rounds: 3 },
-      transcript: [
-        {
-          sequence: 5,
-          source: "python",
-          payload_type: "opinion",
-          payload: { round: 1, position: "python in round 1" },
-        },
-        { sequence: 7, source: "go", payload_type: "opinion", payload: { round: 1, position: "go in round 1" } },
-        {
-          sequence: 3,
-          source: "architect",
-          payload_type: "opinion",
-          payload: { round: 1, position: "architect in round 1" },
-        },
-      ],
-    });
-    rig.round();
-    expect(told(rig, "go")).toEqual(DEBATERS.map((id) => `${id} in round 2`));
-  });
-
-  it("hold texts as references, so that a request does not grow with the opinions", () => {
-    const rig = new DebateRig();
-    rig.open();
-    for (const id of DEBATERS) rig.opinion(id, "x".repeat(100_000));
-    const draft = rig.engine.mode.request(rig.engine.state, {
-      turn_id: rig.turnOf("go").turn_id,
-      subject: "go",
-      attempt: 1,
-      run: 1,
-    });
-    expect(JSON.stringify(draft).length).toBeLessThan(1_000);
-  });
-
-  it("refuse the opinion of another round and put the message again with the reason", () => {
-    const rig = new DebateRig();
-    rig.open();
-    const done = rig.opinion("go", "Go.", { round: 2 });
-    expect(done).toMatchObject({ disposition: "refused", step: { refused: { code: "validation_failed" } } });
-    expect(rig.turnOf("go")).toMatchObject({ status: "offered", attempt: 2, subject: "go" });
-    expect(rig.request("go").context.refused).toEqual([
-      {
+      transcript: DEBATERS.map((source) => ({
+        source,
         payload_type: "opinion",
-        code: "validation_failed",
-        pointer: "/round",
-        message: "this is round 1, not 2; the round is in context.metadata.round",
-      },
+        payload: { round: 1, position: `${source} in round 1` },
+      })),
+    });
+    const sequences = session.asked("python").context.transcript?.map(({ sequence }) => sequence);
+    expect(sequences?.map((sequence) => session.records[sequence - 1]?.payload["position"])).toEqual(
+      session.told("python"),
+    );
+    session.everyOpinion();
+    expect(session.told("python")).toEqual(["python in round 2", "Mine.", "architect in round 2"]);
+  });
+
+  it("hold texts as references: a request does not grow with the opinions", () => {
+    const session = new DebateSession();
+    for (const id of DEBATERS) session.opinion(id, "x".repeat(100_000));
+    expect(JSON.stringify(session.draft("go")).length).toBeLessThan(1_000);
+  });
+
+  it("refuse an opinion about another round, and ask again with the reason", () => {
+    const session = new DebateSession().opinion("go", "Go.", { round: 2 });
+    expect(session.refused).toBe("validation_failed /round");
+    expect(session.turn("go")).toMatchObject({ status: "offered", attempt: 2 });
+    expect(session.asked("go").context.refused).toMatchObject([
+      { payload_type: "opinion", code: "validation_failed", pointer: "/round" },
     ]);
-    rig.opinion("go", "Go.");
-    expect(rig.debater("go").opinions).toHaveLength(1);
+    expect(session.opinion("go").debater("go").opinions).toHaveLength(1);
   });
 });
 
-describe("the end of the arguing", () => {
-  it("comes after the last round by default, even if nobody moves", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 3 });
-    rig.round({ changed: false });
-    rig.round({ changed: false });
-    expect(rig.phase).toBe("debating");
-    rig.round({ changed: false });
-    expect(rig.engine.state.debate).toMatchObject({ phase: "judging", round: 3, argued_by: "rounds" });
+describe("the arguing ends", () => {
+  const SAME = { changed: false };
+
+  it("after the last round by default, even if no position changes", () => {
+    const session = new DebateSession({ rounds: 3 }).everyOpinion(SAME).everyOpinion(SAME);
+    expect(session.phase).toBe("debating");
+    expect(session.everyOpinion(SAME).debate).toMatchObject({ phase: "judging", round: 3, argued_by: "rounds" });
   });
 
-  it("comes early when all debaters say that they have not changed, if it is until stable", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 9, until: "stable" });
-    rig.round();
-    rig.opinion("python", "p", { changed: false });
-    rig.opinion("go", "g", { changed: false });
-    rig.opinion("architect", "a", { changed: true });
-    expect(rig.engine.state.debate).toMatchObject({ phase: "debating", round: 3 });
-    rig.round({ changed: false });
-    expect(rig.engine.state.debate).toMatchObject({ phase: "judging", round: 3, argued_by: "stable" });
+  it("until stable: after a round in which all say that nothing changed", () => {
+    const session = new DebateSession({ rounds: 9, until: "stable" }).everyOpinion();
+    session.opinion("python", "p", SAME).opinion("go", "g", SAME).opinion("architect", "a", { changed: true });
+    expect(session.debate).toMatchObject({ phase: "debating", round: 3 });
+    expect(session.everyOpinion(SAME).debate).toMatchObject({ phase: "judging", round: 3, argued_by: "stable" });
   });
 
-  it("takes silence about a change for one, and cannot come in the first round", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 3, until: "stable" });
-    rig.round({ changed: false });
-    expect(rig.engine.state.debate?.round).toBe(2);
-    rig.round();
-    expect(rig.engine.state.debate?.round).toBe(3);
+  it("until stable: not after the first round, and no word about a change counts as one", () => {
+    const session = new DebateSession({ rounds: 3, until: "stable" }).everyOpinion(SAME);
+    expect(session.round).toBe(2);
+    expect(session.everyOpinion().round).toBe(3);
   });
 
-  it("counts only what was said of the latest round", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 4, until: "stable" });
-    rig.round();
-    rig.opinion("python", "p", { changed: false });
-    rig.opinion("go", "g");
-    rig.opinion("architect", "a", { changed: false });
-    rig.opinion("python", "p");
-    rig.opinion("go", "g", { changed: false });
-    rig.opinion("architect", "a", { changed: false });
-    expect(rig.engine.state.debate).toMatchObject({ phase: "debating", round: 4 });
-  });
-
-  it("works with a single round", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 1 });
-    rig.round();
-    expect(rig.phase).toBe("judging");
+  it("until stable: only the latest round counts", () => {
+    const session = new DebateSession({ rounds: 4, until: "stable" }).everyOpinion();
+    session.opinion("python", "p", SAME).opinion("go", "g").opinion("architect", "a", SAME);
+    session.opinion("python", "p").opinion("go", "g", SAME).opinion("architect", "a", SAME);
+    expect(session.debate).toMatchObject({ phase: "debating", round: 4 });
   });
 });
 
 describe("the judge", () => {
-  it("is put the whole debate, round by round in the order of the debaters", () => {
-    const rig = new DebateRig();
-    rig.open();
-    rig.round({}, ["go", "architect", "python"]);
-    rig.round();
-    expect(told(rig, "judge")).toEqual([1, 2].flatMap((round) => DEBATERS.map((id) => `${id} in round ${round}`)));
-    expect(rig.turnOf("judge")).toEqual({
-      turn_id: `t${rig.sequence}`,
+  it("gets the whole debate, round by round, in the order of the input", () => {
+    const session = new DebateSession().everyOpinion({}, ["go", "architect", "python"]).everyOpinion();
+    expect(session.told(JUDGE)).toEqual([1, 2].flatMap((round) => DEBATERS.map((id) => `${id} in round ${round}`)));
+    expect(session.turn(JUDGE)).toEqual({
+      turn_id: `t${session.sequence}`,
       seat: { type: "participant", role_id: "judge" },
       priority: 1,
       attempt: 1,
       run: 1,
       status: "offered",
     });
-    expect(rig.request("judge")).toMatchObject({
+    expect(session.nextTurn("judge").request).toMatchObject({
       expects: ["error", "verdict"],
-      message: {
-        payload_type: "report",
-        payload: { status: "completed", summary: "The debate is over after round 2. Debaters: python, go, architect." },
-      },
+      message: { payload_type: "report", payload: { status: "completed", summary: expect.stringMatching(/round 2/) } },
       context: { requirement: "Python or Go?", metadata: { round: 2, rounds: 2 } },
     });
   });
 
   it("may be a manager", () => {
-    const rig = new DebateRig();
-    rig.open({ judge: "boss", rounds: 1 });
-    rig.round();
-    expect(rig.turnOf("boss").seat).toEqual({ type: "manager", role_id: "boss" });
-    expect(rig.request("boss").expects).toEqual(["error", "verdict"]);
-    expect(endOf(rig, rig.answer("boss", "verdict", { conclusion: "Go." })).outcome).toBe("done");
+    const session = new DebateSession({ judge: "boss", rounds: 1 }).everyOpinion();
+    const verdict = session.nextTurn("boss");
+    expect(verdict.request.expects).toEqual(["error", "verdict"]);
+    verdict.answer("verdict", { conclusion: "Go." });
+    expect(session.ended?.outcome).toBe("done");
   });
 
-  it("closes the debate with its verdict, and the report holds it with where everyone stood", () => {
-    const rig = new DebateRig();
-    rig.open();
-    rig.round();
-    rig.round({ changed: true, confidence: 0.5 });
-    const done = rig.answer("judge", "verdict", { conclusion: "Go.", winner: "go", dissent: ["Python is easier."] });
-    expect(rig.phase).toBe("closed");
-    expect(endOf(rig, done)).toEqual({
+  it("closes the debate with a verdict, which the report holds with every opinion", () => {
+    const session = new DebateSession().everyOpinion().everyOpinion({ changed: true, confidence: 0.5 });
+    const verdict = { conclusion: "Go.", winner: "go", dissent: ["Python is easier."] };
+    expect(session.verdict(verdict).phase).toBe("closed");
+    expect(session.ended).toEqual({
       outcome: "done",
       report: {
         requirement: "Python or Go?",
         tickets: [],
         result: {
-          verdict: { conclusion: "Go.", winner: "go", dissent: ["Python is easier."] },
+          verdict,
           judge: "judge",
           rounds: { held: 2, of: 2 },
           argued_by: "rounds",
@@ -232,16 +163,12 @@ describe("the judge", () => {
     });
   });
 
-  it("cannot let somebody win who was not there", () => {
-    const rig = new DebateRig();
-    rig.open({ rounds: 1 });
-    rig.round();
-    const done = rig.answer("judge", "verdict", { conclusion: "Rust.", winner: "rust" });
-    expect(done.step.refused).toMatchObject({ code: "validation_failed", details: { pointer: "/winner" } });
-    expect(rig.request("judge").context.refused).toMatchObject([
+  it("is asked again if the winner it names did not take part", () => {
+    const session = judging().verdict({ winner: "rust" });
+    expect(session.refused).toBe("validation_failed /winner");
+    expect(session.asked(JUDGE).context.refused).toMatchObject([
       { pointer: "/winner", message: expect.stringContaining("python, go, architect") },
     ]);
-    rig.answer("judge", "verdict", { conclusion: "Go.", winner: "go" });
-    expect(rig.phase).toBe("closed");
+    expect(session.verdict({ winner: "go" }).phase).toBe("closed");
   });
 });

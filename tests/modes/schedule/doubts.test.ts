@@ -1,22 +1,21 @@
 import { describe, expect, it, test } from "vitest";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
-import { Scene } from "./rig.ts";
-import { asking, COMPLETED, INSTRUCTION, task } from "./words.ts";
+import { COMPLETED, ScheduleSession, asking, task } from "./session.ts";
 
 /** A crash while a worker had `a`, and a role that wants a person asked. */
-function crashed(scene = new Scene()): { scene: Scene; turn_id: string } {
-  scene.planned(task("a"), task("b")).says("a", "instruction", INSTRUCTION).admit("a");
-  const turn_id = scene.ticket("a").turn?.turn_id ?? "";
-  scene.recovers(false, [turn_id]);
-  return { scene, turn_id };
+function crashed(session = new ScheduleSession()): { session: ScheduleSession; turn_id: string } {
+  session.plan(task("a"), task("b")).instruct("a").admit("a");
+  const turn_id = session.ticket("a").turn?.turn_id ?? "";
+  session.recover(false, [turn_id]);
+  return { session, turn_id };
 }
 
 describe("a turn that a crash cut short, of a role whose recovery is ask", () => {
   it("is not repeated: a person is asked, and nothing of the ticket has moved", () => {
-    const { scene, turn_id } = crashed();
-    expect([scene.moved, scene.status("a"), scene.ticket("a").attempt]).toEqual([[], "in_progress", 1]);
-    expect(scene.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "asked", run: 1 });
-    const [envelope] = scene.last.envelopes;
+    const { session, turn_id } = crashed();
+    expect([session.moved, session.status("a"), session.ticket("a").attempt]).toEqual([[], "in_progress", 1]);
+    expect(session.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "asked", run: 1 });
+    const [envelope] = session.last.envelopes;
     expect(envelope).toMatchObject({ target: "user", payload_type: "clarification", subject: "a" });
     expect(validatePayload("clarification", envelope?.payload).ok).toBe(true);
     expect(envelope?.payload).toMatchObject({
@@ -28,10 +27,10 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
         },
       ],
     });
-    expect([...scene.engine.ledger.asks.values()]).toEqual([
-      { ask_id: turn_id, kind: "questions", record: scene.sequence + 1, subject: "a" },
+    expect([...session.engine.ledger.asks.values()]).toEqual([
+      { ask_id: turn_id, kind: "questions", record: session.sequence + 1, subject: "a" },
     ]);
-    expect(scene.records[scene.sequence]?.payload_type).toBe("clarification");
+    expect(session.records[session.sequence]?.payload_type).toBe("clarification");
   });
 
   test.each([
@@ -39,23 +38,23 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
     { by: "a bare id", bare: true },
     { by: "a bare id and the ask's", bare: true, ask: true },
   ])("is offered again under a higher run when the person says so by $by", ({ bare = false, ask = false }) => {
-    const { scene, turn_id } = crashed();
-    scene.person("clarification_response", {
+    const { session, turn_id } = crashed();
+    session.send("clarification_response", {
       answers: [{ question_id: bare ? "again" : `${turn_id}.again`, text: " Repeat " }],
       status: "answered",
       ...(ask ? { ask_id: turn_id } : {}),
     });
-    expect([scene.last.disposition, scene.engine.ledger.asks.size]).toEqual(["applied", 0]);
-    expect(scene.last.step.commands).toContainEqual({ do: "repeat_turn", turn_id });
-    expect(scene.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "offered", run: 2, interrupted: true });
-    scene.says("a", "report", COMPLETED);
-    expect([scene.status("a"), scene.ticket("a").attempt]).toEqual(["awaiting_review", 1]);
+    expect([session.last.disposition, session.engine.ledger.asks.size]).toEqual(["applied", 0]);
+    expect(session.last.step.commands).toContainEqual({ do: "repeat_turn", turn_id });
+    expect(session.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "offered", run: 2, interrupted: true });
+    session.deliver("a");
+    expect([session.status("a"), session.ticket("a").attempt]).toEqual(["awaiting_review", 1]);
   });
 
   it("is a failed turn when the person gives it up, and not tried again by itself", () => {
-    const { scene, turn_id } = crashed();
-    scene.answers({ [`${turn_id}.again`]: "give up" });
-    expect([scene.moved, scene.open]).toEqual([
+    const { session, turn_id } = crashed();
+    session.answerQuestions({ [`${turn_id}.again`]: "give up" });
+    expect([session.moved, session.open]).toEqual([
       ["a: in_progress -work_stopped-> blocked (cancelled)"],
       ["manager error a", "manager ticket b"],
     ]);
@@ -69,52 +68,52 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
       "validation_failed /answers/1/question_id",
     ],
   ])("stays in doubt after a word that %s", (_, answers, refused) => {
-    const { scene, turn_id } = crashed(new Scene());
-    scene.says("b", "clarification", asking("q")).answers(answers);
-    expect([scene.refused, scene.engine.ledger.turns.get(turn_id)?.status]).toEqual([refused, "asked"]);
-    expect([...scene.engine.ledger.asks.keys()].sort()).toEqual(["c1", turn_id].sort());
+    const { session, turn_id } = crashed(new ScheduleSession());
+    session.answer("b", "clarification", asking("q")).answerQuestions(answers);
+    expect([session.refused, session.engine.ledger.turns.get(turn_id)?.status]).toEqual([refused, "asked"]);
+    expect([...session.engine.ledger.asks.keys()].sort()).toEqual(["c1", turn_id].sort());
   });
 
   it("stays in doubt after a word that cannot be quoted whole, and what is quoted can be recorded", () => {
-    const { scene } = crashed();
-    scene.answers({ again: `${"a".repeat(79)}😀` });
-    expect(scene.last.step.refused?.message).toMatch(/^"a{79}\ufffd" does not say/u);
+    const { session } = crashed();
+    session.answerQuestions({ again: `${"a".repeat(79)}😀` });
+    expect(session.last.step.refused?.message).toMatch(/^"a{79}\ufffd" does not say/u);
   });
 
   it("leaves other questions to the mode, and is not answered by a word that ends them all", () => {
-    const { scene, turn_id } = crashed();
-    scene.says("b", "clarification", asking("q")).answers({ q: "So" });
-    expect(scene.open).toEqual(["ask questions " + turn_id, "manager ticket b", "worker instruction a"]);
-    expect(scene.answers({}, "complete").engine.ledger.asks.has(turn_id)).toBe(true);
+    const { session, turn_id } = crashed();
+    session.answer("b", "clarification", asking("q")).answerQuestions({ q: "So" });
+    expect(session.open).toEqual(["ask questions " + turn_id, "manager ticket b", "worker instruction a"]);
+    expect(session.answerQuestions({}, "complete").engine.ledger.asks.has(turn_id)).toBe(true);
   });
 
   it("takes no late word of the agent that is gone", () => {
-    const { scene, turn_id } = crashed();
-    scene.fact("hand", "report", COMPLETED, { subject: "a", turn: { turn_id, subject: "a", attempt: 1, run: 1 } });
-    expect([scene.last.disposition, scene.status("a")]).toEqual(["late", "in_progress"]);
+    const { session, turn_id } = crashed();
+    session.submit("hand", "report", COMPLETED, { subject: "a", turn: { turn_id, subject: "a", attempt: 1, run: 1 } });
+    expect([session.last.disposition, session.status("a")]).toEqual(["late", "in_progress"]);
   });
 
   it("is asked about no longer when its ticket is cancelled", () => {
-    const { scene } = crashed();
-    scene.command("cancel", "a");
-    expect([scene.engine.ledger.asks.size, scene.open]).toEqual([0, ["manager ticket b"]]);
+    const { session } = crashed();
+    session.command("cancel", "a");
+    expect([session.engine.ledger.asks.size, session.open]).toEqual([0, ["manager ticket b"]]);
   });
 
   it("is asked about still when the session is stopped, killed and resumed meanwhile", () => {
-    const { scene, turn_id } = crashed();
-    scene.stops("waiting").recovers().recovers(false);
-    expect([...scene.engine.ledger.asks.keys()]).toEqual([turn_id]);
-    scene.answers({ again: "repeat" });
-    expect(scene.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "offered", run: 2 });
+    const { session, turn_id } = crashed();
+    session.stop("waiting").recover().recover(false);
+    expect([...session.engine.ledger.asks.keys()]).toEqual([turn_id]);
+    session.answerQuestions({ again: "repeat" });
+    expect(session.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "offered", run: 2 });
   });
 
   it("may be the manager's, about no ticket", () => {
-    const scene = new Scene().requirement().admit();
-    const turn_id = scene.state.session?.turn?.turn_id ?? "";
-    scene.recovers(false, [turn_id]);
-    expect(scene.last.envelopes[0]?.payload).toMatchObject({
+    const session = new ScheduleSession().requirement().admit();
+    const turn_id = session.state.session?.turn?.turn_id ?? "";
+    session.recover(false, [turn_id]);
+    expect(session.last.envelopes[0]?.payload).toMatchObject({
       questions: [{ text: expect.stringContaining(`while boss worked (turn ${turn_id})`) }],
     });
-    expect(scene.answers({ again: "repeat" }).open).toEqual(["manager requirement"]);
+    expect(session.answerQuestions({ again: "repeat" }).open).toEqual(["manager requirement"]);
   });
 });

@@ -1,95 +1,94 @@
 import { describe, expect, it, test } from "vitest";
-import { Scene } from "./rig.ts";
-import { APPROVED, asking, COMPLETED, INSTRUCTION, task } from "./words.ts";
+import { INSTRUCTION, ScheduleSession, asking, task } from "./session.ts";
 
 const PROPOSAL = { summary: "This way?" };
 const PROPOSED = { status: "proposal", summary: "Or that way" } as const;
 
 describe("a ticket from plan to done", () => {
   it("is put to the manager, instructed, done, reviewed and archived with the session", () => {
-    const scene = new Scene().requirement();
-    expect(scene.open).toEqual(["manager requirement"]);
-    scene.says(undefined, "plan", { tasks: [task("a")] });
-    expect(scene.moved).toEqual(["a: nothing -created-> pending"]);
-    expect([scene.phase, scene.open]).toEqual(["running", ["manager ticket a"]]);
-    scene.says("a", "instruction", INSTRUCTION);
-    expect(scene.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
-    expect(scene.open).toEqual(["worker instruction a"]);
-    scene.says("a", "report", COMPLETED);
-    expect(scene.moved).toEqual(["a: in_progress -report_completed-> awaiting_review"]);
-    expect(scene.open).toEqual(["manager review_request a"]);
-    scene.says("a", "review", APPROVED);
-    expect(scene.moved).toEqual(["a: awaiting_review -approved-> done"]);
-    expect([scene.phase, scene.open]).toEqual(["closed", []]);
-    expect(scene.report).toMatchObject({ ended: "done", tickets: { a: "done" } });
+    const session = new ScheduleSession().requirement();
+    expect(session.open).toEqual(["manager requirement"]);
+    session.answer(undefined, "plan", { tasks: [task("a")] });
+    expect(session.moved).toEqual(["a: nothing -created-> pending"]);
+    expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
+    session.instruct("a");
+    expect(session.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
+    expect(session.open).toEqual(["worker instruction a"]);
+    session.deliver("a");
+    expect(session.moved).toEqual(["a: in_progress -report_completed-> awaiting_review"]);
+    expect(session.open).toEqual(["manager review_request a"]);
+    session.approve("a");
+    expect(session.moved).toEqual(["a: awaiting_review -approved-> done"]);
+    expect([session.phase, session.open]).toEqual(["closed", []]);
+    expect(session.report).toMatchObject({ ended: "done", tickets: { a: "done" } });
   });
 
   it("begins when the last of its dependencies is done, and not before", () => {
-    const scene = new Scene().planned(task("a"), task("b"), task("c", { dependencies: ["a", "b"] }));
-    expect(scene.open).toEqual(["manager ticket a", "manager ticket b"]);
-    for (const id of ["a", "b"]) scene.says(id, "instruction", INSTRUCTION).says(id, "report", COMPLETED);
-    scene.says("a", "review", APPROVED);
-    expect(scene.open).toEqual(["manager review_request b"]);
-    scene.says("b", "review", APPROVED);
-    expect(scene.open).toEqual(["manager ticket c"]);
+    const session = new ScheduleSession().plan(task("a"), task("b"), task("c", { dependencies: ["a", "b"] }));
+    expect(session.open).toEqual(["manager ticket a", "manager ticket b"]);
+    for (const id of ["a", "b"]) session.instruct(id).deliver(id);
+    session.approve("a");
+    expect(session.open).toEqual(["manager review_request b"]);
+    session.approve("b");
+    expect(session.open).toEqual(["manager ticket c"]);
   });
 
   it("begins several at once in the order of the plan", () => {
-    const scene = new Scene().planned(
+    const session = new ScheduleSession().plan(
       task("z"),
       task("c", { dependencies: ["z"] }),
       task("a", { dependencies: ["z"] }),
     );
-    scene.says("z", "instruction", INSTRUCTION).says("z", "report", COMPLETED).says("z", "review", APPROVED);
-    expect(scene.last.step.commands).toMatchObject([
+    session.instruct("z").deliver("z").approve("z");
+    expect(session.last.step.commands).toMatchObject([
       { do: "offer_turn", subject: "c" },
       { do: "offer_turn", subject: "a" },
     ]);
   });
 
   it("goes straight to a worker when the plan gave its instruction", () => {
-    const scene = new Scene().planned(task("a", { instruction: INSTRUCTION }));
-    expect([scene.status("a"), scene.open]).toEqual(["pending", ["worker instruction a"]]);
-    scene.admit("a");
-    expect(scene.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
+    const session = new ScheduleSession().plan(task("a", { instruction: INSTRUCTION }));
+    expect([session.status("a"), session.open]).toEqual(["pending", ["worker instruction a"]]);
+    session.admit("a");
+    expect(session.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
   });
 
   it("goes to the role or the capability it is assigned to, and keeps that seat while it is put to the manager", () => {
-    const scene = new Scene().planned(
+    const session = new ScheduleSession().plan(
       task("a", { assigned_to: { role_id: "eye" } }),
       task("b", { assigned_to: { capability: "coding" } }),
     );
-    expect(scene.last.step.commands).toMatchObject([
+    expect(session.last.step.commands).toMatchObject([
       { do: "set_timer", timer_id: "notice" },
       { do: "offer_turn", subject: "a", seat: { type: "manager" }, reserve: { type: "worker", role_id: "eye" } },
       { do: "offer_turn", subject: "b", seat: { type: "manager" }, reserve: { type: "worker", capability: "coding" } },
     ]);
-    scene.says("a", "instruction", INSTRUCTION);
-    expect(scene.open).toEqual(["eye instruction a", "manager ticket b"]);
-    scene.admit("a");
-    expect(scene.ticket("a").owner).toBe("eye");
+    session.instruct("a");
+    expect(session.open).toEqual(["eye instruction a", "manager ticket b"]);
+    session.admit("a");
+    expect(session.ticket("a").owner).toBe("eye");
   });
 
   it("counts an attempt for each time a worker takes the instruction, and none for what is put to the manager", () => {
-    const scene = new Scene().planned(task("a")).says("a", "instruction", INSTRUCTION);
-    expect(scene.ticket("a").attempt).toBe(0);
-    scene.admit("a");
-    expect(scene.ticket("a").attempt).toBe(1);
-    const attempt = () => [...scene.engine.ledger.turns.values()][0]?.attempt;
-    scene.says("a", "report", COMPLETED);
+    const session = new ScheduleSession().plan(task("a")).instruct("a");
+    expect(session.ticket("a").attempt).toBe(0);
+    session.admit("a");
+    expect(session.ticket("a").attempt).toBe(1);
+    const attempt = () => [...session.engine.ledger.turns.values()][0]?.attempt;
+    session.deliver("a");
     expect(attempt()).toBe(1);
-    scene.says("a", "review", { decision: "changes_requested" });
-    expect([attempt(), scene.ticket("a").attempt]).toEqual([2, 1]);
-    scene.says("a", "report", COMPLETED);
-    expect([attempt(), scene.ticket("a").attempt]).toEqual([2, 2]);
+    session.answer("a", "review", { decision: "changes_requested" });
+    expect([attempt(), session.ticket("a").attempt]).toEqual([2, 1]);
+    session.deliver("a");
+    expect([attempt(), session.ticket("a").attempt]).toEqual([2, 2]);
   });
 
   it("asks in the order error, review, report, instruction, ticket, so that what is nearly done is finished first", () => {
-    const scene = new Scene().planned(...["a", "b", "c", "d", "e"].map((id) => task(id)));
-    for (const id of ["b", "c", "d", "e"]) scene.says(id, "instruction", INSTRUCTION);
-    scene.says("c", "report", { status: "blocked", questions: asking("q").questions });
-    scene.says("d", "report", COMPLETED).says("e", "report", { status: "blocked" });
-    const byPriority = [...scene.engine.ledger.turns.values()].toSorted((a, b) => a.priority - b.priority);
+    const session = new ScheduleSession().plan(...["a", "b", "c", "d", "e"].map((id) => task(id)));
+    for (const id of ["b", "c", "d", "e"]) session.instruct(id);
+    session.answer("c", "report", { status: "blocked", questions: asking("q").questions });
+    session.deliver("d").answer("e", "report", { status: "blocked" });
+    const byPriority = [...session.engine.ledger.turns.values()].toSorted((a, b) => a.priority - b.priority);
     expect(byPriority.map((turn) => turn.subject)).toEqual(["e", "d", "c", "b", "a"]);
   });
 });
@@ -113,48 +112,46 @@ describe("what makes a ticket a discussion", () => {
     ["a risk, where the configuration never discusses", { risks: ["loses data"] }, "never", false],
     ["proposal_needed, where the configuration never discusses unasked", { proposal_needed: true }, "never", true],
   ] as const)("%s", (_, more, proposal, discuss) => {
-    const scene = new Scene({ config: { proposal } }).planned(task("a", more));
-    expect(scene.draft("a").discuss).toBe(discuss);
-    scene.admit("a");
-    expect(scene.moved).toEqual(discuss ? ["a: pending -proposal_needed-> discussing"] : []);
+    const session = new ScheduleSession({ config: { proposal } }).plan(task("a", more));
+    expect(session.draft("a").discuss).toBe(discuss);
+    session.admit("a");
+    expect(session.moved).toEqual(discuss ? ["a: pending -proposal_needed-> discussing"] : []);
   });
 });
 
 describe("a discussion", () => {
-  const discussed = () => new Scene().planned(task("a", { risks: ["breaks"] })).admit("a");
+  const discussed = () => new ScheduleSession().plan(task("a", { risks: ["breaks"] })).admit("a");
 
   it("goes by proposal and counter-proposal to the final instruction", () => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL);
-    expect([scene.moved, scene.open]).toEqual([[], ["worker instruction_proposal a"]]);
-    scene.says("a", "report", PROPOSED);
-    expect([scene.status("a"), scene.open]).toEqual(["discussing", ["manager report a"]]);
-    scene.says("a", "instruction", INSTRUCTION);
-    expect(scene.moved).toEqual(["a: discussing -instruction_finalized-> in_progress"]);
-    expect(scene.open).toEqual(["worker instruction a"]);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
+    expect([session.moved, session.open]).toEqual([[], ["worker instruction_proposal a"]]);
+    session.answer("a", "report", PROPOSED);
+    expect([session.status("a"), session.open]).toEqual(["discussing", ["manager report a"]]);
+    session.instruct("a");
+    expect(session.moved).toEqual(["a: discussing -instruction_finalized-> in_progress"]);
+    expect(session.open).toEqual(["worker instruction a"]);
   });
 
   it("keeps proposal and answer in the ticket's history", () => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL);
-    const proposal = scene.sequence;
-    scene.says("a", "report", PROPOSED);
-    expect(scene.ticket("a").history).toEqual([proposal, scene.sequence]);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
+    const proposal = session.sequence;
+    session.answer("a", "report", PROPOSED);
+    expect(session.ticket("a").history).toEqual([proposal, session.sequence]);
   });
 
   it("is over when the manager answers with the instruction at once", () => {
-    expect(discussed().says("a", "instruction", INSTRUCTION).moved).toEqual([
-      "a: discussing -instruction_finalized-> in_progress",
-    ]);
+    expect(discussed().instruct("a").moved).toEqual(["a: discussing -instruction_finalized-> in_progress"]);
   });
 
   it("begins when the manager proposes unasked", () => {
-    const scene = new Scene().planned(task("a")).says("a", "instruction_proposal", PROPOSAL);
-    expect(scene.moved).toEqual(["a: pending -proposal_needed-> discussing"]);
+    const session = new ScheduleSession().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
+    expect(session.moved).toEqual(["a: pending -proposal_needed-> discussing"]);
   });
 
   it("lets the worker ask instead of proposing", () => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL);
-    scene.says("a", "report", { status: "blocked", questions: asking("q").questions });
-    expect([scene.status("a"), scene.open]).toEqual(["discussing", ["manager report a"]]);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
+    session.answer("a", "report", { status: "blocked", questions: asking("q").questions });
+    expect([session.status("a"), session.open]).toEqual(["discussing", ["manager report a"]]);
   });
 
   test.each([
@@ -162,30 +159,30 @@ describe("a discussion", () => {
     ["error, with questions", { status: "error", questions: asking("q").questions }],
     ["blocked", { status: "blocked" }],
   ])("goes to the manager as trouble when the worker answers %s", (_, report) => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "report", report);
-    expect(scene.moved).toEqual(["a: discussing -work_stopped-> blocked (agent_failed)"]);
-    expect([scene.status("a"), scene.open]).toEqual(["blocked (agent_failed)", ["manager error a"]]);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL).answer("a", "report", report);
+    expect(session.moved).toEqual(["a: discussing -work_stopped-> blocked (agent_failed)"]);
+    expect([session.status("a"), session.open]).toEqual(["blocked (agent_failed)", ["manager error a"]]);
   });
 
   it("is not ended by a worker's word that it cannot: somebody is asked again", () => {
     const cannot = { code: "conflict", message: "I cannot" };
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "error", cannot);
-    expect([scene.status("a"), scene.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
-    expect(scene.fires("retry:a").open).toEqual(["worker instruction_proposal a"]);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL).answer("a", "error", cannot);
+    expect([session.status("a"), session.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
+    expect(session.fireTimer("retry:a").open).toEqual(["worker instruction_proposal a"]);
   });
 
   it("tries a worker again that fails in it, and then goes to the manager, who may instruct after all", () => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).fails("a", "timeout");
-    expect([scene.status("a"), scene.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
-    scene.fires("retry:a").fails("a", "timeout").fires("retry:a").fails("a", "timeout");
-    expect(scene.moved).toEqual(["a: discussing -work_stopped-> blocked (timeout)"]);
-    scene.says("a", "instruction", INSTRUCTION);
-    expect(scene.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL).fail("a", "timeout");
+    expect([session.status("a"), session.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
+    session.fireTimer("retry:a").fail("a", "timeout").fireTimer("retry:a").fail("a", "timeout");
+    expect(session.moved).toEqual(["a: discussing -work_stopped-> blocked (timeout)"]);
+    session.instruct("a");
+    expect(session.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
   });
 
   it("does not take work for a proposal", () => {
-    const scene = discussed().says("a", "instruction_proposal", PROPOSAL).says("a", "report", COMPLETED);
-    expect([scene.refused, scene.status("a"), scene.open]).toEqual([
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL).deliver("a");
+    expect([session.refused, session.status("a"), session.open]).toEqual([
       "validation_failed /status",
       "discussing",
       ["worker instruction_proposal a"],

@@ -3,10 +3,8 @@ import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Place } from "../../../src/modes/schedule/state.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
-import { begun, DEBATE, finished } from "./children.ts";
-import { tasksAt } from "./invariants.ts";
-import { Scene } from "./rig.ts";
-import { CREW, runs, task } from "./words.ts";
+import { tasksAt } from "./rules.ts";
+import { CREW, DEBATE, runs, ScheduleSession, task } from "./session.ts";
 
 /** One random thing that happens; what it is about is picked from what there is when it happens. */
 interface Happening {
@@ -115,99 +113,100 @@ function answer(message: string, how: number, tasks: readonly RandomTask[]): [Pa
 }
 
 /** A person's word at a moment of their own choosing. */
-function personSays(scene: Scene, { which, how, tasks }: Happening): void {
-  const ticket = pick([...scene.state.tickets.keys()], which);
+function personSays(session: ScheduleSession, { which, how, tasks }: Happening): void {
+  const ticket = pick([...session.state.tickets.keys()], which);
   const decision = pick(["approved", "changes_requested", "rejected"] as const, how) ?? "approved";
   const about = ticket === undefined ? {} : { ticket_id: ticket };
   const words = [
-    () => scene.command("cancel", ticket),
-    () => scene.command("retry", ticket),
-    () => scene.command("retry", ticket),
-    () => scene.command("tell", ticket, { text: "Mind the gap" }),
-    () => scene.person("plan", { tasks: tasksOf(tasks) }),
-    () => scene.person("approval", { decision }),
-    () => scene.answers(how % 2 ? { q: "So" } : {}, how % 3 ? "answered" : "complete"),
-    () => scene.person("review", { decision: how % 2 ? "approved" : "changes_requested", ...about }),
-    () => scene.requirement("Another"),
-    () => scene.command("release", undefined, { role_id: "eye" }),
-    () => (how < 30 ? scene.command("cancel") : scene.command("pause")),
+    () => session.command("cancel", ticket),
+    () => session.command("retry", ticket),
+    () => session.command("retry", ticket),
+    () => session.command("tell", ticket, { text: "Mind the gap" }),
+    () => session.send("plan", { tasks: tasksOf(tasks) }),
+    () => session.send("approval", { decision }),
+    () => session.answerQuestions(how % 2 ? { q: "So" } : {}, how % 3 ? "answered" : "complete"),
+    () => session.send("review", { decision: how % 2 ? "approved" : "changes_requested", ...about }),
+    () => session.requirement("Another"),
+    () => session.command("release", undefined, { role_id: "eye" }),
+    () => (how < 30 ? session.command("cancel") : session.command("pause")),
   ];
   pick(words, which)?.();
 }
 
 /** Whatever waits for a person, a clock or a check gets it. */
-function waitEnds(scene: Scene, { which, how, tasks }: Happening): void {
-  const { timers, asks, checks, children } = scene.engine.ledger;
+function waitEnds(session: ScheduleSession, { which, how, tasks }: Happening): void {
+  const { timers, asks, checks, children } = session.engine.ledger;
   const waits = [
     ...[...children.values()].map((child) => () => {
       const budget = how % 2 ? { turns: 1 } : {};
       return child.status === "offered"
-        ? begun(scene, child, budget)
-        : finished(scene, child, { outcome: how % 3 ? "done" : "failed" });
+        ? session.beginChild(budget, child)
+        : session.finishChild({ outcome: how % 3 ? "done" : "failed" }, child);
     }),
-    ...[...timers.keys()].map((id) => () => scene.fires(id)),
-    ...[...checks.values()].map((check) => () => scene.checked(check.subject ?? "", true, how % 4 > 0)),
+    ...[...timers.keys()].map((id) => () => session.fireTimer(id)),
+    ...[...checks.values()].map((check) => () => session.finishChecks(check.subject ?? "", true, how % 4 > 0)),
     ...[...asks.values()].map((ask) => () => {
-      if (scene.engine.ledger.turns.has(ask.ask_id))
-        return scene.answers({ [`${ask.ask_id}.again`]: how % 2 ? "repeat" : "give up" });
+      if (session.engine.ledger.turns.has(ask.ask_id))
+        return session.answerQuestions({ [`${ask.ask_id}.again`]: how % 2 ? "repeat" : "give up" });
       if (ask.kind === "questions")
-        return scene.answers({ [`${ask.ask_id}.q`]: "So" }, how % 4 === 2 ? "complete" : "answered");
+        return session.answerQuestions({ [`${ask.ask_id}.q`]: "So" }, how % 4 === 2 ? "complete" : "answered");
       if (ask.kind === "review")
-        return scene.person("review", { decision: how % 3 ? "approved" : "changes_requested", ticket_id: ask.subject });
+        return session.send("review", { decision: how % 3 ? "approved" : "changes_requested", ticket_id: ask.subject });
       const decision = how < 60 ? "approved" : (pick(["changes_requested", "rejected"] as const, how) ?? "approved");
-      return scene.person("approval", { decision, ...(how % 7 === 0 ? { plan: { tasks: tasksOf(tasks) } } : {}) });
+      return session.send("approval", { decision, ...(how % 7 === 0 ? { plan: { tasks: tasksOf(tasks) } } : {}) });
     }),
   ];
   pick(waits, which)?.();
 }
 
 /** A manager that goes on from the plan that it is shown is never refused it, whatever was done meanwhile. */
-function repeats(scene: Scene, subject: string | undefined, which: number): void {
-  const { plan_file } = scene.draft(subject).context as { plan_file?: { $file: Place } };
+function repeats(session: ScheduleSession, subject: string | undefined, which: number): void {
+  const { plan_file } = session.draft(subject).context as { plan_file?: { $file: Place } };
   if (!plan_file) return;
-  const tasks = tasksAt(scene.lookup, plan_file.$file);
+  const tasks = tasksAt(session.lookup, plan_file.$file);
   const isNew = (id: string) =>
-    scene.state.tickets.get(id)?.status !== "done" && tasks.every((one) => one.task_id !== id);
+    session.state.tickets.get(id)?.status !== "done" && tasks.every((one) => one.task_id !== id);
   const added = pick(IDS.filter(isNew), which);
-  scene.says(subject, "plan", { tasks: added === undefined ? tasks : [...tasks, task(added)] });
-  expect(scene.refused, "the plan that was shown").toBeUndefined();
+  session.answer(subject, "plan", { tasks: added === undefined ? tasks : [...tasks, task(added)] });
+  expect(session.refused, "the plan that was shown").toBeUndefined();
 }
 
-function happen(scene: Scene, one: Happening): void {
+function happen(session: ScheduleSession, one: Happening): void {
   const { what, which, how, tasks } = one;
-  const { ledger } = scene.engine;
+  const { ledger } = session.engine;
   const turn = pick([...ledger.turns.values()], which);
   if (ledger.figures.closed && what < 90) {
     const lost = pick(
-      [...scene.state.tickets.values()].filter((ticket) => ticket.status === "error"),
+      [...session.state.tickets.values()].filter((ticket) => ticket.status === "error"),
       which,
     );
     // The runtime finds nothing to do in a session that was reopened in vain.
-    if (lost && scene.reopens().command("retry", lost.id).refused !== undefined) scene.stops("no_progress");
+    if (lost && session.reopen().command("retry", lost.id).refused !== undefined) session.stop("no_progress");
   } else if (what < 62 && turn) {
-    if (turn.status === "offered") scene.admit(turn.subject);
+    if (turn.status === "offered") session.admit(turn.subject);
     // One in doubt has no agent that could fail: it only ends with what a person says of it.
     if (how < 6 && turn.status !== "asked")
-      scene.fails(
+      session.fail(
         turn.subject,
         pick(["timeout", "rate_limited", "malformed_output", "trust", "budget_exhausted", "cancelled"], how),
       );
-    else if (how < 90 && how % 3 === 1 && scene.draft(turn.subject).expects.includes("plan"))
-      repeats(scene, turn.subject, which);
-    else scene.says(turn.subject, ...answer(scene.draft(turn.subject).message.payload_type, how, tasks));
-  } else if (what < 84) waitEnds(scene, one);
-  else if (what < 94) personSays(scene, one);
-  else if (what < 96) scene.stops(pick(["signal", "waiting", "limit"] as const, how)).recovers();
-  else if (what < 97) scene.recovers(false, turn?.status === "open" && how % 2 ? [turn.turn_id] : []);
-  else if (what < 98) scene.fires(pick(["retry:a", "notice", "retry:", "hold:hand", "budget:a", "nothing"], how) ?? "");
+    else if (how < 90 && how % 3 === 1 && session.draft(turn.subject).expects.includes("plan"))
+      repeats(session, turn.subject, which);
+    else session.answer(turn.subject, ...answer(session.draft(turn.subject).message.payload_type, how, tasks));
+  } else if (what < 84) waitEnds(session, one);
+  else if (what < 94) personSays(session, one);
+  else if (what < 96) session.stop(pick(["signal", "waiting", "limit"] as const, how)).recover();
+  else if (what < 97) session.recover(false, turn?.status === "open" && how % 2 ? [turn.turn_id] : []);
+  else if (what < 98)
+    session.fireTimer(pick(["retry:a", "notice", "retry:", "hold:hand", "budget:a", "nothing"], how) ?? "");
   else if (what < 99 && turn)
-    scene.fact(
+    session.submit(
       "hand",
       "report",
       { status: "completed" },
       { ...about(turn.subject), turn: { turn_id: "t999", attempt: 0, run: 1 } },
     );
-  else scene.fact("scheduler", "check_result", { check_id: "k999", results: [] });
+  else session.submit("scheduler", "check_result", { check_id: "k999", results: [] });
 }
 
 function about(subject: string | undefined): { subject?: string } {
@@ -225,10 +224,14 @@ describe("any facts in any order", () => {
         fc.array(happening, { minLength: 20, maxLength: 80 }),
         ({ discussed, ...config }, plan, confirm, happenings) => {
           const discussion = discussed ? { discussion: DEBATE } : {};
-          const scene = new Scene({ config: { ...config, ...discussion }, roles: ROLES, input: { confirm } });
-          scene.planned(...tasksOf(plan));
-          for (const one of happenings) happen(scene, one);
-          if (scene.ended) ended += 1;
+          const session = new ScheduleSession({
+            config: { ...config, ...discussion },
+            roles: ROLES,
+            input: { confirm },
+          });
+          session.plan(...tasksOf(plan));
+          for (const one of happenings) happen(session, one);
+          if (session.ended) ended += 1;
         },
       ),
       { numRuns: RUNS },

@@ -2,8 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
-import { Scene } from "./rig.ts";
-import { APPROVED, asking, CHANGES, task } from "./words.ts";
+import { APPROVED, CHANGES, ScheduleSession, asking, task } from "./session.ts";
 
 /** An id of the most characters there may be. */
 const long = (index: number) => `t${index}-`.padEnd(64, "x");
@@ -75,10 +74,10 @@ describe("a plan that cannot stand", () => {
       'the budget of task "a" is in usd, which are not counted by task',
     ],
   ])("%s is refused, with the place and the words, and asked for again", (_, tasks, pointer, message) => {
-    const scene = new Scene().requirement().says(undefined, "plan", { tasks });
-    expect([scene.refused, scene.last.step.refused?.message]).toEqual([`invalid_plan ${pointer}`, message]);
-    expect([scene.phase, scene.state.tickets.size, scene.open]).toEqual(["planning", 0, ["manager requirement"]]);
-    expect(scene.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan", pointer }]);
+    const session = new ScheduleSession().requirement().answer(undefined, "plan", { tasks });
+    expect([session.refused, session.last.step.refused?.message]).toEqual([`invalid_plan ${pointer}`, message]);
+    expect([session.phase, session.state.tickets.size, session.open]).toEqual(["planning", 0, ["manager requirement"]]);
+    expect(session.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan", pointer }]);
   });
 
   it.each([
@@ -90,83 +89,81 @@ describe("a plan that cannot stand", () => {
   ])("is put again in a request that fits its schema: %s", (_, tasks) => {
     const workers = Array.from({ length: 400 }, (_one, index): Role => ({ ...HAND, role_id: long(index) }));
     const roles: Role[] = [{ ...HAND, role_id: "boss", type: "manager" }, ...workers];
-    const scene = new Scene({ roles }).requirement().says(undefined, "plan", { tasks });
-    expect(scene.refused).toContain("invalid_plan /tasks");
-    // The scene holds every request against its schema.
-    const [admitted] = scene.admit().records.slice(-1);
+    const session = new ScheduleSession({ roles }).requirement().answer(undefined, "plan", { tasks });
+    expect(session.refused).toContain("invalid_plan /tasks");
+    // The session holds every request against its schema.
+    const [admitted] = session.admit().records.slice(-1);
     expect(admitted?.payload["context"]).toMatchObject({ refused: [{ payload_type: "plan", code: "invalid_plan" }] });
   });
 
   it("stops the session when it comes too often", () => {
-    const scene = new Scene({ config: { max_retries: 1 } }).requirement();
+    const session = new ScheduleSession({ config: { max_retries: 1 } }).requirement();
     const plan = { tasks: [task("a", { dependencies: ["a"] })] };
-    scene.says(undefined, "plan", plan).says(undefined, "plan", plan);
-    expect(scene.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
-    const resumed = scene.stops("manager_failed").recovers();
+    session.answer(undefined, "plan", plan).answer(undefined, "plan", plan);
+    expect(session.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
+    const resumed = session.stop("manager_failed").recover();
     expect(resumed.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan" }]);
   });
 
   it("without tasks of its own (they were left in a file) is refused from a person too", () => {
-    const scene = new Scene({ input: { plan_given: true } }).person("plan", {
+    const session = new ScheduleSession({ input: { plan_given: true } }).send("plan", {
       tasks_ref: { label: "plan", uri: "plan.json" },
     });
-    expect(scene.refused).toBe("invalid_plan /tasks");
+    expect(session.refused).toBe("invalid_plan /tasks");
   });
 });
 
 describe("the plan gate", () => {
-  const proposed = (...ids: string[]) => new Scene(ASK).planned(...ids.map((id) => task(id)));
+  const proposed = (...ids: string[]) => new ScheduleSession(ASK).plan(...ids.map((id) => task(id)));
 
   it("asks the person before anything begins", () => {
-    const scene = proposed("a", "b");
-    expect([scene.phase, scene.open]).toEqual(["approving", ["ask approval a1"]]);
-    const payload = { subject: "plan", ask_id: "a1", about: { plan: scene.sequence }, estimate: { tasks: 2 } };
-    expect(scene.last.envelopes).toEqual([{ target: "user", payload_type: "approval_request", payload }]);
+    const session = proposed("a", "b");
+    expect([session.phase, session.open]).toEqual(["approving", ["ask approval a1"]]);
+    const payload = { subject: "plan", ask_id: "a1", about: { plan: session.sequence }, estimate: { tasks: 2 } };
+    expect(session.last.envelopes).toEqual([{ target: "user", payload_type: "approval_request", payload }]);
   });
 
   it("is not there where approval is never asked for, nor for a plan of the person's own", () => {
-    expect(new Scene().planned(task("a")).phase).toBe("running");
-    const given = new Scene({ ...ASK, input: { plan_given: true } }).requirement();
+    expect(new ScheduleSession().plan(task("a")).phase).toBe("running");
+    const given = new ScheduleSession({ ...ASK, input: { plan_given: true } }).requirement();
     expect(given.engine.ledger.turns.size).toBe(0);
-    expect([given.person("plan", { tasks: [task("a")] }).phase, given.open]).toEqual(["running", ["manager ticket a"]]);
+    expect([given.send("plan", { tasks: [task("a")] }).phase, given.open]).toEqual(["running", ["manager ticket a"]]);
   });
 
   it("opens with approval", () => {
-    const scene = proposed("a").person("approval", { ...APPROVED, ask_id: "a1" });
-    expect([scene.phase, scene.open]).toEqual(["running", ["manager ticket a"]]);
+    const session = proposed("a").send("approval", { ...APPROVED, ask_id: "a1" });
+    expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
   });
 
   it("takes an edited plan instead, with the person's words", () => {
-    const scene = proposed("a", "b").person("approval", { ...APPROVED, notes: "Only c", plan: { tasks: [task("c")] } });
-    expect([scene.phase, scene.open, [...scene.state.tickets.keys()]]).toEqual([
+    const session = proposed("a", "b").send("approval", { ...APPROVED, notes: "Only c", plan: { tasks: [task("c")] } });
+    expect([session.phase, session.open, [...session.state.tickets.keys()]]).toEqual([
       "running",
       ["manager ticket c"],
       ["c"],
     ]);
-    expect(scene.draft("c").context["notes"]).toEqual([
-      { $first: [{ $from: [scene.sequence, "/text"] }, { $from: [scene.sequence, "/notes"] }] },
+    expect(session.draft("c").context["notes"]).toEqual([
+      { $first: [{ $from: [session.sequence, "/text"] }, { $from: [session.sequence, "/notes"] }] },
     ]);
-    expect(resolve(scene.draft("c").context["ticket"] as Json, scene.lookup)).toMatchObject({ task: task("c") });
+    expect(resolve(session.draft("c").context["ticket"] as Json, session.lookup)).toMatchObject({ task: task("c") });
   });
 
   it("takes no plan that comes with another word than approval, and keeps all that was said", () => {
     const plan = { tasks: [task("c")] };
-    const scene = proposed("a", "b").command("tell", undefined, { text: "Hurry" });
-    scene.person("approval", { ...CHANGES, notes: "Like this", plan });
-    expect([scene.phase, scene.open]).toEqual(["planning", ["manager requirement"]]);
-    scene.says(undefined, "plan", plan).person("approval", { ...APPROVED, notes: "Now", plan });
-    expect(resolve(scene.draft("c").context["notes"] as Json, scene.lookup)).toEqual(["Hurry", "Like this", "Now"]);
-    expect(proposed("a").person("approval", { decision: "rejected", plan }).report.ended).toBe(
-      "cancelled plan_rejected",
-    );
+    const session = proposed("a", "b").command("tell", undefined, { text: "Hurry" });
+    session.send("approval", { ...CHANGES, notes: "Like this", plan });
+    expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
+    session.answer(undefined, "plan", plan).send("approval", { ...APPROVED, notes: "Now", plan });
+    expect(resolve(session.draft("c").context["notes"] as Json, session.lookup)).toEqual(["Hurry", "Like this", "Now"]);
+    expect(proposed("a").send("approval", { decision: "rejected", plan }).report.ended).toBe("cancelled plan_rejected");
   });
 
   it("validates an edited plan like the manager's, and goes on asking", () => {
-    const scene = proposed("a").person("approval", {
+    const session = proposed("a").send("approval", {
       ...APPROVED,
       plan: { tasks: [task("c", { dependencies: ["c"] })] },
     });
-    expect([scene.refused, scene.phase, scene.open, [...scene.state.tickets.keys()]]).toEqual([
+    expect([session.refused, session.phase, session.open, [...session.state.tickets.keys()]]).toEqual([
       "invalid_plan /tasks",
       "approving",
       ["ask approval a1"],
@@ -175,11 +172,11 @@ describe("the plan gate", () => {
   });
 
   it("sends a plan back with words, and takes the next one wholly", () => {
-    const scene = proposed("a", "b").person("approval", { ...CHANGES, notes: "Smaller" });
-    expect([scene.phase, scene.open]).toEqual(["planning", ["manager requirement"]]);
-    expect(scene.draft().context["notes"]).toHaveLength(1);
-    scene.says(undefined, "plan", { tasks: [task("c")] });
-    expect([scene.phase, scene.open, [...scene.state.tickets.keys()]]).toEqual([
+    const session = proposed("a", "b").send("approval", { ...CHANGES, notes: "Smaller" });
+    expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
+    expect(session.draft().context["notes"]).toHaveLength(1);
+    session.answer(undefined, "plan", { tasks: [task("c")] });
+    expect([session.phase, session.open, [...session.state.tickets.keys()]]).toEqual([
       "approving",
       ["ask approval a2"],
       ["c"],
@@ -187,15 +184,15 @@ describe("the plan gate", () => {
   });
 
   it("lets the manager ask after its plan was sent back", () => {
-    const scene = proposed("a").person("approval", CHANGES).says(undefined, "clarification", asking("q"));
-    expect(scene.phase).toBe("clarifying");
-    expect(scene.answers({ q: "So" }).says(undefined, "plan", { tasks: [task("b")] }).open).toEqual([
+    const session = proposed("a").send("approval", CHANGES).answer(undefined, "clarification", asking("q"));
+    expect(session.phase).toBe("clarifying");
+    expect(session.answerQuestions({ q: "So" }).answer(undefined, "plan", { tasks: [task("b")] }).open).toEqual([
       "ask approval a3",
     ]);
   });
 
   it("cancels the session with the first plan rejected", () => {
-    expect(proposed("a").person("approval", { decision: "rejected" }).report).toMatchObject({
+    expect(proposed("a").send("approval", { decision: "rejected" }).report).toMatchObject({
       ended: "cancelled plan_rejected",
       tickets: { a: "error plan_rejected" },
       // To try again what somebody has just refused is nothing to propose.
@@ -204,36 +201,40 @@ describe("the plan gate", () => {
   });
 
   test.each([
-    ["when nothing waits", () => new Scene(ASK).requirement(), APPROVED],
-    ["of a plan that was just sent back", () => proposed("a").person("approval", CHANGES), APPROVED],
+    ["when nothing waits", () => new ScheduleSession(ASK).requirement(), APPROVED],
+    ["of a plan that was just sent back", () => proposed("a").send("approval", CHANGES), APPROVED],
     [
       "of another plan than the one that waits",
       () =>
         proposed("a")
-          .person("approval", CHANGES)
-          .says(undefined, "plan", { tasks: [task("b")] }),
+          .send("approval", CHANGES)
+          .answer(undefined, "plan", { tasks: [task("b")] }),
       { ...APPROVED, ask_id: "a1" },
     ],
   ])("refuses approval %s", (_, make, payload) => {
-    const scene = make();
-    const open = scene.open;
-    scene.person("approval", payload);
-    expect([scene.refused, scene.open]).toEqual(["not_permitted", open]);
+    const session = make();
+    const open = session.open;
+    session.send("approval", payload);
+    expect([session.refused, session.open]).toEqual(["not_permitted", open]);
   });
 
   it("gives way to a plan of the person's own", () => {
-    const scene = proposed("a").person("plan", { tasks: [task("b")] });
-    expect([scene.phase, scene.open]).toEqual(["running", ["manager ticket b"]]);
+    const session = proposed("a").send("plan", { tasks: [task("b")] });
+    expect([session.phase, session.open]).toEqual(["running", ["manager ticket b"]]);
   });
 
   it("waits through a stop", () => {
-    const scene = proposed("a").stops("waiting");
-    expect([scene.phase, scene.recovers().phase, scene.open]).toEqual(["waiting", "approving", ["ask approval a1"]]);
+    const session = proposed("a").stop("waiting");
+    expect([session.phase, session.recover().phase, session.open]).toEqual([
+      "waiting",
+      "approving",
+      ["ask approval a1"],
+    ]);
   });
 
   it("lets nothing of an unapproved plan be tried again behind its back", () => {
-    const scene = proposed("a", "b").command("cancel", "a").command("retry", "a");
-    expect([scene.refused, scene.status("a"), scene.open]).toEqual([
+    const session = proposed("a", "b").command("cancel", "a").command("retry", "a");
+    expect([session.refused, session.status("a"), session.open]).toEqual([
       "not_permitted",
       "error (cancelled)",
       ["ask approval a1"],
@@ -243,23 +244,23 @@ describe("the plan gate", () => {
 
 describe("a plan of the person's own", () => {
   it("takes the place of the manager's turn, whose answer is late", () => {
-    const scene = new Scene().requirement().admit();
+    const session = new ScheduleSession().requirement().admit();
     const turn = { turn_id: "t2", attempt: 1, run: 1 };
-    expect(scene.person("plan", { tasks: [task("mine")] }).open).toEqual(["manager ticket mine"]);
-    scene.fact("boss", "plan", { tasks: [task("theirs")] }, { turn });
-    expect([scene.last.disposition, [...scene.state.tickets.keys()]]).toEqual(["late", ["mine"]]);
+    expect(session.send("plan", { tasks: [task("mine")] }).open).toEqual(["manager ticket mine"]);
+    session.submit("boss", "plan", { tasks: [task("theirs")] }, { turn });
+    expect([session.last.disposition, [...session.state.tickets.keys()]]).toEqual(["late", ["mine"]]);
   });
 
   it("that cannot stand leaves the manager at work", () => {
-    const scene = new Scene().requirement().person("plan", { tasks: [task("a", { dependencies: ["a"] })] });
-    expect([scene.refused, scene.open]).toEqual(["invalid_plan /tasks", ["manager requirement"]]);
+    const session = new ScheduleSession().requirement().send("plan", { tasks: [task("a", { dependencies: ["a"] })] });
+    expect([session.refused, session.open]).toEqual(["invalid_plan /tasks", ["manager requirement"]]);
   });
 
   it("is refused where the session's state does not take it, and changes nothing", () => {
-    const scene = new Scene().planned(task("a")).stops();
-    const before = JSON.stringify([...scene.state.tickets]);
-    expect(scene.person("plan", { tasks: [task("b")] }).refused).toBe("not_permitted");
-    expect([scene.phase, JSON.stringify([...scene.state.tickets]), scene.last.step.commands]).toEqual([
+    const session = new ScheduleSession().plan(task("a")).stop();
+    const before = JSON.stringify([...session.state.tickets]);
+    expect(session.send("plan", { tasks: [task("b")] }).refused).toBe("not_permitted");
+    expect([session.phase, JSON.stringify([...session.state.tickets]), session.last.step.commands]).toEqual([
       "stopped",
       before,
       [],
@@ -267,11 +268,11 @@ describe("a plan of the person's own", () => {
   });
 
   it("ends the manager's questions", () => {
-    const scene = new Scene()
+    const session = new ScheduleSession()
       .requirement()
-      .says(undefined, "clarification", asking("q"))
-      .person("plan", { tasks: [task("a")] });
-    expect([scene.phase, scene.open]).toEqual(["running", ["manager ticket a"]]);
-    expect(scene.answers({ q: "So" }).refused).toBe("validation_failed /answers/0/question_id");
+      .answer(undefined, "clarification", asking("q"))
+      .send("plan", { tasks: [task("a")] });
+    expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
+    expect(session.answerQuestions({ q: "So" }).refused).toBe("validation_failed /answers/0/question_id");
   });
 });

@@ -1,23 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
-import { Scene } from "./rig.ts";
-import { APPROVED, asking, COMPLETED, INSTRUCTION, runs, task } from "./words.ts";
+import { COMPLETED, INSTRUCTION, ScheduleSession, asking, runs, task } from "./session.ts";
 
 /**
- * One scene whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
+ * One session whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
  * instruction, 7 its turn, 8 an artifact, 9 its report, 10 its review's turn, 11 its review: then `a` is put to the manager.
  */
-function scene(more: Parameters<typeof task>[1] = {}): Scene {
-  const made = new Scene().requirement().says(undefined, "plan", {
+function session(more: Parameters<typeof task>[1] = {}): ScheduleSession {
+  const made = new ScheduleSession().requirement().answer(undefined, "plan", {
     summary: "Two steps",
     tasks: [task("base"), task("a", { dependencies: ["base"], ...more })],
   });
-  made
-    .says("base", "instruction", INSTRUCTION)
-    .admit("base")
-    .says("base", "artifact_ref", { label: "log", uri: "log.txt" });
-  return made.says("base", "report", { ...COMPLETED, outputs: ["a base"] }).says("base", "review", APPROVED);
+  made.instruct("base").admit("base").answer("base", "artifact_ref", { label: "log", uri: "log.txt" });
+  return made.answer("base", "report", { ...COMPLETED, outputs: ["a base"] }).approve("base");
 }
 
 const COMMON = { requirement: { $from: [2, "/text"] }, clarifications: [] };
@@ -39,7 +35,7 @@ function about(status: string, counts: Record<string, number>, history: readonly
 
 describe("what a role is asked", () => {
   it("requirement", () => {
-    expect(new Scene().requirement().draft()).toEqual({
+    expect(new ScheduleSession().requirement().draft()).toEqual({
       expects: ["clarification", "error", "plan"],
       message: { payload_type: "requirement", payload: { $from: [2, ""] } },
       context: COMMON,
@@ -47,7 +43,10 @@ describe("what a role is asked", () => {
   });
 
   it("clarification_response", () => {
-    const made = new Scene().requirement().says(undefined, "clarification", asking("q")).answers({ q: "So" });
+    const made = new ScheduleSession()
+      .requirement()
+      .answer(undefined, "clarification", asking("q"))
+      .answerQuestions({ q: "So" });
     expect(made.draft()).toEqual({
       expects: ["clarification", "error", "plan"],
       message: {
@@ -62,7 +61,7 @@ describe("what a role is asked", () => {
   });
 
   it("ticket", () => {
-    expect(scene().draft("a")).toEqual({
+    expect(session().draft("a")).toEqual({
       expects: ["clarification", "error", "instruction", "instruction_proposal"],
       message: { payload_type: "ticket", payload: { ticket_id: "a", task_id: "a", status: "pending", task: TASK } },
       context: about("pending", { pending: 1 }, []),
@@ -71,7 +70,7 @@ describe("what a role is asked", () => {
   });
 
   it("instruction_proposal", () => {
-    expect(scene().says("a", "instruction_proposal", { summary: "So?" }).draft("a")).toEqual({
+    expect(session().answer("a", "instruction_proposal", { summary: "So?" }).draft("a")).toEqual({
       expects: ["error", "report"],
       message: { payload_type: "instruction_proposal", payload: { $from: [13, ""] } },
       context: about("discussing", { discussing: 1 }, [13]),
@@ -79,9 +78,9 @@ describe("what a role is asked", () => {
   });
 
   it("report, of a proposal", () => {
-    const made = scene()
-      .says("a", "instruction_proposal", { summary: "So?" })
-      .says("a", "report", { status: "proposal" });
+    const made = session()
+      .answer("a", "instruction_proposal", { summary: "So?" })
+      .answer("a", "report", { status: "proposal" });
     expect(made.draft("a")).toEqual({
       expects: ["clarification", "error", "instruction"],
       message: { payload_type: "report", payload: { $from: [15, ""] } },
@@ -90,7 +89,7 @@ describe("what a role is asked", () => {
   });
 
   it("instruction", () => {
-    expect(scene().says("a", "instruction", INSTRUCTION).draft("a")).toEqual({
+    expect(session().instruct("a").draft("a")).toEqual({
       expects: ["error", "report"],
       message: { payload_type: "instruction", payload: { $from: [13, ""] } },
       context: about("in_progress", { in_progress: 1 }, [13]),
@@ -98,17 +97,17 @@ describe("what a role is asked", () => {
   });
 
   it("instruction, given with the plan", () => {
-    expect(scene({ instruction: INSTRUCTION }).draft("a").message).toEqual({
+    expect(session({ instruction: INSTRUCTION }).draft("a").message).toEqual({
       payload_type: "instruction",
       payload: { $from: [4, "/tasks/1/instruction"] },
     });
   });
 
   it("review_request", () => {
-    const made = scene({ acceptance_criteria: [runs("true")] })
-      .says("a", "instruction", INSTRUCTION)
-      .says("a", "report", COMPLETED)
-      .checked("a", true);
+    const made = session({ acceptance_criteria: [runs("true")] })
+      .instruct("a")
+      .deliver("a")
+      .finishChecks("a", true);
     expect(made.draft("a")).toEqual({
       expects: ["clarification", "error", "review"],
       message: {
@@ -126,7 +125,7 @@ describe("what a role is asked", () => {
   });
 
   it("error", () => {
-    const made = scene().says("a", "instruction", INSTRUCTION).says("a", "report", { status: "blocked" });
+    const made = session().instruct("a").answer("a", "report", { status: "blocked" });
     expect(made.draft("a")).toEqual({
       expects: ["clarification", "error", "instruction", "plan"],
       message: {
@@ -142,7 +141,7 @@ describe("what a role is asked", () => {
   });
 
   it("error, with of a failure's details what the wire knows", () => {
-    const made = new Scene({ config: { max_retries: 0 } }).planned(task("a")).says("a", "instruction", INSTRUCTION);
+    const made = new ScheduleSession({ config: { max_retries: 0 } }).plan(task("a")).instruct("a");
     const details = {
       exit_code: 1,
       signal: "SIGKILL",
@@ -150,7 +149,7 @@ describe("what a role is asked", () => {
       pointer: "/status",
       rule: "r",
     };
-    made.fails("a", "timeout", { details: { ...details, stderr_tail: "oops", outlived_kill: true } });
+    made.fail("a", "timeout", { details: { ...details, stderr_tail: "oops", outlived_kill: true } });
     expect(resolve(made.draft("a").message.payload, made.lookup)).toMatchObject({ code: "timeout", details });
     expect(resolve(made.draft("a").message.payload, made.lookup)).not.toHaveProperty("details.stderr_tail");
     expect(made.admit("a").last.disposition).toBe("applied");
@@ -159,16 +158,16 @@ describe("what a role is asked", () => {
 
 describe("a request", () => {
   it("is refused for a turn that nobody holds", () => {
-    const made = scene();
+    const made = session();
     expect(() => made.engine.mode.request(made.state, { turn_id: "t1", subject: "a", attempt: 1, run: 1 })).toThrow(
       "nobody holds turn t1",
     );
   });
 
   it("tells the latest twenty events of the ticket", () => {
-    const made = new Scene({ config: { max_clarification_rounds: 50 } }).planned(task("a"));
+    const made = new ScheduleSession({ config: { max_clarification_rounds: 50 } }).plan(task("a"));
     for (let round = 1; round <= 15; round++)
-      made.says("a", "clarification", asking("q")).answers({ [`c${round}.q`]: "So" });
+      made.answer("a", "clarification", asking("q")).answerQuestions({ [`c${round}.q`]: "So" });
     const history = made.draft("a").context["history"] as { readonly $history: readonly number[] };
     expect(history.$history).toHaveLength(20);
     expect(history.$history.at(-1)).toBe(made.sequence);
@@ -176,27 +175,27 @@ describe("a request", () => {
   });
 
   it("tells each event once, in the order in which they happened", () => {
-    const made = new Scene().planned(task("a")).says("a", "clarification", asking("q"));
+    const made = new ScheduleSession().plan(task("a")).answer("a", "clarification", asking("q"));
     const { sequence: asked } = made;
-    const { sequence: answered } = made.answers({ q: "So" });
-    const { sequence: instructed } = made.says("a", "instruction", INSTRUCTION);
-    const { sequence: failed } = made.fails("a");
-    expect(made.fires("retry:a").draft("a").context["history"]).toEqual({
+    const { sequence: answered } = made.answerQuestions({ q: "So" });
+    const { sequence: instructed } = made.instruct("a");
+    const { sequence: failed } = made.fail("a");
+    expect(made.fireTimer("retry:a").draft("a").context["history"]).toEqual({
       $history: [asked, answered, instructed, failed],
     });
   });
 
   it("tells the instruction that counts however much has happened since, and no older one for that", () => {
-    const made = new Scene({ config: { max_retries: 99 } }).planned(task("a"));
+    const made = new ScheduleSession({ config: { max_retries: 99 } }).plan(task("a"));
     const history = () => (made.draft("a").context["history"] as { readonly $history: readonly number[] }).$history;
     const fail = () => {
-      for (let attempt = 0; attempt < 25; attempt++) made.fails("a").fires("retry:a");
+      for (let attempt = 0; attempt < 25; attempt++) made.fail("a").fireTimer("retry:a");
     };
-    const { sequence: first } = made.says("a", "instruction", INSTRUCTION);
+    const { sequence: first } = made.instruct("a");
     fail();
     expect([history().length, history()[0], history().at(-1)]).toEqual([20, first, made.sequence - 1]);
-    made.says("a", "report", { status: "blocked" });
-    const { sequence: second } = made.says("a", "instruction", INSTRUCTION);
+    made.answer("a", "report", { status: "blocked" });
+    const { sequence: second } = made.instruct("a");
     fail();
     expect([history().length, history()[0]]).toEqual([20, second]);
   });
@@ -206,12 +205,12 @@ describe("a request", () => {
       const plan = Array.from({ length: tasks }, (_, index) =>
         task(`t${index}`, { description: "word ".repeat(words) }),
       );
-      const made = new Scene({ unchecked: true })
+      const made = new ScheduleSession({ unchecked: true })
         .requirement("word ".repeat(words))
-        .says(undefined, "plan", { summary: "word ".repeat(words), tasks: plan });
+        .answer(undefined, "plan", { summary: "word ".repeat(words), tasks: plan });
       made
-        .says("t0", "instruction", { summary: "word ".repeat(words) })
-        .says("t0", "report", { status: "completed", summary: "word ".repeat(words) });
+        .answer("t0", "instruction", { summary: "word ".repeat(words) })
+        .answer("t0", "report", { status: "completed", summary: "word ".repeat(words) });
       return JSON.stringify([made.draft("t0"), made.draft("t1")]).replaceAll(/\d/g, "").length;
     };
     expect(size(1000, 1000)).toBe(size(2, 1));
@@ -219,21 +218,21 @@ describe("a request", () => {
 
   it("holds nothing but references to what others wrote", () => {
     const secret = "unmistakable";
-    const made = new Scene()
+    const made = new ScheduleSession()
       .requirement(secret)
-      .says(undefined, "clarification", { questions: [{ question_id: "q", text: secret }], status: "open" });
+      .answer(undefined, "clarification", { questions: [{ question_id: "q", text: secret }], status: "open" });
     made
-      .answers({ q: secret })
-      .says(undefined, "plan", { summary: secret, tasks: [task("a", { description: secret, risks: [secret] })] });
+      .answerQuestions({ q: secret })
+      .answer(undefined, "plan", { summary: secret, tasks: [task("a", { description: secret, risks: [secret] })] });
     made.command("tell", "a", { text: secret });
     const drafts: Json[] = [made.draft("a") as unknown as Json];
-    made.says("a", "instruction_proposal", { summary: secret });
+    made.answer("a", "instruction_proposal", { summary: secret });
     drafts.push(made.draft("a") as unknown as Json);
-    made.says("a", "report", { status: "proposal", summary: secret });
+    made.answer("a", "report", { status: "proposal", summary: secret });
     drafts.push(made.draft("a") as unknown as Json);
     made
-      .says("a", "instruction", { summary: secret })
-      .says("a", "report", { status: "completed", summary: secret, outputs: [secret] });
+      .answer("a", "instruction", { summary: secret })
+      .answer("a", "report", { status: "completed", summary: secret, outputs: [secret] });
     drafts.push(made.draft("a") as unknown as Json);
     expect(JSON.stringify(drafts)).not.toContain(secret);
     for (const draft of drafts) expect(JSON.stringify(resolve(draft, made.lookup))).toContain(secret);

@@ -1,6 +1,7 @@
 import { scheduleMode } from "../../../../src/modes/schedule/mode.ts";
 import type { Fact } from "../../../../src/kernel/mode.ts";
-import { CONFIG, CREW } from "../words.ts";
+import { CONFIG } from "../../kit.ts";
+import { CREW } from "../session.ts";
 
 // `node --expose-gc planned-memory.ts`: prints the bytes that each ticket of a large plan takes beside its task.
 const TICKETS = 16_000;

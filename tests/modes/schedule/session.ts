@@ -1,0 +1,117 @@
+import type { JsonObject } from "../../../src/lib/json.ts";
+import { scheduleMode } from "../../../src/modes/schedule/mode.ts";
+import type { ScheduleState, Ticket } from "../../../src/modes/schedule/state.ts";
+import type { PayloadByType } from "../../../src/protocol/payload.ts";
+import type { Role } from "../../../src/protocol/roles.ts";
+import { ModeSession, type Opening } from "../kit.ts";
+import { SCHEDULE_RULES } from "./rules.ts";
+
+export type Task = NonNullable<PayloadByType["plan"]["tasks"]>[number];
+
+export const CREW: readonly Role[] = [
+  { role_id: "boss", type: "manager", backend: "scripted" },
+  { role_id: "hand", type: "worker", backend: "scripted", capabilities: ["coding"] },
+  { role_id: "eye", type: "worker", backend: "scripted", capabilities: ["research"] },
+];
+
+export const INSTRUCTION = { summary: "Do it so" };
+export const COMPLETED = { status: "completed" } as const;
+export const APPROVED = { decision: "approved" } as const;
+export const CHANGES = { decision: "changes_requested" } as const;
+
+/** A configuration in which proposals are discussed in a debate. */
+export const DEBATE = { mode: "debate", input: { debaters: ["one", "two"], judge: "boss" } };
+
+export function task(task_id: string, more: Partial<Task> = {}): Task {
+  return { task_id, description: `Do ${task_id}`, ...more };
+}
+
+/** An executable criterion. */
+export function runs(...command: readonly string[]) {
+  return { text: `${command.join(" ")} passes`, command };
+}
+
+/** A clarification that asks these questions. */
+export function asking(...ids: readonly string[]) {
+  return {
+    questions: ids.map((question_id) => ({ question_id, text: `What of ${question_id}?` })),
+    status: "open",
+  } as const;
+}
+
+export type Options = Partial<Opening>;
+
+/** A session of the schedule mode: the kit, and the vocabulary of tickets. */
+export class ScheduleSession extends ModeSession<ScheduleState> {
+  constructor({ roles = CREW, ...opening }: Options = {}) {
+    super(scheduleMode, SCHEDULE_RULES, { roles, ...opening });
+  }
+
+  requirement(text = "Mend it"): this {
+    return this.send("requirement", { text });
+  }
+
+  /** The requirement, and the manager's plan for it. */
+  plan(...tasks: readonly Task[]): this {
+    return this.requirement().answer(undefined, "plan", { tasks });
+  }
+
+  instruct(id: string): this {
+    return this.answer(id, "instruction", INSTRUCTION);
+  }
+
+  /** The worker reports the ticket as completed. */
+  deliver(id: string): this {
+    return this.answer(id, "report", COMPLETED);
+  }
+
+  approve(id: string): this {
+    return this.answer(id, "review", APPROVED);
+  }
+
+  /** Tickets are instructed, delivered and approved, one after the other. */
+  complete(...ids: readonly string[]): this {
+    for (const id of ids) this.instruct(id).deliver(id).approve(id);
+    return this;
+  }
+
+  ticket(id: string): Ticket {
+    const ticket = this.state.tickets.get(id);
+    if (!ticket) throw new Error(`there is no ticket ${id}`);
+    return ticket;
+  }
+
+  /** A ticket's status, as `status (reason)`. */
+  status(id: string): string {
+    const { status, reason } = this.ticket(id);
+    return reason === undefined ? status : `${status} (${reason})`;
+  }
+
+  /** How the session ended, as `outcome reason`, and each ticket in the final report, as `status reason by blocker`. */
+  get report(): {
+    readonly ended: string;
+    readonly tickets: Readonly<Record<string, string>>;
+    readonly whole: JsonObject;
+  } {
+    if (!this.ended) throw new Error("the session has not ended");
+    const { outcome, reason, report } = this.ended;
+    const { tickets } = report as unknown as PayloadByType["final_report"];
+    const lines = tickets.map(({ ticket_id, status, reason: why, blocked_by = [] }) => {
+      const words = [status, why, ...blocked_by.map((id) => `by ${id}`)];
+      return [ticket_id, words.filter((word) => word !== undefined).join(" ")];
+    });
+    return {
+      ended: [outcome, reason].filter(Boolean).join(" "),
+      tickets: Object.fromEntries(lines) as Record<string, string>,
+      whole: report,
+    };
+  }
+}
+
+/** Ticket `a` failed, and the manager holds an error turn about it. */
+export function escalated(opening: Options, ...tasks: readonly Task[]): ScheduleSession {
+  const config = { max_retries: 0, ...opening.config };
+  const session = new ScheduleSession({ ...opening, config }).plan(...tasks);
+  if (session.phase === "approving") session.send("approval", APPROVED);
+  return session.instruct("a").fail("a");
+}
