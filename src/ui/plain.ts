@@ -60,12 +60,9 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
         head("dim", `${counted(skipped, "earlier record")}:`, `bosun log ${session_id}`);
         line(standing());
       }
-      heartbeat = startHeartbeat(() => {
-        // Kept back until an answer is typed they would come all at once, and say what was.
-        if (!out.isHeld) line(`HEARTBEAT ${standing()}`);
-      });
+      heartbeat = startHeartbeat(() => line(`HEARTBEAT ${standing()}`));
       progressTimer = setInterval(() => {
-        if (!out.isHeld) for (const { at, told } of progress.take()) tell(at, told);
+        for (const { at, told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();
     },
     event(event) {

@@ -1,8 +1,9 @@
-import { createInterface } from "node:readline";
+import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
+import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isCounted } from "../config/picked-option.ts";
 import { widthOf } from "../lib/terminal-text.ts";
 import { hanging, safeLine, safeText, wrapped } from "./display.ts";
-import type { Output, Terminal } from "./terminal.ts";
+import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
 /** What a person typed; `left` when they closed the input (Ctrl-D) or the question was taken away. */
@@ -20,89 +21,109 @@ export interface Place {
   readonly of: number;
 }
 
-/** Nothing typed for so long, in ms, and what was typed before is read; the terminal gives one line at a time. */
+/** A terminal is quiet when nothing was typed for so long, in ms. A terminal in line mode hands over one line at a time. */
 const QUIET_MS = 30;
 
-/** What follows a line so soon was not typed but pasted, in ms. */
-const PASTED_WITHIN_MS = 50;
+/** Makes the terminal mark pasted text, so that its line breaks can be told from Enter. */
+const MARK_PASTES = "\u001B[?2004h";
+const STOP_MARKING_PASTES = "\u001B[?2004l";
 
-/** Throws away what was typed before anything was asked: an idle Enter is no answer to a question that nobody had seen. */
-export async function discardTyped({ input }: Terminal): Promise<void> {
-  await new Promise<void>((resolve) => {
-    const silence = startSilence(QUIET_MS, done);
-    function done(): void {
-      silence.stop();
-      input.off("data", silence.breakOff).off("end", done).pause();
-      resolve();
-    }
-    input.on("data", silence.breakOff).on("end", done).resume();
-  });
-}
+/** A prompt leaves so many rows of the screen for what is typed. */
+const LEAST_TYPING_ROWS = 3;
 
 /**
- * Calls back when nothing has broken it off for so long. Timers come before input where a process stood still: it looks at what was typed
- * meanwhile, and only then it was silent.
+ * Asks for one line, below everything that is written to the terminal meanwhile. What was typed before the prompt is there is
+ * discarded: an idle Enter answers nothing, nor does the rest of a text that the terminal did not mark as pasted. Line breaks of a
+ * marked paste belong to the answer. Ctrl-C reaches the process as SIGINT, which the terminal itself does not send while a line is
+ * edited.
  */
-function startSilence(ms: number, callback: () => void): { readonly breakOff: () => void; readonly stop: () => void } {
-  let looked: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    looked = setImmediate(callback);
-  }, ms);
-  return {
-    breakOff: () => {
-      clearImmediate(looked);
-      timer.refresh();
-    },
-    stop: () => {
-      clearImmediate(looked);
-      clearTimeout(timer);
-    },
+export async function promptLine({ input, err, isDumb }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
+  await discardTyped(input, signal);
+  if (signal.aborted || input.readableEnded) return { kind: "left" };
+  // Without cursor movements only the terminal itself can edit a line.
+  const lines = createInterface({ input, output: err.stream, terminal: !isDumb, historySize: 0, signal });
+  const pasted: string[] = [];
+  let isPasting = false;
+  const watchPaste = (_text: unknown, { name }: Key) => {
+    if (name === "paste-start" || name === "paste-end") isPasting = name === "paste-start";
   };
-}
-
-/**
- * Asks for one line; lines that come at once were pasted, and are one text: they do not answer what is asked next, too. Ctrl-C is passed
- * on to the process as SIGINT, since the terminal no longer does it while a line is edited.
- */
-export function promptLine({ input, err, isDumb }: Terminal, label: string, signal: AbortSignal): Promise<Typed> {
-  if (signal.aborted || input.readableEnded) return Promise.resolve({ kind: "left" });
-  const typed: string[] = [];
-  // What nobody ended is ended here: what is told next does not belong to it.
-  let isWhole = false;
-  const endLine = () => {
-    if (!isWhole) err.line();
-    isWhole = true;
-  };
-  // Without cursor movements a line can only be edited by the terminal itself.
-  const lines = createInterface({ input, output: err.stream, terminal: !isDumb });
-  return new Promise<Typed>((resolve) => {
-    let pasting: ReturnType<typeof startSilence> | undefined;
-    const pasted = () => {
-      // The end of a paste may have no line feed, and is then sent with Enter.
-      if (lines.line === "") lines.close();
+  lines.setPrompt(shortened(label, err));
+  if (!isDumb) err.stream.write(MARK_PASTES);
+  input.on("keypress", watchPaste);
+  lines.prompt();
+  const prompt = promptOf(lines, err.stream);
+  const release = isDumb ? () => {} : err.keepBelow(prompt);
+  return new Promise((resolve) => {
+    let text: string | undefined;
+    let isEnded = false;
+    const endLine = () => {
+      release();
+      if (!isEnded) err.line();
+      isEnded = true;
     };
-    const take = () => lines.close();
-    signal.addEventListener("abort", take);
     lines.on("SIGINT", () => {
       endLine();
       process.emit("SIGINT", "SIGINT");
     });
-    lines.on("close", () => {
-      pasting?.stop();
-      isWhole ||= typed.length > 0 && lines.line === "";
-      endLine();
-      signal.removeEventListener("abort", take);
-      const isAnswer = typed.length > 0 && !signal.aborted;
-      resolve(isAnswer ? { kind: "text", text: typed.join("\n").trim() } : { kind: "left" });
-    });
+    // Stopped with Ctrl-Z and continued: readline has paused, and the shell has written below.
+    lines.on("SIGCONT", () => prompt.draw());
     lines.on("line", (line) => {
-      typed.push(line);
-      if (pasting) pasting.breakOff();
-      else pasting = startSilence(PASTED_WITHIN_MS, pasted);
+      isEnded = !isPasting;
+      if (isPasting) {
+        pasted.push(line);
+        lines.setPrompt("> ");
+        lines.prompt();
+      } else {
+        text = [...pasted, line].join("\n").trim();
+        lines.close();
+      }
     });
-    lines.setPrompt(label);
-    lines.prompt();
+    lines.on("close", () => {
+      input.off("keypress", watchPaste);
+      endLine();
+      if (!isDumb) err.stream.write(STOP_MARKING_PASTES);
+      resolve(text === undefined ? { kind: "left" } : { kind: "text", text });
+    });
   });
+}
+
+/** Discards what was typed so far: reads until the terminal is quiet. */
+async function discardTyped(input: NodeJS.ReadStream, signal: AbortSignal): Promise<void> {
+  let isQuiet = false;
+  const hear = () => {
+    isQuiet = false;
+  };
+  input.on("data", hear).resume();
+  while (!isQuiet && !signal.aborted && !input.readableEnded) {
+    isQuiet = true;
+    await setTimeout(QUIET_MS);
+    // After a standstill of this process timers come before the input that has arrived meanwhile.
+    await setImmediate();
+  }
+  input.off("data", hear).pause();
+}
+
+function promptOf(lines: Interface, stream: NodeJS.WriteStream): OpenPrompt {
+  return {
+    erase() {
+      moveCursor(stream, 0, -lines.getCursorPos().rows);
+      cursorTo(stream, 0);
+      clearScreenDown(stream);
+    },
+    draw() {
+      // Undocumented, and stale after a paste: how far above the cursor readline begins to draw.
+      Object.assign(lines, { prevRows: 0 });
+      lines.prompt(true);
+    },
+  };
+}
+
+/** A label that leaves room to type on the screen: the lines of a taller one are written above, but for the last. */
+function shortened(label: string, output: Output): string {
+  const lines = label.split("\n");
+  if (lines.length + LEAST_TYPING_ROWS <= (output.stream.rows || Number.POSITIVE_INFINITY)) return label;
+  for (const one of lines.slice(0, -1)) output.line(one);
+  return lines.at(-1) ?? "";
 }
 
 /**
@@ -116,9 +137,10 @@ export async function promptQuestion(
   signal: AbortSignal,
 ): Promise<Typed> {
   const { err } = terminal;
-  showQuestion(err, question, place);
+  let label = [...questionLines(err, question, place), "> "].join("\n");
   for (;;) {
-    const typed = await promptLine(terminal, "> ", signal);
+    const typed = await promptLine(terminal, label, signal);
+    label = "> ";
     if (typed.kind === "left") return typed;
     const words = typed.text === "" ? question.default : typed.text;
     if (words === undefined) {
@@ -135,30 +157,35 @@ export async function promptQuestion(
   }
 }
 
-/** The question as it was written where that fits; what is longer than a line is broken between words. */
-function showQuestion(err: Output, question: OpenQuestion, place: Place): void {
+/** The question as it was written where that fits; longer lines are broken between words. */
+function questionLines(output: Output, question: OpenQuestion, place: Place): string[] {
   const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;
-  err.line();
-  err.line(err.style("bold", `Question ${place.number} of ${place.of}${about}`));
-  for (const line of safeText(question.text).split("\n")) {
-    const isWhole = widthOf(`  ${line}`) <= err.width;
-    for (const part of isWhole ? [`  ${line}`] : wrapped(line, err.width, 2)) err.line(part);
-  }
-  if (question.why !== undefined)
-    for (const line of wrapped(`why: ${question.why}`, err.width, 2)) err.line(err.style("dim", line));
+  const { width } = output;
+  const usual = question.default;
+  return [
+    "",
+    output.style("bold", `Question ${place.number} of ${place.of}${about}`),
+    ...safeText(question.text)
+      .split("\n")
+      .flatMap((line) => (widthOf(`  ${line}`) <= width ? [`  ${line}`] : wrapped(line, width, 2))),
+    ...(question.why === undefined
+      ? []
+      : wrapped(`why: ${question.why}`, width, 2).map((line) => output.style("dim", line))),
+    ...optionLines(question, output),
+    ...(usual === undefined || question.options.includes(usual) ? [] : wrapped(`Enter: ${usual}`, width, 2)),
+  ];
+}
+
+function optionLines(question: OpenQuestion, output: Output): string[] {
   const counts = isCounted(question.options);
-  for (const [index, option] of question.options.entries()) {
+  return question.options.flatMap((option, index) => {
     const before = `  ${counts ? index + 1 : "-"}  `;
     const mark = option === question.default ? "  (default)" : "";
-    const [first = "", ...more] = hanging(option, err.width - mark.length, before.length);
+    const [first = "", ...more] = hanging(option, output.width - mark.length, before.length);
     const lines = [before + first, ...more];
-    const last = lines.pop();
-    for (const line of lines) err.line(line);
-    err.line(mark === "" ? last : last + err.style("dim", mark));
-  }
-  if (question.default !== undefined && !question.options.includes(question.default)) {
-    for (const line of wrapped(`Enter: ${question.default}`, err.width, 2)) err.line(line);
-  }
+    if (mark !== "") lines.push(`${lines.pop()}${output.style("dim", mark)}`);
+    return lines;
+  });
 }
 
 /** Asks for one of the choices, by its number; undefined if the person left. */
@@ -167,9 +194,10 @@ export async function promptChoice<K extends string>(
   choices: readonly Choice<K>[],
   signal: AbortSignal,
 ): Promise<K | undefined> {
-  for (const [index, { label }] of choices.entries()) terminal.err.line(`  ${index + 1}  ${label}`);
+  let label = [...choices.map((choice, index) => `  ${index + 1}  ${choice.label}`), "> "].join("\n");
   for (;;) {
-    const typed = await promptLine(terminal, "> ", signal);
+    const typed = await promptLine(terminal, label, signal);
+    label = "> ";
     if (typed.kind === "left") return undefined;
     const choice = choices[Number(typed.text) - 1];
     if (choice) return choice.key;

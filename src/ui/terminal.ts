@@ -26,10 +26,8 @@ export interface Output {
   readonly ended: AbortSignal;
   /** Rings, where there is a terminal that can. */
   bell(): void;
-  /** Keeps lines back while a person types at the same terminal; the returned function lets them out. */
-  hold(): () => void;
-  /** Whether lines are kept back now. */
-  readonly isHeld: boolean;
+  /** Keeps a prompt below all lines that are written to this terminal, until the returned function is called. */
+  keepBelow(prompt: OpenPrompt): () => void;
   /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
   style(style: Style, text: string): string;
   /**
@@ -39,13 +37,27 @@ export interface Output {
   readonly width: number;
 }
 
+/** A prompt on the last rows of a terminal. */
+export interface OpenPrompt {
+  /** Removes it from the screen and leaves the cursor where its first row began. */
+  erase(): void;
+  /** Draws it again, from the row of the cursor on. */
+  draw(): void;
+}
+
+/** The prompt of a terminal, shared by the streams that write to it. */
+interface Screen {
+  prompt?: OpenPrompt | undefined;
+}
+
 /** The terminal of this process. */
 export function processTerminal(environment: { readonly [name: string]: string | undefined }): Terminal {
   const { stdin, stdout, stderr } = process;
   const automatic = environment.CI !== undefined && environment.CI !== "" && environment.CI !== "false";
+  const screen: Screen = {};
   return {
-    out: outputOn(stdout),
-    err: outputOn(stderr),
+    out: outputOn(stdout, screen),
+    err: outputOn(stderr, screen),
     input: stdin,
     hasPerson: stdin.isTTY && stderr.isTTY && !automatic,
     isDumb: environment.TERM === "dumb",
@@ -55,10 +67,10 @@ export function processTerminal(environment: { readonly [name: string]: string |
 /** A reader that has gone (`| head`, a terminal that was closed) takes the output with it, and nothing else. */
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
-export function outputOn(stream: NodeJS.WriteStream): Output {
+/** Lines on a stream. Where that is a terminal, they go above the prompt that is open on its `screen`. */
+export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Output {
   const ended = new AbortController();
   let lost: string | undefined;
-  let held: string[] | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
     ended.abort();
     // Of a file it means that its disk is broken.
@@ -73,22 +85,20 @@ export function outputOn(stream: NodeJS.WriteStream): Output {
     },
     ended: ended.signal,
     line(text = "") {
-      if (held) held.push(text);
-      else if (!ended.signal.aborted) stream.write(`${text}\n`);
+      if (ended.signal.aborted) return;
+      const prompt = stream.isTTY ? screen.prompt : undefined;
+      prompt?.erase();
+      stream.write(`${text}\n`);
+      prompt?.draw();
     },
     bell() {
       if (stream.isTTY) stream.write("\u0007");
     },
-    hold() {
-      if (stream.isTTY) held ??= [];
+    keepBelow(prompt) {
+      screen.prompt = prompt;
       return () => {
-        const lines = held ?? [];
-        held = undefined;
-        for (const line of lines) this.line(line);
+        screen.prompt = undefined;
       };
-    },
-    get isHeld() {
-      return held !== undefined;
     },
     style: (style, text) => styleText(style, text, { stream }),
     get width() {

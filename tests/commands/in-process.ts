@@ -27,8 +27,7 @@ function paperTerminal(
       lost: undefined,
       ended: new AbortController().signal,
       bell: () => {},
-      hold: () => () => {},
-      isHeld: false,
+      keepBelow: () => () => {},
       style: (_style, text) => text,
       width: Number.POSITIVE_INFINITY,
     };

@@ -8,11 +8,21 @@ import { endAfterwards } from "./strays.ts";
 
 let opened = 0;
 
+interface TerminalOptions {
+  readonly environment?: NodeJS.ProcessEnv;
+  /** Variables of the command alone. */
+  readonly env?: Readonly<Record<string, string>>;
+  readonly columns?: number;
+}
+
 /** A real terminal with a command line in it. */
 export interface Pane {
   screen(): string;
   /** Types; names such as `Enter`, `C-c` and `C-d` are keys. */
   type(...keys: string[]): void;
+  /** Pastes a text, as the terminal does with what another program copied. */
+  paste(text: string): void;
+  resize(columns: number): void;
   shows(text: string): Promise<void>;
   /** The same for what is asked for so many times, and the prompt below it: only then does the program read keys, and not the terminal. */
   asks(text: string, times?: number): Promise<void>;
@@ -24,21 +34,31 @@ export interface Pane {
   hangUp(): void;
 }
 
-/** Types a command line in a new terminal, in the workspace. */
+/** Types a command line of the product in a new terminal, in the workspace. */
 export function open(here: Rig, args: readonly string[], env: Record<string, string> = {}, columns = 110): Pane {
   endAfterwards(here);
+  const environment = { ...here.environment, BOSUN_HOME: here.home };
+  return openTerminal(here.workspace, [process.execPath, built("cli.js"), ...args], { environment, env, columns });
+}
+
+/** Types any command line in a new terminal, in a directory. */
+export function openTerminal(
+  directory: string,
+  command: readonly string[],
+  { environment = process.env, env = {}, columns = 110 }: TerminalOptions = {},
+): Pane {
   opened += 1;
   const socket = `bosun-${process.pid}-${opened}-${performance.now().toFixed(0)}`;
   const hangUp = () => void spawnSync("tmux", ["-L", socket, "kill-server"]);
   onTestFinished(hangUp);
-  const left = join(here.home, "..", `exit-code-${opened}`);
+  const left = join(directory, "..", `exit-code-${opened}`);
   // The terminal has a TERM of its own.
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
-  const words = ["env", ...variables, process.execPath, built("cli.js"), ...args].map(quoted);
+  const words = ["env", ...variables, ...command].map(quoted);
   const tmux = (...more: string[]) =>
     execFileSync("tmux", ["-L", socket, "-f", "/dev/null", ...more], {
-      cwd: here.workspace,
-      env: { ...here.environment, BOSUN_HOME: here.home, TERM: "xterm-256color" },
+      cwd: directory,
+      env: { ...environment, TERM: "xterm-256color" },
       encoding: "utf8",
     });
   tmux("new-session", "-d", "-x", `${columns}`, "-y", "50", `${words.join(" ")}; echo $? > ${quoted(left)}; exec cat`);
@@ -46,6 +66,11 @@ export function open(here: Rig, args: readonly string[], env: Record<string, str
   return {
     screen,
     type: (...keys) => void tmux("send-keys", ...keys),
+    paste(text) {
+      tmux("set-buffer", text);
+      tmux("paste-buffer", "-p");
+    },
+    resize: (to) => void tmux("resize-window", "-x", `${to}`),
     shows: (text) =>
       until(
         () => `"${text}" on the screen, which is\n${screen()}`,

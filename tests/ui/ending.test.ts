@@ -12,8 +12,7 @@ const OUTPUT: Output = {
   lost: undefined,
   ended: new AbortController().signal,
   bell: () => {},
-  hold: () => () => {},
-  isHeld: false,
+  keepBelow: () => () => {},
   style: (_style, text) => text,
   width: 100,
 };

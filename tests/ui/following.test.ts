@@ -1,4 +1,3 @@
-import { PassThrough } from "node:stream";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
@@ -8,7 +7,6 @@ import { BRIEF, type RecordLine } from "../../src/ui/format-options.ts";
 import type { Standing } from "../../src/runtime/feed/standing.ts";
 import type { Ending, Opening } from "../../src/ui/reporter.ts";
 import { SAY_OF_LATER, RecordFormatter } from "../../src/ui/record-formatter.ts";
-import { outputOn } from "../../src/ui/terminal.ts";
 
 const AT = "2026-01-02T03:04:05Z";
 
@@ -140,23 +138,6 @@ describe("a session that says nothing for half a minute", () => {
     } as unknown as Ending);
     reporter.close();
     expect(vi.getTimerCount()).toBe(0);
-  });
-
-  it("shows nothing of it while a person types, to whom all would come at once when they have answered", () => {
-    vi.useFakeTimers();
-    const written: string[] = [];
-    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 200 }) as unknown as NodeJS.WriteStream;
-    stream.on("data", (text: Buffer) => void written.push(text.toString()));
-    const out = outputOn(stream);
-    const reporter = plainReporter({ out, err: out });
-    reporter.begin({ session_id: "s-1", workspace: "/w", output: "/o", now: () => NOW } as unknown as Opening);
-    const release = out.hold();
-    vi.advanceTimersByTime(600_000);
-    release();
-    expect(written.filter((text) => text.includes("HEARTBEAT"))).toEqual([]);
-    vi.advanceTimersByTime(30_000);
-    expect(written.filter((text) => text.includes("HEARTBEAT"))).toHaveLength(1);
-    reporter.close();
   });
 
   it("shows the same to a program, as often as it says nothing else, until it is closed", () => {

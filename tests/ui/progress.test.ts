@@ -4,7 +4,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import type { RecordMeta, UnsealedRecord } from "../../src/protocol/record.ts";
 import { plainReporter } from "../../src/ui/plain.ts";
 import type { Opening, Reporter } from "../../src/ui/reporter.ts";
-import { type Output, outputOn } from "../../src/ui/terminal.ts";
+import { outputOn } from "../../src/ui/terminal.ts";
 
 const BEFORE_NOON = "2026-01-02T11:59:30Z";
 
@@ -27,7 +27,6 @@ const said = (turn: string, summary: string) =>
 
 describe("what agents say of a turn that they are at", () => {
   let written: string[];
-  let out: Output;
   let reporter: Reporter;
 
   beforeEach(() => {
@@ -35,7 +34,7 @@ describe("what agents say of a turn that they are at", () => {
     written = [];
     const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 200 }) as unknown as NodeJS.WriteStream;
     stream.on("data", (text: Buffer) => void written.push(text.toString()));
-    out = outputOn(stream);
+    const out = outputOn(stream);
     reporter = plainReporter({ out, err: out });
     const now = () => ({ state: "running", counts: {}, turns: 0, waiting: 0, running: [], checking: [], held: [] });
     reporter.begin({ session_id: "s", workspace: "/w", output: "/o", now } as unknown as Opening);
@@ -80,12 +79,8 @@ describe("what agents say of a turn that they are at", () => {
     expect(told()).toEqual([expect.stringContaining("page")]);
   });
 
-  it("is told of a few turns at once and of the others soon, and never while a person types", () => {
+  it("is told of a few turns at once and of the others soon", () => {
     for (let turn = 0; turn < 12; turn += 1) happens(said(`t${turn}`, "half"));
-    const release = out.hold();
-    vi.advanceTimersByTime(60_000);
-    release();
-    expect(told()).toEqual([]);
     vi.advanceTimersByTime(10_000);
     expect(told()).toHaveLength(8);
     vi.advanceTimersByTime(10_000);

@@ -1,18 +1,25 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "vitest";
-import { promptQuestion } from "../../src/ui/prompt.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { promptLine, promptQuestion } from "../../src/ui/prompt.ts";
 import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
 import type { OpenQuestion } from "../../src/ui/waiting.ts";
+import { openTerminal, type Pane } from "../commands/terminal.ts";
 
 /** What is shown of a question on a terminal of so many columns, before what is typed. */
 async function shown(question: OpenQuestion, columns: number): Promise<string[]> {
-  const stream = Object.assign(new PassThrough(), { isTTY: true, columns }) as unknown as NodeJS.WriteStream;
-  const terminal = { input: new PassThrough(), err: outputOn(stream), isDumb: true } as unknown as Terminal;
-  const enough = AbortSignal.abort();
-  await promptQuestion(terminal, question, { number: 1, of: 1 }, enough);
-  const written = stripVTControlCharacters(String(stream.read()));
-  return written.split("\n").slice(2, -1);
+  const stream = Object.assign(new PassThrough(), { isTTY: true, columns });
+  const err = outputOn(stream as unknown as NodeJS.WriteStream);
+  const terminal = { input: new PassThrough(), err, isDumb: true } as unknown as Terminal;
+  const leave = new AbortController();
+  stream.once("readable", () => leave.abort());
+  await promptQuestion(terminal, question, { number: 1, of: 1 }, leave.signal);
+  return stripVTControlCharacters(String(stream.read())).split("\n").slice(2, -2);
 }
 
 const QUESTION: OpenQuestion = {
@@ -53,5 +60,122 @@ describe("a question at a terminal", () => {
       "  2  Neither",
       "  Enter: Something else",
     ]);
+  });
+});
+
+/** A program that asks two questions in a terminal of its own, once it shows the first. */
+async function asking(columns: number, env: Record<string, string> = {}): Promise<Pane> {
+  const directory = mkdtempSync(join(tmpdir(), "bosun-prompt-"));
+  onTestFinished(() => rmSync(directory, { recursive: true }));
+  mkdirSync(join(directory, "here"));
+  const program = join(import.meta.dirname, "children", "prompting.ts");
+  const pane = openTerminal(join(directory, "here"), [process.execPath, program], { columns, env });
+  await pane.asks("The question 1?");
+  return pane;
+}
+
+const question = (number: number) => `Question ${number} of 2\n  The question ${number}?\n  1  main\n  2  next\n>`;
+
+describe("lines that are written while a question is open", () => {
+  it.each([40, 80])("go above it and what is typed, which may wrap: %s columns", async (columns) => {
+    const pane = await asking(columns);
+    const happens = async (event: number) => {
+      process.kill(pane.pid(), "SIGUSR2");
+      await pane.shows(`event ${event}`);
+    };
+    await happens(1);
+    expect(pane.screen().trimEnd()).toBe(`begin\nevent 1\n\n${question(1)}`);
+    const typed = "漢字 漢字 漢字 漢字 漢字 漢字 漢字 漢字 漢字 漢字";
+    pane.type(typed, "Left", "Left");
+    await pane.shows(typed.slice(-5));
+    await happens(2);
+    await happens(3);
+    expect(pane.screen().trimEnd()).toMatch(/^begin\nevent 1\nevent 2\nevent 3\n\nQuestion/);
+    expect(pane.screen().split("Question 1 of 2")).toHaveLength(2);
+    pane.type("=");
+    await pane.shows("=漢");
+    pane.resize(columns === 40 ? 80 : 40);
+    await happens(4);
+    pane.type("!", "Enter");
+    await pane.asks("The question 2?");
+    await happens(5);
+    pane.type("2", "Enter");
+    expect(await pane.exit()).toBe(0);
+    const answer = `${typed.slice(0, -2)}=!漢字`;
+    expect(pane.screen().replace(/\s/g, "")).toContain(`answers["${answer.replaceAll(" ", "")}","next"]`);
+  });
+
+  it("are simply written where the cursor cannot move", async () => {
+    const pane = await asking(80, { TERM: "dumb" });
+    process.kill(pane.pid(), "SIGUSR2");
+    await pane.shows("event 1");
+    expect(pane.screen().trimEnd()).toBe(`begin\n\n${question(1)} event 1`);
+    pane.type("thre", "BSpace", "Enter");
+    await pane.asks("The question 2?");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain('answers ["thr","left"]');
+  });
+});
+
+describe("a text of several lines", () => {
+  it("is one answer if it is pasted, once Enter is pressed", async () => {
+    const pane = await asking(80);
+    pane.paste("one\n\ntwo");
+    await pane.shows("> two");
+    process.kill(pane.pid(), "SIGUSR2");
+    await pane.shows("event 1\n> two");
+    pane.type("!", "Enter");
+    await pane.asks("The question 2?");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain(String.raw`answers ["one\n\ntwo!","left"]`);
+  });
+
+  it("answers no second question where the terminal does not mark pastes", async () => {
+    const pane = await asking(80);
+    pane.type("one", "Enter", "two", "Enter", "three", "Enter");
+    await pane.asks("The question 2?");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain('answers ["one","left"]');
+  });
+});
+
+/** This process does nothing for so long. */
+function standStill(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe("a prompt", () => {
+  it("discards what was typed before it was there, though this process reads it late", async () => {
+    const path = mkdtempSync(join(tmpdir(), "bosun-typing-"));
+    const keys =
+      'printf "early\\n"; touch typed; until [ -e shown ]; do sleep 0.01; done; printf "answer\\n"; exec sleep 60';
+    const child = spawn("sh", ["-c", keys], { cwd: path, stdio: ["ignore", "pipe", "inherit"] });
+    onTestFinished(async () => {
+      if (child.exitCode === null && child.kill("SIGKILL")) await once(child, "exit");
+      rmSync(path, { recursive: true });
+    });
+    const stream = new PassThrough();
+    stream.once("data", () => writeFileSync(join(path, "shown"), ""));
+    const terminal = { input: child.stdout, err: { stream, line: () => {} }, isDumb: true } as unknown as Terminal;
+    const typed = promptLine(terminal, "> ", new AbortController().signal);
+    while (!existsSync(join(path, "typed"))) standStill(5);
+    standStill(200);
+    expect(await typed).toEqual({ kind: "text", text: "answer" });
+  });
+
+  it("goes on after Ctrl-Z", async () => {
+    const pane = await asking(80);
+    pane.type("ne", "C-z");
+    await pane.shows("> ne");
+    process.kill(pane.pid(), "SIGCONT");
+    await pane.shows("2  next\n\nQuestion 1 of 2");
+    pane.type("xt", "Enter");
+    await pane.asks("The question 2?");
+    pane.type("C-d");
+    expect(await pane.exit()).toBe(0);
+    expect(pane.screen()).toContain('answers ["next","left"]');
   });
 });

@@ -1,6 +1,6 @@
 import type { LedgerAsk } from "../../kernel/ledger.ts";
 import { safeText } from "../../ui/display.ts";
-import { discardTyped, type Place, promptLine, promptQuestion } from "../../ui/prompt.ts";
+import { type Place, promptLine, promptQuestion } from "../../ui/prompt.ts";
 import { settledSentence, type Waiting } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import { waitingFor } from "../lookup/asks.ts";
@@ -50,15 +50,12 @@ export class Asking {
     if (this.#over) return;
     this.#queue.push({ ask_id, refused });
     if (this.#prompt !== undefined) return;
-    const release = this.#parts.context.terminal.out.hold();
-    this.#done = this.#askAll()
-      .finally(release)
-      .then(
-        (left) => {
-          if (left) this.#parts.left();
-        },
-        (error: unknown) => this.#parts.broken(error),
-      );
+    this.#done = this.#askAll().then(
+      (left) => {
+        if (left) this.#parts.left();
+      },
+      (error: unknown) => this.#parts.broken(error),
+    );
   }
 
   /** The session has moved: what is being asked may be settled. */
@@ -83,10 +80,8 @@ export class Asking {
   /** Asks until nothing is open or the person has left, of which it tells; one prompt at a time. */
   async #askAll(): Promise<boolean> {
     const { terminal } = this.#parts.context;
-    // Whoever asks while typed keys are thrown away must find that somebody is asked already.
     const prompt = new AbortController();
     this.#prompt = prompt;
-    await discardTyped(terminal);
     terminal.err.bell();
     let left = false;
     for (let next = this.#queue.shift(); next !== undefined && !this.#over && !left; next = this.#queue.shift()) {

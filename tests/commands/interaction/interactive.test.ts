@@ -175,7 +175,7 @@ echo >> ${seen}.times
     pane.type("3", "Enter");
     await pane.shows(`Kept for ${session_id}; its owner has not taken it yet.`);
     process.kill(owner.pid, "SIGCONT");
-    await pane.shows('is assigned to the worker "nowhere"');
+    await pane.asks('is assigned to the worker "nowhere"');
     expect(readdirSync(join(here.home, "sessions", session_id)).join()).toContain("plan-to-edit.yaml");
     pane.type("4", "Enter");
     expect(await pane.exit()).toBe(1);
@@ -277,7 +277,7 @@ echo >> ${seen}.times
     await pane.shows("Question 1 of 1");
     expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
     expect(await pane.exit()).toBe(0);
-    expect(pane.screen()).toMatch(/^>\n {2}c1\.name was answered elsewhere: "Eve"\n.*ANSWERED by/m);
+    expect(pane.screen()).toMatch(/ANSWERED by[^]*^>\n {2}c1\.name was answered elsewhere: "Eve"\n/m);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });
 
@@ -297,7 +297,7 @@ echo >> ${seen}.times
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve 7\n");
   });
 
-  it("answers one question with all the lines that they paste, and edits them where the cursor cannot move, too", async () => {
+  it("answers one question with a pasted text, and edits a line on a dumb terminal", async () => {
     const here = rig();
     const two = tinyPlan([{ task_id: "write", shell: "true" }], {
       questions: ["first", "second"].map((question_id) => ({ question_id, text: `The ${question_id}?` })),
@@ -306,7 +306,7 @@ echo >> ${seen}.times
     const session_id = await onlySession(here);
     const pane = open(here, ["resume"]);
     await pane.asks("Question 1 of 2");
-    pane.type("one", "Enter", "Enter", "two", "Enter", "the end of it");
+    pane.paste("one\n\ntwo\nthe end of it");
     await pane.shows("the end of it");
     pane.type("Enter");
     await pane.asks("Question 2 of 2");
