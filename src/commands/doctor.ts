@@ -96,16 +96,16 @@ function platform(): Finding {
 function homeFinding(context: CommandContext): Finding {
   const home = homeOf(context);
   if (!home.ok) return because({ hint: "Name another with --home.", ...home.error }, "home", "missing");
-  const { name: file_system, standing } = fileSystemOf(home.value);
+  const { name: file_system, safety } = fileSystemOf(home.value);
   const what = `${home.value}${existsSync(home.value) ? "" : " (made by the first run)"}, on ${file_system}`;
   if (unwritable(home.value)) {
     const hint = "Name another with --home or BOSUN_HOME.";
     return { name: "home", state: "missing", what: `${what}: it cannot be written`, hint };
   }
-  if (standing === "good") return { name: "home", state: "ok", what };
+  if (safety === "safe") return { name: "home", state: "ok", what };
   return {
     name: "home",
-    state: standing === "refused" ? "missing" : "poor",
+    state: safety === "unsafe" ? "missing" : "poor",
     what,
     hint: "Locks are not reliable there: put the home on a disk of this machine with --home or BOSUN_HOME.",
   };

@@ -3,24 +3,24 @@ import { canonicalJson } from "../lib/canonical.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
 import type { SealedRecord, UnsealedRecord } from "../protocol/record.ts";
 
-// Keeps a record's hash from ever being the hash of something else that happens to have the same text.
+// Separates these hashes from hashes of the same text for another purpose.
 const DOMAIN = "bosun-log-v1\0";
 
-// "integrity" sorts before every other key of a record, and "hash" before its siblings, so both stand first in the canonical
-// text, and the hash can be put in and taken out of the text without serialising the record again.
+// "integrity" sorts before every other key of a record, and "hash" before its siblings. Both come first in the canonical text, so the
+// hash can be inserted and removed without serializing the record again.
 const OPENING = '{"integrity":{';
 const HASH_MEMBER = /^\{"integrity":\{"hash":"(sha256:[0-9a-f]{64})",/;
 
-/** Where a record goes in its session's chain: its number, and the hash of the record before it. */
+/** A record's position in its session's chain: its number, and the hash of the record before it. */
 export interface Link {
   readonly sequence: number;
   readonly previous: string;
 }
 
 /**
- * Gives a record its place in the chain and its final bytes. The hash covers the canonical record with `integrity` but without
- * the hash itself. Throws a TypeError for a payload that has no canonical JSON (NaN, a lone surrogate), and a RangeError for a record
- * that no reader would take: validation and cutting come first.
+ * Gives a record its position in the chain and its final bytes. The hash covers the canonical record with `integrity`, without the
+ * hash itself. Throws a TypeError for a payload that has no canonical JSON (NaN, a lone surrogate), and a RangeError for a record that
+ * readers would refuse: validate and cut before.
  */
 export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   const { sequence, previous } = link;
@@ -28,14 +28,14 @@ export function seal(record: UnsealedRecord, link: Link): SealedRecord {
   const digest = hashOf(OPENING + rest);
   const { payload_type } = record;
   const line = `${OPENING}"hash":"${digest}",${rest}\n`;
-  // No UTF-16 unit has more than three bytes, so the bytes of ordinary records need not be counted.
+  // A UTF-16 unit takes at most three bytes, so the bytes of ordinary records need not be counted.
   if (line.length * 3 > MAX_RECORD_BYTES && Buffer.byteLength(line) > MAX_RECORD_BYTES)
-    throw new RangeError(`Record ${sequence}, ${payload_type}, is larger than any reader takes`);
+    throw new RangeError(`Record ${sequence}, ${payload_type}, is larger than ${MAX_RECORD_BYTES} bytes`);
   const subject = record.record.ticket_id;
   return { sequence, payload_type, ...(subject === undefined ? {} : { subject }), line, hash: digest };
 }
 
-/** The hash a canonical line ought to carry, from the rest of it; undefined if it carries none where one belongs. */
+/** The hash of a canonical line, computed from the rest of the line; undefined if the line has no hash member. */
 export function expectedHash(line: string): string | undefined {
   const member = HASH_MEMBER.exec(line);
   if (member === null) return undefined;

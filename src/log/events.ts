@@ -1,13 +1,13 @@
 import type { JsonObject } from "../lib/json.ts";
+import { replaceUnsafe } from "../lib/terminal-text.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
-import { oneLine } from "./one-line.ts";
 
 const LONGEST_SUMMARY = 160;
 
 /**
- * The lines of `events.log` for one record, each with its line feed: `[timestamp][ticket_id][event] #sequence message`. One for
- * each transition it caused, or one of its own when it caused none. They follow from the record alone, so they can be written
- * again; they are for people, and no evidence.
+ * The lines of `events.log` for one record, each with its line feed: `[timestamp][ticket_id][event] #sequence message`. One line for
+ * each transition of the record, or one for the record if it has none. They are computed from the record alone, so they can be written
+ * again. They are for people and prove nothing.
  */
 export function eventLines(sequence: number, record: UnsealedRecord): string {
   const { effects, ticket_id, disposition, received_at } = record.record;
@@ -25,7 +25,7 @@ export function eventLines(sequence: number, record: UnsealedRecord): string {
     .join("");
 }
 
-/** The sequence an `events.log` line belongs to; undefined if it is not such a line. */
+/** The sequence of the record that a line of `events.log` belongs to; undefined for any other line. */
 export function sequenceOfEventLine(line: string): number | undefined {
   const found = /^\[[^\]]*\]\[[^\]]*\]\[[^\]]*\] #(\d{1,15}) /.exec(line);
   return found === null ? undefined : Number(found[1]);
@@ -40,7 +40,7 @@ function field(text: string): string {
   return oneLine(text).replaceAll("]", ")");
 }
 
-/** The sentence of a payload that says what it is about; most have one, under one of these names. */
+/** The text that summarizes a payload: most have one of these fields. */
 function summary(payload: JsonObject): string {
   for (const name of ["summary", "message", "text", "decision", "status", "reason"]) {
     const value = payload[name];
@@ -51,4 +51,9 @@ function summary(payload: JsonObject): string {
 
 function clip(text: string): string {
   return text.length <= LONGEST_SUMMARY ? text : `${text.slice(0, LONGEST_SUMMARY - 1).toWellFormed()}…`;
+}
+
+/** Any text on one line, without characters that a terminal obeys. */
+export function oneLine(text: string): string {
+  return replaceUnsafe(text, () => " ");
 }

@@ -1,29 +1,31 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { isJsonObject, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { MAX_RECORD_BYTES } from "../protocol/limits.ts";
+import type { LogRecord } from "../protocol/record.ts";
 
-/** The file in a log folder that people follow with `tail -f`. */
+/** The file of a log folder for `tail -f`. */
 export const EVENTS_FILE = "events.log";
 
-/** Where a record's bytes stand before they get their name; a crash may leave it, and nobody reads it. */
+/** A record's file before it is renamed. A crash may leave it; it is never read. */
 export const PUBLISHING_FILE = ".publishing";
 
 const RECORD_NAME = /^(\d{6,15})-([a-z_]{1,40})\.json$/;
 
-/** A record's file, from its name alone. */
+/** A record's file, as its name says. */
 export interface RecordFile {
   readonly name: string;
   readonly sequence: number;
   readonly payload_type: string;
 }
 
-/** What a log folder holds, without having read a record. */
+/** The names in a log folder. */
 export interface Listing {
-  /** In order of their sequences. */
+  /** By sequence. */
   readonly files: readonly RecordFile[];
-  /** Names that are neither records nor anything else the scheduler puts beside them. */
+  /** Names of files that do not belong in a log folder. */
   readonly foreign: readonly string[];
 }
 
@@ -32,7 +34,7 @@ export function recordName(sequence: number, payload_type: string): string {
   return `${String(sequence).padStart(6, "0")}-${payload_type}.json`;
 }
 
-/** What a name says that is a record's; undefined for any other. */
+/** The parts of a record file's name; undefined for any other name. */
 export function recordFile(name: string): RecordFile | undefined {
   const [, digits, payload_type = ""] = RECORD_NAME.exec(name) ?? [];
   const sequence = Number(digits);
@@ -40,8 +42,8 @@ export function recordFile(name: string): RecordFile | undefined {
 }
 
 /**
- * Lists a log folder. Directories are left out: agents' raw output stands in them. `not_found` if there is no such folder,
- * `storage` if it cannot be read.
+ * Lists a log folder without its directories, which hold agents' raw output. `not_found` if there is no such folder, `storage` if it
+ * cannot be read.
  */
 export function listFolder(directory: string): Result<Listing, Failure> {
   const files: RecordFile[] = [];
@@ -63,9 +65,8 @@ export function listFolder(directory: string): Result<Listing, Failure> {
 }
 
 /**
- * The records of a folder in order, each read when it is asked for, so that memory stays with the names. `bytes` are the file's
- * and not checked in any way, which is what `verifyFolder` is for; null if the file is gone, cannot be read, or is larger than any
- * record.
+ * Reads the records of a folder in order, one at a time. `bytes` are unchecked (`verifyFolder` checks them); null if the file is gone,
+ * cannot be read, or is larger than any record.
  */
 export function* readFolder(
   directory: string,
@@ -75,7 +76,7 @@ export function* readFolder(
     yield { ...file, bytes: readPlainFile(join(directory, file.name), MAX_RECORD_BYTES) };
 }
 
-/** The bytes of a plain file that has no more than so many; null for any other, since a pipe or a device would be read for ever. */
+/** The bytes of a regular file of at most `max_bytes`; null for any other, since reading a pipe or a device may never end. */
 export function readPlainFile(path: string, max_bytes: number): Buffer | null {
   try {
     const about = statSync(path);
@@ -94,4 +95,38 @@ function unreadable(directory: string, error: unknown): Failure {
   return failure("storage", `The log folder ${directory} cannot be read (${code}).`, {
     hint: "Check that it is a directory and that you may read it.",
   });
+}
+
+const TEXTS = ["session_id", "timestamp", "source", "target", "payload_type", "version"] as const;
+
+/** The record in a line; null if the line is not JSON or lacks a field that every record has. */
+export function parseRecord(line: string): LogRecord | null {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isLogRecord(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Checks the fields that every record has, so that code can rely on them. The payload is not checked here. */
+function isLogRecord(value: unknown): value is LogRecord {
+  if (!isJsonObject(value) || !TEXTS.every((key) => typeof value[key] === "string")) return false;
+  const { payload, record, integrity } = value;
+  if (!isJsonObject(payload) || !isJsonObject(record) || !isJsonObject(integrity)) return false;
+  const { sequence, previous, hash } = integrity;
+  if (typeof sequence !== "number" || typeof previous !== "string" || typeof hash !== "string") return false;
+  return isMeta(record);
+}
+
+function isMeta({ kind, received_at, disposition, ticket_id, turn_id, effects }: JsonObject): boolean {
+  if (typeof kind !== "string" || typeof disposition !== "string") return false;
+  if (typeof received_at !== "string" || Number.isNaN(Date.parse(received_at))) return false;
+  if (![ticket_id, turn_id].every((id) => id === undefined || typeof id === "string")) return false;
+  return effects === undefined || (Array.isArray(effects) && effects.every(isEffect));
+}
+
+function isEffect(value: unknown): boolean {
+  if (!isJsonObject(value) || typeof value.ticket_id !== "string" || typeof value.to !== "string") return false;
+  return value.from === null || typeof value.from === "string";
 }

@@ -10,11 +10,11 @@ import type { Failure } from "../protocol/failure.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import { milliseconds } from "../protocol/timestamp.ts";
 import { attempt } from "./attempt.ts";
-import { oneLine } from "./one-line.ts";
+import { oneLine } from "./events.ts";
 
 type Report = PayloadByType["final_report"];
 
-/** Writes `final_report.json` and `final_report.md`, each as a whole or not at all; what the last close said counts. `storage`, `storage_full`. */
+/** Writes `final_report.json` and `final_report.md`, each whole or not at all. Replaces earlier ones. Fails with `storage`, `storage_full`. */
 export function writeReport(folder: string, payload: JsonObject, presentation: Presentation): Result<void, Failure> {
   return attempt(folder, () => ok(writeBoth(folder, payload, presentation)), "The final report");
 }
@@ -23,11 +23,11 @@ function writeBoth(folder: string, payload: JsonObject, presentation: Presentati
   makeDirectory(folder);
   replace(join(folder, "final_report.md"), reportMarkdown(payload as unknown as Report, presentation));
   crashPoint("report_begun");
-  // The last to be written is the one that a proof holds against the record.
+  // Last, since verification compares this one with the record.
   replace(join(folder, "final_report.json"), reportJson(payload));
 }
 
-/** As `JSON.stringify(payload, ordered, 2)`, but a list is written entry by entry: the text of 100,000 tickets took 80 MiB more. */
+/** The lines of `JSON.stringify(payload, ordered, 2)`, made entry by entry: one text of 100,000 tickets took 80 MiB more. */
 function* reportJson(payload: JsonObject): IterableIterator<string> {
   const keys = Object.keys(payload)
     .filter((key) => payload[key] !== undefined)
@@ -48,35 +48,35 @@ function* reportJson(payload: JsonObject): IterableIterator<string> {
   yield "}";
 }
 
-/** Begins each line after the first so many columns later: a line feed that is part of a text is escaped there. */
+/** The value as JSON; lines after the first are indented by so many columns. Line feeds inside texts are escaped. */
 function indented(value: unknown, columns: number): string {
   return JSON.stringify(value, ordered, 2).replaceAll("\n", `\n${" ".repeat(columns)}`);
 }
 
-/** For JSON.stringify: members in the order that they have in the log. A report may be long, so no second one is made in that order. */
+/** A replacer for JSON.stringify that sorts members as in the log, without a second copy of a long report. */
 function ordered(_key: string, value: unknown): unknown {
   if (!isJsonObject(value)) return value;
   const keys = Object.keys(value).sort();
   return Object.fromEntries(keys.map((key) => [key, value[key]]));
 }
 
-/** A file is written in pieces of about this many characters: a report may be long. */
-const PIECE = 64 * 1024;
+/** A file is written in chunks of about this many characters, since a report may be long. */
+const CHUNK = 64 * 1024;
 
 function replace(path: string, lines: Iterable<string>): void {
   const partial = `${path}.tmp`;
-  // No file takes the place of a folder, and only an agent can have put one there.
+  // A folder with this name, which only an agent can have made, could not be replaced.
   rmSync(partial, { force: true, recursive: true });
   const file = openSync(partial, "wx");
   try {
-    let piece = "";
+    let chunk = "";
     for (const line of lines) {
-      piece += `${line}\n`;
-      if (piece.length < PIECE) continue;
-      appendFileSync(file, piece);
-      piece = "";
+      chunk += `${line}\n`;
+      if (chunk.length < CHUNK) continue;
+      appendFileSync(file, chunk);
+      chunk = "";
     }
-    appendFileSync(file, piece);
+    appendFileSync(file, chunk);
   } finally {
     closeSync(file);
   }
@@ -84,7 +84,7 @@ function replace(path: string, lines: Iterable<string>): void {
   renameSync(partial, path);
 }
 
-/** The report for people: how it ended, what each ticket came to, where its outputs are, and what to do next. */
+/** The report for people: the outcome, each ticket with its outputs, and what to do next. */
 function* reportMarkdown(report: Report, presentation: Presentation): IterableIterator<string> {
   const { tickets, clarifications = [], next_steps } = report;
   yield* [
@@ -92,38 +92,38 @@ function* reportMarkdown(report: Report, presentation: Presentation): IterableIt
     "",
     `Session ${report.session_id} (${report.mode}): **${report.outcome}**${report.reason === undefined ? "" : `, ${report.reason}`}.`,
     "",
-    `- ${tookWords(report)}, recoveries: ${report.recoveries}`,
-    `- ${usageWords(report.usage)}`,
+    `- ${durationText(report)}, recoveries: ${report.recoveries}`,
+    `- ${usageText(report.usage)}`,
     `- log: ${report.log.records} records, head ${report.log.head}`,
   ];
   if (tickets.length > 0)
     yield* ["", "| ticket | status | owner | attempts | reviews | checks | |", "|---|---|---|---|---|---|---|"];
   for (const ticket of tickets) yield ticketRow(ticket);
   for (const ticket of tickets) yield* ticketSection(ticket);
-  if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationWords)];
+  if (clarifications.length > 0) yield* ["", "## Asked and answered", "", ...clarifications.map(clarificationText)];
   if (report.result !== undefined) yield* resultSections(presentation.parts(report.result as JsonObject));
   if (next_steps.length === 0) return;
-  yield* ["", "## Next", "", ...next_steps.map((step) => `- ${ofSession(report.session_id, phrase(step))}`)];
+  yield* ["", "## Next", "", ...next_steps.map((step) => `- ${withSession(report.session_id, phrase(step))}`)];
 }
 
-function tookWords({ started_at, finished_at }: Report): string {
+function durationText({ started_at, finished_at }: Report): string {
   const took = formatDuration(milliseconds(finished_at) - milliseconds(started_at));
   return `${took}, from ${started_at} to ${finished_at}`;
 }
 
-/** A recorded step knows of no other session; whoever reads it may have many. */
-function ofSession(session_id: string, step: string): string {
+/** Adds the session to the commands of a recorded step: its reader may have many sessions. */
+function withSession(session_id: string, step: string): string {
   return step.replace(/(?<![\w./-])bosun (?:log|retry|replay)(?![\w-])/g, (command) => `${command} ${session_id}`);
 }
 
-/** Only what somebody told: agents that tell neither tokens nor money are most likely no models. */
-function usageWords({ turns, input_tokens, output_tokens, cost_usd }: Report["usage"]): string {
-  const isTold = input_tokens + output_tokens > 0;
+/** Leaves out tokens and cost that no agent reported: agents that report neither are hardly models. */
+function usageText({ turns, input_tokens, output_tokens, cost_usd }: Report["usage"]): string {
+  const hasTokens = input_tokens + output_tokens > 0;
   const cost = cost_usd === null ? "cost unknown" : `cost $${cost_usd}`;
   return [
     `turns: ${turns}`,
-    ...(isTold ? [`tokens in ${input_tokens}, out ${output_tokens}`] : []),
-    ...(isTold || (cost_usd ?? 0) > 0 ? [cost] : []),
+    ...(hasTokens ? [`tokens in ${input_tokens}, out ${output_tokens}`] : []),
+    ...(hasTokens || (cost_usd ?? 0) > 0 ? [cost] : []),
   ].join(", ");
 }
 
@@ -137,7 +137,7 @@ function resultSections(parts: readonly ResultPart[]): string[] {
   ]);
 }
 
-/** What an agent said is quoted, so that no line of it can pass for one of the report's own. */
+/** Quotes an agent's text, so that none of its lines can pass for the report's own. */
 function quoted(text: string): string[] {
   return text.trim() === "" ? [] : text.split("\n").map((line) => `> ${oneLine(line)}`.trimEnd());
 }
@@ -152,11 +152,11 @@ function ticketRow(ticket: ReportedTicket): string {
 }
 
 function ticketSection(ticket: ReportedTicket): string[] {
-  // Of what was kept the entry with its place says all.
+  // A kept output is listed once, as an artifact.
   const kept = new Set<unknown>((ticket.artifacts ?? []).map(({ label }) => label));
   const outputs = (ticket.outputs ?? [])
     .filter((output) => !kept.has(typeof output === "string" ? output : output.label))
-    .map(outputWords);
+    .map(outputText);
   const artifacts = (ticket.artifacts ?? []).map((artifact) => `${artifact.label}: ${artifact.uri}`);
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
@@ -167,18 +167,18 @@ function ticketSection(ticket: ReportedTicket): string[] {
   return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
 }
 
-function clarificationWords({ question, answer, ticket_id }: NonNullable<Report["clarifications"]>[number]): string {
+function clarificationText({ question, answer, ticket_id }: NonNullable<Report["clarifications"]>[number]): string {
   return `- ${ticket_id === undefined ? "" : `${ticket_id}: `}${phrase(question)} **${phrase(answer)}**`;
 }
 
-/** What was made, and where it is if its worker said so. */
-function outputWords(output: NonNullable<ReportedTicket["outputs"]>[number]): string {
+/** An output, and where it is if the worker said so. */
+function outputText(output: NonNullable<ReportedTicket["outputs"]>[number]): string {
   if (typeof output === "string") return output;
   const { label, text, uri } = output;
   return [...new Set([label, text, uri])].filter((words) => words !== undefined && words !== "").join(": ");
 }
 
-/** What an agent or a person said, as one line of a text for people. */
+/** A text of an agent or a person on one line. */
 function phrase(value: unknown): string {
   const text =
     typeof value === "string"

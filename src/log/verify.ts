@@ -3,55 +3,53 @@ import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { GENESIS } from "../protocol/record.ts";
 import { expectedHash } from "./chain.ts";
-import { listFolder, readFolder, recordName, type RecordFile } from "./reader.ts";
-import { parseRecord } from "./record-shape.ts";
+import { listFolder, parseRecord, readFolder, recordName, type RecordFile } from "./reader.ts";
 
-/** How many problems are told one by one; a last one says how many more there are. */
-export const PROBLEMS_TOLD = 100;
+/** How many problems are listed; one more says how many are left out. */
+export const MAX_PROBLEMS = 100;
 
-/** A record's number and hash: how the end of a log is named, in the database, the final report, or an anchor. */
+/** The number and hash of a log's last record, as the database, the final report or an anchor has it. */
 export interface Head {
   readonly sequence: number;
   readonly hash: string;
 }
 
 /**
- * What a log folder proves by itself.
- * - `integrity`: every record stands where it was written, as it was written.
- * - `completeness`: `closed` if the last record closes the session, `truncated` if the log is known to have gone on, else
- *   `open`: from the folder alone, an end that was cut off cannot be told from a session that still runs.
- * - `ok`: only for what is whole and closed.
+ * What a log folder proves.
+ * - `integrity`: whether every record is unchanged and in its place.
+ * - `completeness`: `closed` if the last record closes the session, `truncated` if the log is known to have been longer, else `open`:
+ *   the folder alone cannot tell a log that was cut off from a session that still runs.
+ * - `ok`: integrity is ok and the log is closed.
  */
 export interface Verification {
   readonly ok: boolean;
   readonly records: number;
   readonly integrity: "ok" | "failed";
   readonly completeness: "closed" | "open" | "truncated";
-  /** The last record, as it names itself; null if there is none or it cannot be read. */
+  /** The last record, by its own number and hash; null if there is none or it cannot be read. */
   readonly head: Head | null;
   readonly problems: readonly Problem[];
 }
 
-/** What is wrong, and at which record; `sequence` is null for what is wrong with the folder. */
+/** A problem at a record, or with the folder if `sequence` is null. */
 export interface Problem {
   readonly sequence: number | null;
   readonly what: string;
-  /** Absent where nothing but other problems is told of. */
+  /** Absent in the last entry, which counts the problems left out. */
   readonly fault?: Fault;
 }
 
 /**
- * Of what kind a problem is, for whoever says what can be done about it: a record that is missing, or not as it was written; a file that
- * is none; records that the database does not have; decisions that do not follow; a kept file or a report that is not the record's.
+ * The kind of a problem: a record is missing or changed, a file is foreign, the log is ahead of the database, a decision does not
+ * follow from its facts (`decided`), a kept file or the report differs from the record.
  */
 export type Fault = "missing" | "changed" | "foreign" | "ahead" | "decided" | "kept" | "report";
 
 /**
- * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain; with `expected`, also against a head known
- * from elsewhere, and with the number of the `last` record that there can be. That is asked when the folder is listed, since a session
- * that runs commits a record before it publishes it. Reads one record at a time. `events.log` and agents' raw output are renderings, and
- * no part of the proof. Of a log that is known to have records all are missing where there is no folder. Fails only if the folder cannot be
- * read: `not_found`, `storage`.
+ * Checks a log folder: canonical bytes, names, gaps, foreign files and the hash chain. `expected` is a head known from elsewhere; a
+ * missing folder then counts as missing records. `last` gives the number of the last possible record; it is called after the folder is
+ * listed, since a running session commits a record before it publishes it. Reads one record at a time. `events.log` and agents' raw
+ * output prove nothing and are not checked. Fails only if the folder cannot be read: `not_found`, `storage`.
  */
 export function verifyFolder(
   directory: string,
@@ -59,8 +57,8 @@ export function verifyFolder(
   last?: () => number | undefined,
 ): Result<Verification, Failure> {
   const listed = listFolder(directory);
-  const isGone = !listed.ok && listed.error.code === "not_found" && expected !== undefined;
-  if (!listed.ok && !isGone) return listed;
+  const isMissing = !listed.ok && listed.error.code === "not_found" && expected !== undefined;
+  if (!listed.ok && !isMissing) return listed;
   const listing = listed.ok ? listed.value : { files: [], foreign: [] };
   const { files, foreign } = listing;
   const most = last?.() ?? Number.POSITIVE_INFINITY;
@@ -108,23 +106,23 @@ export function verifyFolder(
     integrity,
     completeness,
     head: end === null || previous === null ? null : { sequence: end.sequence, hash: previous },
-    problems: told(problems),
+    problems: limitProblems(problems),
   });
 }
 
 interface CheckedRecord {
   readonly faults: readonly string[];
-  /** As the record says, even if its content disagrees: so one changed record is one problem, and not one more at the next. */
+  /** The record's own claim, right or wrong: so one changed record is not a second problem at the next record. */
   readonly hash: string | null;
   readonly previous: string | null;
 }
 
 function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
-  const unusable = (fault: string): CheckedRecord => ({ faults: [fault], hash: null, previous: null });
-  if (bytes === null) return unusable("The file cannot be read, or is larger than any record.");
+  const unreadable = (fault: string): CheckedRecord => ({ faults: [fault], hash: null, previous: null });
+  if (bytes === null) return unreadable("The file cannot be read, or is larger than any record.");
   const line = bytes.toString("utf8");
   const record = parseRecord(line);
-  if (record === null) return unusable("It is not a record: not JSON, or without what every record has.");
+  if (record === null) return unreadable("It is not a record: not JSON, or without what every record has.");
 
   const faults: string[] = [];
   const { sequence, previous, hash } = record.integrity;
@@ -136,12 +134,12 @@ function checkRecord(file: RecordFile, bytes: Buffer | null): CheckedRecord {
   return { faults, hash, previous };
 }
 
-/** Bytes and not text are compared: what is not UTF-8 decodes to something else than it was. */
+/** Compares bytes, since bytes that are not UTF-8 do not survive decoding. */
 function isCanonical(record: unknown, bytes: Buffer): boolean {
   try {
     return bytes.equals(Buffer.from(`${canonicalJson(record)}\n`, "utf8"));
   } catch (error) {
-    // A lone surrogate, or nested deeper than the stack: no record of ours is either.
+    // A lone surrogate, or nesting deeper than the stack: Bosun writes neither.
     if (error instanceof TypeError || error instanceof RangeError) return false;
     throw error;
   }
@@ -151,9 +149,9 @@ function missing(from: number, to: number): string {
   return from === to ? `Record ${from} is missing.` : `Records ${from} to ${to} are missing.`;
 }
 
-/** No more problems than are told. */
-export function told(problems: readonly Problem[]): readonly Problem[] {
-  const more = problems.length - PROBLEMS_TOLD;
+/** The first problems, and an entry that counts the rest. */
+export function limitProblems(problems: readonly Problem[]): readonly Problem[] {
+  const more = problems.length - MAX_PROBLEMS;
   if (more <= 0) return problems;
-  return [...problems.slice(0, PROBLEMS_TOLD), { sequence: null, what: `And ${more} more problems.` }];
+  return [...problems.slice(0, MAX_PROBLEMS), { sequence: null, what: `And ${more} more problems.` }];
 }

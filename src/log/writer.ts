@@ -22,40 +22,40 @@ import { eventLines, sequenceOfEventLine } from "./events.ts";
 import { attempt } from "./attempt.ts";
 import { EVENTS_FILE, PUBLISHING_FILE, recordFile, recordName } from "./reader.ts";
 
-/** `events.log` is appended to in pieces of about this many characters, so that a long catching up stays in small memory. */
-const PIECE = 64 * 1024;
+/** `events.log` is written in chunks of about this many characters, so that catching up needs little memory. */
+const CHUNK = 64 * 1024;
 
-/** How much of the end of `events.log` is read to find out where it stands, in bytes. */
+/** How much of the end of `events.log` is read to find its last record, in bytes. */
 const TAIL_BYTES = 64 * 1024;
 
-/** What catching up found: how many files were not there, and how many a crash had torn. */
+/** How many record files catching up found missing, and how many torn by a crash. */
 export interface CaughtUp {
   readonly missing: number;
   readonly torn: number;
 }
 
-/** A committed record; with what its line says where that is at hand, so that it is not parsed again. */
+/** A committed record, with its parsed line if the caller has it. */
 export interface CommittedRecord extends SealedRecord {
   readonly record?: UnsealedRecord;
 }
 
-type Placed = "written" | "there" | "mended";
+type FileState = "written" | "existed" | "mended";
 
 /**
- * The one writer of a session's `logs/<session>/`. The folder is a copy of committed records, so nothing here is forced to the
- * disk: what a crash has not written, or has torn of the last step, `catchUp` writes again. Every call may fail with `storage` or `storage_full`, and with
- * `conflict` if a record's file is there already and says something else; that file is never touched.
+ * The only writer of a session's `logs/<session>/`. The folder is a copy of committed records, so nothing is forced to the disk:
+ * `catchUp` writes again what a crash lost or tore. Every call may fail with `storage` or `storage_full`, and with `conflict` if a
+ * record's file exists and says something else; that file is never touched.
  */
 export class LogFolder {
   readonly directory: string;
   readonly #events: number;
-  /** How long `events.log` is, as far as its one writer knows, in bytes. */
+  /** The length of `events.log` as this writer left it, in bytes. */
   #size: number;
   readonly #inode: number;
-  /** The last record whose lines stand in `events.log`. */
-  #told: number;
-  /** The folder as this writer last left it: see `#stamp`. */
-  #left: string | undefined;
+  /** The last record whose lines are in `events.log`. */
+  #lastEvent: number;
+  /** The folder as this writer left it: see `#stamp`. */
+  #leftAs: string | undefined;
 
   private constructor(directory: string, events: number) {
     this.directory = directory;
@@ -63,10 +63,10 @@ export class LogFolder {
     const { size, ino } = fstatSync(events);
     this.#size = size;
     this.#inode = ino;
-    this.#told = standOf(events).sequence;
+    this.#lastEvent = lastEventOf(events).sequence;
   }
 
-  /** Makes the folder if need be. Whoever opens one closes it. */
+  /** Makes the folder if it is missing. The caller closes it. */
   static open(directory: string): Result<LogFolder, Failure> {
     return attempt(directory, () => {
       makeDirectory(directory);
@@ -74,47 +74,48 @@ export class LogFolder {
     });
   }
 
-  /** Writes committed records, in order, each under its name at once or not at all, then their lines. Blocks meanwhile. */
+  /** Writes committed records in order, each file whole or not at all, then their lines. Blocks meanwhile. */
   publish(records: Iterable<CommittedRecord>): Result<void, Failure> {
     return attempt(this.directory, () => {
-      // A folder as it was left holds no later record, and to look for each takes a tenth as long as to make it.
-      const isAsLeft = this.#left !== undefined && this.#left === this.#stamp();
-      // Nobody would find what is written into a folder that was deleted or moved; and one made anew would lack what came before.
+      // An unchanged folder has no later record. Skipping the look for each file saves a tenth of the time.
+      const isUnchanged = this.#leftAs !== undefined && this.#leftAs === this.#stamp();
+      // Files in a folder that was deleted or moved are lost, and a folder made anew would lack the earlier records.
       const path = join(this.directory, EVENTS_FILE);
-      if (!isAsLeft && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode) return err(gone(this.directory));
-      const published = this.#publish(records, 1, isAsLeft);
+      if (!isUnchanged && statSync(path, { throwIfNoEntry: false })?.ino !== this.#inode)
+        return err(gone(this.directory));
+      const published = this.#publish(records, 1, isUnchanged);
       if (!published.ok) return published;
-      this.#left = this.#stamp();
+      this.#leftAs = this.#stamp();
       return ok(undefined);
     });
   }
 
-  /** Changes with every name that is put into the folder or taken out; for older kernels, at the next tick of their clock (4 ms). */
+  /** Changes with every name added or removed; on older kernels at the next clock tick (4 ms). */
   #stamp(): string | undefined {
     const folder = statSync(this.directory, { throwIfNoEntry: false });
     return folder && `${folder.ino} ${folder.mtimeMs}`;
   }
 
   /**
-   * Makes the folder whole again after a crash: files from record `from` on, and `events.log` from where it stands. `records`
-   * gives the committed records from a sequence on. Of earlier records only files that are missing are written: what somebody changed
-   * stays as it is, and is told by who verifies. A folder that an agent has put where records are written goes.
+   * Completes the folder after a crash: the files from record `from` on, and `events.log` from its last record. `records` gives the
+   * committed records from a sequence on. Of earlier records only missing files are written: a changed file stays, for verification to
+   * find. A directory that an agent made under the name of the temporary file is removed.
    */
   catchUp(from: number, records: (from: number) => Iterable<SealedRecord>): Result<CaughtUp, Failure> {
     return attempt(this.directory, () => {
       rmSync(join(this.directory, PUBLISHING_FILE), { force: true, recursive: true });
-      // The lines of the last record told may be only some of its lines: they are written again with what is missing.
-      const stand = standOf(this.#events);
-      const [known] = stand.sequence === 0 ? [true] : records(stand.sequence);
-      if (!known) return err(ahead(this.directory, stand.sequence));
-      ftruncateSync(this.#events, stand.offset);
-      this.#size = stand.offset;
-      this.#told = Math.max(0, stand.sequence - 1);
-      // Where the lines are gone, the files may be, too: somebody has deleted the folder.
-      const filesFrom = stand.sequence === 0 ? 1 : from;
-      const earlier = this.#placeMissing(filesFrom, records);
+      // The last record in `events.log` may lack some of its lines, so all of them are written again.
+      const last = lastEventOf(this.#events);
+      const [known] = last.sequence === 0 ? [true] : records(last.sequence);
+      if (!known) return err(ahead(this.directory, last.sequence));
+      ftruncateSync(this.#events, last.offset);
+      this.#size = last.offset;
+      this.#lastEvent = Math.max(0, last.sequence - 1);
+      // Without lines the folder may have been deleted, and the files with it.
+      const filesFrom = last.sequence === 0 ? 1 : from;
+      const earlier = this.#writeMissing(filesFrom, records);
       if (!earlier.ok) return earlier;
-      const caughtUp = this.#publish(records(Math.min(filesFrom, this.#told + 1)), filesFrom, false);
+      const caughtUp = this.#publish(records(Math.min(filesFrom, this.#lastEvent + 1)), filesFrom, false);
       return caughtUp.ok ? ok({ ...caughtUp.value, missing: caughtUp.value.missing + earlier.value }) : caughtUp;
     });
   }
@@ -124,67 +125,66 @@ export class LogFolder {
   }
 
   /**
-   * Writes the records before `end` whose names are not there, and says how many. It looks at names alone, whatever they stand for: there may
-   * be very many.
+   * Writes the records before `end` whose names are missing, and returns how many. Looks at names only, since there may be very many.
    */
-  #placeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Result<number, Failure> {
+  #writeMissing(end: number, records: (from: number) => Iterable<SealedRecord>): Result<number, Failure> {
     if (end === 1) return ok(0);
-    const isThere = new Uint8Array(end);
-    for (const name of readdirSync(this.directory)) isThere[recordFile(name)?.sequence ?? 0] = 1;
+    const exists = new Uint8Array(end);
+    for (const name of readdirSync(this.directory)) exists[recordFile(name)?.sequence ?? 0] = 1;
     let missing = 0;
-    for (let sequence = isThere.indexOf(0, 1); sequence !== -1; sequence = isThere.indexOf(0, sequence + 1)) {
+    for (let sequence = exists.indexOf(0, 1); sequence !== -1; sequence = exists.indexOf(0, sequence + 1)) {
       const [record] = records(sequence);
       if (record === undefined) continue;
-      const placed = this.#place(record, false);
-      if (!placed.ok) return placed;
+      const file = this.#writeFile(record, false);
+      if (!file.ok) return file;
       missing += 1;
     }
     return ok(missing);
   }
 
-  #publish(records: Iterable<CommittedRecord>, filesFrom: number, isAsLeft: boolean): Result<CaughtUp, Failure> {
+  #publish(records: Iterable<CommittedRecord>, filesFrom: number, isUnchanged: boolean): Result<CaughtUp, Failure> {
     let missing = 0;
     let torn = 0;
     let lines = "";
-    let told = this.#told;
+    let last = this.#lastEvent;
     for (const record of records) {
       if (record.sequence >= filesFrom) {
-        const placed = this.#place(record, isAsLeft && record.sequence > told);
-        if (!placed.ok) return placed;
-        if (placed.value === "written") missing += 1;
-        if (placed.value === "mended") torn += 1;
+        const file = this.#writeFile(record, isUnchanged && record.sequence > last);
+        if (!file.ok) return file;
+        if (file.value === "written") missing += 1;
+        if (file.value === "mended") torn += 1;
       }
-      if (record.sequence <= told) continue;
+      if (record.sequence <= last) continue;
       lines += eventLines(record.sequence, record.record ?? (JSON.parse(record.line) as UnsealedRecord));
-      told = record.sequence;
-      if (lines.length < PIECE) continue;
-      const saidSoFar = this.#tell(lines, told);
-      if (!saidSoFar.ok) return saidSoFar;
+      last = record.sequence;
+      if (lines.length < CHUNK) continue;
+      const appended = this.#appendEvents(lines, last);
+      if (!appended.ok) return appended;
       lines = "";
     }
-    const said = this.#tell(lines, told);
-    return said.ok ? ok({ missing, torn }) : said;
+    const appended = this.#appendEvents(lines, last);
+    return appended.ok ? ok({ missing, torn }) : appended;
   }
 
-  #tell(lines: string, through: number): Result<void, Failure> {
+  #appendEvents(lines: string, through: number): Result<void, Failure> {
     const bytes = Buffer.from(lines);
-    // Who was frozen while another took over must not tell again what that one has told.
-    if (fstatSync(this.#events).size !== this.#size) return err(retold(join(this.directory, EVENTS_FILE)));
+    // A process that was frozen while another took over must not append the same lines again.
+    if (fstatSync(this.#events).size !== this.#size) return err(eventsChanged(join(this.directory, EVENTS_FILE)));
     if (bytes.length > 0) appendFileSync(this.#events, bytes);
     this.#size += bytes.length;
     crashPoint("events_appended");
-    this.#told = through;
+    this.#lastEvent = through;
     return ok(undefined);
   }
 
-  #place(record: SealedRecord, isNew: boolean): Result<Placed, Failure> {
+  #writeFile(record: SealedRecord, isNew: boolean): Result<FileState, Failure> {
     const path = join(this.directory, recordName(record.sequence, record.payload_type));
-    const there = isNew ? undefined : statSync(path, { throwIfNoEntry: false });
-    if (there) {
+    const existing = isNew ? undefined : statSync(path, { throwIfNoEntry: false });
+    if (existing) {
       const line = Buffer.from(record.line);
-      // What is longer is not this record, and a pipe or a device would be read for ever.
-      const found = there.isFile() && there.size <= line.length ? readFileSync(path) : null;
-      if (found?.equals(line)) return ok("there");
+      // A longer file is not this record, and reading a pipe or a device may never end.
+      const found = existing.isFile() && existing.size <= line.length ? readFileSync(path) : null;
+      if (found?.equals(line)) return ok("existed");
       if (found === null || !isTorn(found, line)) return err(conflict(path));
     }
     const publishing = join(this.directory, PUBLISHING_FILE);
@@ -192,17 +192,17 @@ export class LogFolder {
     crashPoint("record_written");
     renameSync(publishing, path);
     crashPoint("record_renamed");
-    return ok(there ? "mended" : "written");
+    return ok(existing ? "mended" : "written");
   }
 }
 
-/** Cut short, or of blocks that were given to the file but never written: what a crash of the machine leaves of a file. */
+/** What a crash of the machine leaves of a file: its beginning, or blocks of zeros that were allocated and never written. */
 function isTorn(found: Buffer, whole: Buffer): boolean {
   return found.equals(whole.subarray(0, found.length)) || found.every((byte) => byte === 0);
 }
 
-/** The last record that `events.log` tells of, and the byte at which its first line begins; both 0 if that cannot be seen. */
-function standOf(events: number): { readonly sequence: number; readonly offset: number } {
+/** The last record in `events.log` and the offset of its first line; both 0 if unknown. */
+function lastEventOf(events: number): { readonly sequence: number; readonly offset: number } {
   const { size } = fstatSync(events);
   const tail = Buffer.alloc(Math.min(size, TAIL_BYTES));
   readSync(events, tail, 0, tail.length, size - tail.length);
@@ -210,7 +210,7 @@ function standOf(events: number): { readonly sequence: number; readonly offset: 
   let end = tail.lastIndexOf("\n") + 1;
   while (end > 0) {
     const start = end === 1 ? 0 : tail.lastIndexOf("\n", end - 2) + 1;
-    // The window may begin inside a line, and what is left of one may look like another.
+    // The tail may begin inside a line, whose rest may look like a whole line.
     if (start === 0 && size > TAIL_BYTES) break;
     const found = sequenceOfEventLine(tail.toString("utf8", start, end));
     if (sequence !== 0 && found !== sequence) return { sequence, offset: size - tail.length + end };
@@ -222,7 +222,7 @@ function standOf(events: number): { readonly sequence: number; readonly offset: 
 }
 
 function gone(directory: string): Failure {
-  return failure("storage", `The log folder was deleted or moved while it was written: ${directory}.`, {
+  return failure("storage", `The log folder was deleted or moved while the session ran: ${directory}.`, {
     hint: "Resume the session: the folder is written again from the database.",
   });
 }
@@ -230,21 +230,21 @@ function gone(directory: string): Failure {
 function ahead(directory: string, sequence: number): Failure {
   return failure(
     "conflict",
-    `The database is of an earlier moment than the log: ${directory} tells of record ${sequence}, which the database does not have.`,
+    `The database is older than the log: ${directory} has record ${sequence}, which the database does not have.`,
     {
-      hint: "Put the newer database back. To go on from the earlier moment, move that folder away: it is written again from the database.",
+      hint: "Put the newer database back. To go on with the older one, move the folder away: it is written again from the database.",
     },
   );
 }
 
 function conflict(path: string): Failure {
-  return failure("conflict", `The file ${path} is there already and is not the record that the database has.`, {
-    hint: "Somebody changed the log. Move the file away and resume the session: it is written again, and the two can be compared.",
+  return failure("conflict", `The file ${path} exists and differs from the record in the database.`, {
+    hint: "The log was changed. Move the file away and resume the session: the record is written again, and you can compare the two.",
   });
 }
 
-function retold(path: string): Failure {
-  return failure("conflict", `The file ${path} was changed by somebody else while it was written.`, {
-    hint: "Write nothing to it, and resume the session: its lines are written again.",
+function eventsChanged(path: string): Failure {
+  return failure("conflict", `The file ${path} was changed by another process while the session ran.`, {
+    hint: "Do not write to it. Resume the session: its lines are written again.",
   });
 }

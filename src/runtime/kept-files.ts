@@ -1,9 +1,8 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, join } from "node:path";
-import { listFolder, readFolder } from "../log/reader.ts";
-import { parseRecord } from "../log/record-shape.ts";
-import { type Problem, told } from "../log/verify.ts";
+import { listFolder, parseRecord, readFolder } from "../log/reader.ts";
+import { limitProblems, type Problem } from "../log/verify.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { SessionPaths } from "./paths.ts";
 import { MAX_ARTIFACT_BYTES } from "./turns/artifacts.ts";
@@ -34,7 +33,7 @@ export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | 
     const what = `The kept file ${path} is not the one in this record: ${fault}.`;
     problems.push({ sequence, what, fault: "kept" });
   }
-  return told(problems);
+  return limitProblems(problems);
 }
 
 type Kept = PayloadByType["artifact_ref"];

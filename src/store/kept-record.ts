@@ -1,25 +1,22 @@
 import type { JsonObject } from "../lib/json.ts";
 import { isOfStorage } from "../protocol/failure.ts";
 import type { LogRecord } from "../protocol/record.ts";
-import { lost } from "./failures.ts";
+import { recordLost } from "./failures.ts";
 import { StorageError } from "./storage-error.ts";
 import type { SessionRow, StoreReader } from "./store.ts";
 
-/**
- * A record that was committed, for whoever cannot go on without it: what a session's state refers to, its opening, its end. Throws a
- * `StorageError` if the database has lost it, or holds there what is no record.
- */
+/** A committed record. Throws a `StorageError` if the database has lost it, or has something there that does not parse. */
 export function keptRecord(
-  reader: Pick<StoreReader, "place" | "record">,
+  reader: Pick<StoreReader, "location" | "record">,
   session_id: string,
   sequence: number,
 ): LogRecord {
   return measuredRecord(reader, session_id, sequence).record;
 }
 
-/** The same, and how many bytes it has. */
+/** A committed record and its size in bytes; throws as `keptRecord`. */
 export function measuredRecord(
-  reader: Pick<StoreReader, "place" | "record">,
+  reader: Pick<StoreReader, "location" | "record">,
   session_id: string,
   sequence: number,
 ): { readonly record: LogRecord; readonly bytes: number } {
@@ -27,7 +24,7 @@ export function measuredRecord(
   try {
     return { record: JSON.parse(line) as LogRecord, bytes: Buffer.byteLength(line) };
   } catch (error) {
-    throw new StorageError(lost(reader.place, session_id, sequence), error);
+    throw new StorageError(recordLost(reader.location, session_id, sequence), error);
   }
 }
 
@@ -59,9 +56,9 @@ export function* latestOf(
   }
 }
 
-/** What the last close of a session that was closed said: whoever died right after it may not have come to write it out. */
+/** The last final report of a closed session. Its files may be missing, if the process died after the commit. */
 export function lastReport(
-  reader: Pick<StoreReader, "place" | "record">,
+  reader: Pick<StoreReader, "location" | "record">,
   { session_id, last_sequence }: Pick<SessionRow, "session_id" | "last_sequence">,
 ): JsonObject {
   for (let sequence = last_sequence; ; sequence -= 1) {

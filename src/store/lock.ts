@@ -5,50 +5,48 @@ import SqliteDatabase from "better-sqlite3";
 import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
-import { guarded } from "./database.ts";
-import { noLock } from "./failures.ts";
+import { notALock } from "./failures.ts";
+import { guarded } from "./storage-failure.ts";
 import type { Holder, Owner } from "./store.ts";
 
-/** Those who only ask whether a lock is held are in the way of one who takes it: how long he waits each time, in milliseconds. */
+/** `isLocked` takes a shared lock for a moment, and so blocks `takeLock`: how long and how often that waits, in milliseconds. */
 const WAIT_MS = 20;
-
-/** How often he waits. */
 const WAITS = 100;
 
-/** How long, in ms, and how often it is waited for the holder of a lock to be written down. */
+/** How long and how often `ownerBehind` waits for a new holder to be written down, in milliseconds. */
 const OWNER_WAIT_MS = 10;
 const OWNER_WAITS = 20;
 
-/** Every lock of the machine, by process: proc_locks(5). */
+/** Every lock of the machine, with its process: proc_locks(5). */
 const LOCKS = "/proc/locks";
 
-/** A lock that is held until it is let go of, or until its process is dead. */
+/** A lock that is held until it is released, or until its process dies. */
 export interface Lock {
   release(): void;
 }
 
-/** The locks of this process: a connection that nobody can reach any more is closed, and its lock would be gone with it. */
+/** The locks of this process. An unreachable connection would be closed by the garbage collector, and its lock lost. */
 const held = new Set<Lock>();
 
 /**
- * The file that a session's owner locks. It holds nothing. Nobody but this file may open it in the owner's process: the system
- * drops a process's locks on a file when that process closes the file by whatever handle.
+ * The file that a session's owner locks; it has no content. Only this module may open it in the owner's process: the system drops a
+ * process's locks on a file as soon as the process closes any handle of that file.
  */
 export function lockPath(home: string, session_id: string): string {
   return join(home, "sessions", session_id, "owner.lock");
 }
 
 /**
- * Takes the lock at `path`; null, at once, if it is held. It is SQLite's own exclusive lock on an empty database: the kernel takes
- * it back the moment the process ends, so there is no age to guess and no file to clean up. Fails with `storage`.
+ * Takes the lock at `path`; null, without waiting, if another holds it. It is SQLite's exclusive lock on an empty database: the
+ * kernel releases it the moment the process ends, so there is no age to guess and no file to clean up. Fails with `storage`.
  */
 export function takeLock(path: string): Result<Lock | null, Failure> {
   return guarded(path, () => {
     makeDirectory(dirname(path));
-    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return err(noLock(path));
+    if (statSync(path, { throwIfNoEntry: false })?.isFile() === false) return err(notALock(path));
     for (let waits = 0; waits < WAITS && !isLocked(path); waits++) {
-      const lock = begin(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
-      if (lock === "no lock") return err(noLock(path));
+      const lock = lockWith(new SqliteDatabase(path, { timeout: WAIT_MS }), "BEGIN EXCLUSIVE");
+      if (lock === "not a lock") return err(notALock(path));
       if (lock !== null) return ok(kept(lock));
     }
     return ok(null);
@@ -66,27 +64,27 @@ function kept(lock: Lock): Lock {
 }
 
 /**
- * Whether somebody holds the lock at `path` now, this process included. Asking takes a shared lock for a moment, so that those
- * who ask do not take each other for the holder.
+ * Whether any process, this one included, holds the lock at `path`. It takes a shared lock for a moment, so that two processes that
+ * ask at once do not take each other for the holder.
  */
 export function isLocked(path: string): boolean {
-  // Nobody can hold what is no file, and SQLite would wait for ever at a pipe.
+  // SQLite would wait at a pipe forever.
   if (!existsSync(path) || !statSync(path).isFile()) return false;
-  const asking = begin(new SqliteDatabase(path, { readonly: true, timeout: 0 }), "PRAGMA schema_version");
-  if (asking === "no lock") return false;
-  asking?.release();
-  return asking === null;
+  const shared = lockWith(new SqliteDatabase(path, { readonly: true, timeout: 0 }), "PRAGMA schema_version");
+  if (shared === "not a lock") return false;
+  shared?.release();
+  return shared === null;
 }
 
 /**
- * The process of this machine that holds the lock at `path`, as the kernel knows it: whoever only has the file open is not meant.
- * Undefined if nobody here does, or if the platform does not tell (only Linux does).
+ * The process of this machine that holds the lock at `path`, according to the kernel; a process that only has the file open does not
+ * count. Undefined if none here holds it, and on platforms other than Linux.
  */
 export function holderOf(path: string): number | undefined {
   if (!existsSync(LOCKS) || !existsSync(path)) return undefined;
   const file = realpathSync(path);
   const { ino } = statSync(file);
-  // proc_locks(5): `7: POSIX  ADVISORY  WRITE 4711 08:01:131 0 EOF`. Another file system may have a file of the same number.
+  // `7: POSIX  ADVISORY  WRITE 4711 08:01:131 0 EOF`. Another file system may have a file with the same inode number.
   return readFileSync(LOCKS, "latin1")
     .split("\n")
     .map((line) => /^\d+: POSIX +ADVISORY +WRITE +(\d+) [0-9a-f]+:[0-9a-f]+:(\d+) /.exec(line))
@@ -102,7 +100,7 @@ function hasOpen(pid: number, file: string): boolean {
       try {
         return readlinkSync(`${descriptors}/${name}`) === file;
       } catch {
-        // It was closed in this moment.
+        // It was closed in the meantime.
         return false;
       }
     });
@@ -112,9 +110,8 @@ function hasOpen(pid: number, file: string): boolean {
 }
 
 /**
- * Who holds the lock, as it is written down. A new holder takes the lock a moment before it writes its name; until then the name
- * is that of one who is dead, or missing. So the name is waited for a little; of one who takes longer, or stands still, only the
- * kernel knows. Nobody is named who cannot be meant.
+ * The holder of a session as it is written down. A new holder takes the lock a moment before it writes its name; until then the name
+ * is missing or that of a dead process. So this waits for the name a little, and then names the process that the kernel knows.
  */
 export function ownerBehind(lock: string, read: () => Owner | undefined): Holder | undefined {
   for (let waits = 0; ; waits++) {
@@ -129,7 +126,7 @@ export function ownerBehind(lock: string, read: () => Owner | undefined): Holder
   }
 }
 
-/** Only of this machine's processes can it be told. */
+/** False for a process of another host, of which nothing is known. */
 function isDead({ pid, host }: Owner): boolean {
   if (host !== os.hostname()) return false;
   try {
@@ -141,10 +138,10 @@ function isDead({ pid, host }: Owner): boolean {
 }
 
 /**
- * The lock that the statement takes; null where somebody else is in its way. It is taken before the file is looked at: so nobody holds what
- * turns out to be no database.
+ * The lock that the statement takes; null if another process is in its way. SQLite locks the file before it reads it, so a file
+ * that is not a database is not held by anyone.
  */
-function begin(database: SqliteDatabase.Database, statement: string): Lock | "no lock" | null {
+function lockWith(database: SqliteDatabase.Database, statement: string): Lock | "not a lock" | null {
   try {
     database.exec(statement);
     return { release: () => void database.close() };
@@ -152,7 +149,7 @@ function begin(database: SqliteDatabase.Database, statement: string): Lock | "no
     database.close();
     if (!(error instanceof SqliteDatabase.SqliteError)) throw error;
     if (error.code.startsWith("SQLITE_BUSY")) return null;
-    if (error.code === "SQLITE_NOTADB") return "no lock";
+    if (error.code === "SQLITE_NOTADB") return "not a lock";
     throw error;
   }
 }

@@ -6,7 +6,7 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "../protocol/failure.ts";
 import { type Database, write } from "./database.ts";
 
-/** One numbered file of `migrations/`. Once released it never changes: its hash stands in every database it made. */
+/** One numbered file of `migrations/`. It never changes after its release: its hash is in every database that it made. */
 export interface Migration {
   readonly number: number;
   readonly name: string;
@@ -24,7 +24,7 @@ CREATE TABLE IF NOT EXISTS migrations (
   applied_at TEXT NOT NULL
 ) STRICT`;
 
-/** The migrations that came with this program, in order. Throws if its own files are gone: then the installation is broken. */
+/** This program's migrations, in order. Throws if their files are missing: the installation is broken. */
 export function bundledMigrations(): readonly Migration[] {
   const folder = migrationsFolder();
   return readdirSync(folder)
@@ -39,12 +39,12 @@ export function bundledMigrations(): readonly Migration[] {
 }
 
 /**
- * Brings a database to the newest schema, one transaction for each migration; does nothing to one that is there already, and many
- * processes may do it at once. `newer_database` if a later version of the program has been here, `storage` if the database was
- * made by other migrations than these.
+ * Brings a database to the newest schema, one transaction for each migration. Many processes may do it at once, and it does nothing to
+ * a database that is up to date. `newer_database` if a later version of the program made it, `storage` if other migrations than
+ * these did.
  */
 export function migrate(database: Database, migrations: readonly Migration[]): Result<void, Failure> {
-  const before = standing(database, migrations, database.name);
+  const before = appliedCount(database, migrations, database.name);
   if (!before.ok) return before;
   for (const migration of migrations.slice(before.value)) {
     const applied = write(database, () => apply(database, migration));
@@ -52,12 +52,16 @@ export function migrate(database: Database, migrations: readonly Migration[]): R
     crashPoint("database_made");
   }
   // Another process may have gone further in the meantime.
-  const after = standing(database, migrations, database.name);
+  const after = appliedCount(database, migrations, database.name);
   return after.ok ? ok(undefined) : after;
 }
 
-/** How many of the migrations the database at `path` has; failures as `migrate`. */
-export function standing(database: Database, migrations: readonly Migration[], path: string): Result<number, Failure> {
+/** How many of the migrations the database at `path` has; fails as `migrate`. */
+export function appliedCount(
+  database: Database,
+  migrations: readonly Migration[],
+  path: string,
+): Result<number, Failure> {
   const ledger = database.prepare("SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = 'migrations'").get();
   if (ledger === undefined) return ok(0);
   const rows = database
@@ -83,7 +87,7 @@ export function standing(database: Database, migrations: readonly Migration[], p
   return ok(rows.length);
 }
 
-/** The ledger row comes first: a process that does the same at the same time finds it, after having waited for the lock. */
+/** Inserts the ledger row first: another process that migrates at the same time waits for the lock, then finds the row. */
 function apply(database: Database, migration: Migration): Result<void, Failure> {
   database.exec(LEDGER);
   const { changes } = database
@@ -101,7 +105,7 @@ function newer(path: string, found: number, known: number): Failure {
   );
 }
 
-/** Sources are two folders below the package, the bundle one: so the way up is looked along, and not counted. */
+/** Looks upwards, since the sources are two folders below the package and the bundle is one. */
 function migrationsFolder(): string {
   let folder = import.meta.dirname;
   while (!existsSync(join(folder, "migrations", "0001_initial.sql"))) {

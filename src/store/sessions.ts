@@ -4,7 +4,7 @@ import { GENESIS } from "../protocol/record.ts";
 import type { Database } from "./database.ts";
 import type { NewSession, Owner, SessionChanges, SessionFilter, SessionRow } from "./store.ts";
 
-/** What can be a folder's name everywhere, cannot be hidden or lead anywhere, and leaves room for a child's `.<sequence>`. */
+/** A folder name that is valid everywhere, not hidden, not a path, and short enough to append a child's `.<sequence>`. */
 const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
 
 const COLUMNS = `session_id, mode, state, outcome, requirement, workspace, parent, created_at, updated_at,
@@ -12,21 +12,21 @@ const COLUMNS = `session_id, mode, state, outcome, requirement, workspace, paren
 
 const NOW = "strftime('%Y-%m-%dT%H:%M:%fZ')";
 
-/** How many candidates an ambiguous prefix names. */
-const CANDIDATES_TOLD = 5;
+/** How many candidates the failure of an ambiguous prefix names. */
+const MAX_CANDIDATES = 5;
 
-/** What a commit moves a session to. */
+/** How a commit moves a session on. */
 export interface Advance {
   readonly session: number;
   readonly epoch: number;
-  /** The last sequence before. */
+  /** The last sequence before the commit. */
   readonly expected: number;
   readonly last_sequence: number;
-  /** Null leaves the head as it is. */
+  /** Null leaves it unchanged. */
   readonly head: string | null;
 }
 
-/** The rows of `sessions`. Keys are the integers that stand for ids inside the database. */
+/** The queries of `sessions`. Inside the database an integer key stands for a session's id. */
 export function sessionQueries(database: Database) {
   const insert = database.prepare<[Pick<SessionRow, "requirement" | "parent" | "head">]>(
     `INSERT INTO sessions (session_id, mode, requirement, workspace, parent, created_at, updated_at, head)
@@ -35,7 +35,7 @@ export function sessionQueries(database: Database) {
   );
   const key = database.prepare<[string], number>("SELECT session FROM sessions WHERE session_id = ?").pluck();
   const byId = database.prepare<[string], SessionRow>(`SELECT ${COLUMNS} FROM sessions WHERE session_id = ?`);
-  // The id column compares without case, so this range is an index range whatever the case of the prefix.
+  // The id column ignores case, so the index serves this range in any case of the prefix.
   const byPrefix = database.prepare<[string, string, number], SessionRow>(
     `SELECT ${COLUMNS} FROM sessions WHERE session_id >= ? AND session_id < ? ORDER BY session_id LIMIT ?`,
   );
@@ -53,11 +53,11 @@ export function sessionQueries(database: Database) {
   const leave = database.prepare<[number, number]>(
     `UPDATE sessions SET owner_pid = NULL, owner_host = NULL, owner_started_at = NULL WHERE session = ? AND epoch = ?`,
   );
-  // Null leaves a field as it is; but an outcome can be taken back, so it is said beside whether it counts.
-  const advance = database.prepare<[Advance & Record<keyof SessionChanges | "says_outcome", string | number | null>]>(
+  // Null leaves a column unchanged. An outcome can be set to null again, so a flag says whether it is set.
+  const advance = database.prepare<[Advance & Record<keyof SessionChanges | "sets_outcome", string | number | null>]>(
     `UPDATE sessions SET last_sequence = :last_sequence, head = coalesce(:head, head), updated_at = ${NOW},
        state = coalesce(:state, state), published = coalesce(:published, published),
-       outcome = iif(:says_outcome, :outcome, outcome)
+       outcome = iif(:sets_outcome, :outcome, outcome)
      WHERE session = :session AND epoch = :epoch AND last_sequence = :expected`,
   );
 
@@ -69,24 +69,23 @@ export function sessionQueries(database: Database) {
     },
     key: (session_id: string): number | undefined => key.get(session_id),
     byId: (session_id: string): SessionRow | undefined => byId.get(session_id),
-    /** The owner as written down, alive or not. */
+    /** The owner that is written down, alive or dead. */
     owner: (session_id: string): Owner | undefined => owner.get(session_id),
-    /** Writes the new owner down and gives the new epoch. */
+    /** Writes the new owner down and returns the new epoch. */
     take: (session: number, by: Owner): number => take.get(by.pid, by.host, by.started_at, session) as number,
-    /** Of whoever took it last. */
     epoch: (session: number): number => epoch.get(session) as number,
     leave: (session: number, epoch: number): void => void leave.run(session, epoch),
-    /** False if the epoch or the last sequence is not the expected one: then nothing changed. */
+    /** False, and nothing changed, if the epoch or the last sequence is not the expected one. */
     advance(step: Advance, { state, outcome, published }: SessionChanges): boolean {
       const row = { state: state ?? null, outcome: outcome ?? null, published: published ?? null };
-      return advance.run({ ...step, ...row, says_outcome: outcome === undefined ? 0 : 1 }).changes === 1;
+      return advance.run({ ...step, ...row, sets_outcome: outcome === undefined ? 0 : 1 }).changes === 1;
     },
     list: (filter: SessionFilter): SessionRow[] => list(database, filter),
     find(id_or_prefix: string): Result<SessionRow, Failure> {
       const exact = byId.get(id_or_prefix);
       if (exact !== undefined) return ok(exact);
       const found =
-        id_or_prefix === "" ? [] : byPrefix.all(id_or_prefix, `${id_or_prefix}\u{10FFFF}`, CANDIDATES_TOLD + 1);
+        id_or_prefix === "" ? [] : byPrefix.all(id_or_prefix, `${id_or_prefix}\u{10FFFF}`, MAX_CANDIDATES + 1);
       const [only] = found;
       if (only === undefined) return err(unknownSession(id_or_prefix));
       return found.length === 1 ? ok(only) : err(ambiguous(id_or_prefix, found));
@@ -94,33 +93,30 @@ export function sessionQueries(database: Database) {
   };
 }
 
-/** Refuses an id that cannot name a folder: `usage`. */
+/** `usage` for an id that cannot name a folder. */
 export function checkSessionId(session_id: string): Result<void, Failure> {
   if (SESSION_ID.test(session_id) && !session_id.endsWith(".")) return ok(undefined);
   return err(
-    failure("usage", `${JSON.stringify(session_id.slice(0, 200))} cannot be a session's id.`, {
-      hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or a digit, do not end with a dot.",
+    failure("usage", `${JSON.stringify(session_id.slice(0, 200))} is not a valid session id.`, {
+      hint: "Use up to 120 letters, digits, dots, dashes and underscores; begin with a letter or digit and do not end with a dot.",
     }),
   );
 }
 
-/** There is no such session here. */
+/** `not_found`. */
 export function unknownSession(session_id: string): Failure {
   return failure("not_found", `There is no session ${JSON.stringify(session_id)} in this home.`, {
-    hint: "`bosun status` lists the sessions; --home names another home.",
+    hint: "`bosun status` lists the sessions; --home chooses another home.",
   });
 }
 
 function ambiguous(prefix: string, found: readonly SessionRow[]): Failure {
-  const candidates = found.slice(0, CANDIDATES_TOLD).map((row) => row.session_id);
-  const more = found.length > CANDIDATES_TOLD ? ", …" : "";
+  const candidates = found.slice(0, MAX_CANDIDATES).map((row) => row.session_id);
+  const more = found.length > MAX_CANDIDATES ? ", …" : "";
   return failure(
     "usage",
     `More than one session begins with ${JSON.stringify(prefix)}: ${candidates.join(", ")}${more}.`,
-    {
-      hint: "Write more of its id.",
-      details: { candidates },
-    },
+    { hint: "Type more of its id.", details: { candidates } },
   );
 }
 

@@ -1,34 +1,19 @@
 import { err, ok } from "../lib/result.ts";
-import { artifactQueries } from "./artifacts.ts";
-import { type Database, databasePath, guarded, reading, readingEach } from "./database.ts";
-import { incomplete, lost } from "./failures.ts";
-import { inboxQueries } from "./inbox.ts";
+import { type Database, databasePath } from "./database.ts";
+import { lastRecordDamaged, recordLost } from "./failures.ts";
 import { isLocked, lockPath, ownerBehind } from "./lock.ts";
-import { recordQueries } from "./records.ts";
-import { sessionQueries, unknownSession } from "./sessions.ts";
-import { stateQueries } from "./state.ts";
+import type { Queries } from "./queries.ts";
+import { unknownSession } from "./sessions.ts";
 import { StorageError } from "./storage-error.ts";
+import { guarded, reading, readingEach } from "./storage-failure.ts";
 import type { StoredSession, StoreReader } from "./store.ts";
 
-export type Queries = ReturnType<typeof queriesOn>;
-
-/** The queries of one connection, prepared once. */
-export function queriesOn(database: Database) {
-  return {
-    sessions: sessionQueries(database),
-    records: recordQueries(database),
-    state: stateQueries(database),
-    inbox: inboxQueries(database),
-    artifacts: artifactQueries(database),
-  };
-}
-
-/** What can be read through a connection, whoever else writes; its own queries are given since their owner may write with them. */
+/** A reader on a connection. `queries` are the connection's own, which its owner may also write with. */
 export function readerOn(home: string, database: Database, queries: Queries): StoreReader {
   const { sessions, records, state, inbox, artifacts } = queries;
-  // Not the connection's name: where nothing can be written it is one to a copy in memory.
+  // The connection's own name is wrong for a copy in memory.
   const file = databasePath(home);
-  // No session has the key 0, so whatever is asked of an unknown one is empty.
+  // No session has the key 0, so queries for an unknown session find nothing.
   const keys = new Map<string, number>();
   const keyOf = (session_id: string): number => {
     const known = keys.get(session_id);
@@ -38,8 +23,8 @@ export function readerOn(home: string, database: Database, queries: Queries): St
     return key;
   };
   /**
-   * One lookup for each record, and no statement left open between them: a connection that iterates cannot write, and the owner
-   * commits while others read.
+   * One lookup for each record: an open statement would keep the owner's connection, which reads and commits in turns, from
+   * writing.
    */
   function* range<T>(
     at: (key: number, sequence: number) => T | undefined,
@@ -52,22 +37,22 @@ export function readerOn(home: string, database: Database, queries: Queries): St
       let found = at(key, sequence);
       if (found === undefined) {
         if (sequence > (sessions.byId(session_id)?.last_sequence ?? 0)) return;
-        // It may have been committed between these two looks.
+        // It may have been committed between the two lookups.
         found = at(key, sequence);
       }
-      if (found === undefined) throw new StorageError(lost(file, session_id, sequence));
+      if (found === undefined) throw new StorageError(recordLost(file, session_id, sequence));
       yield found;
     }
   }
   return {
-    place: file,
-    async moment(look) {
-      if (!database.readonly || database.inTransaction) return look();
+    location: file,
+    async snapshot(read) {
+      if (!database.readonly || database.inTransaction) return read();
       reading(file, () => database.exec("BEGIN"));
       try {
-        return await look();
+        return await read();
       } finally {
-        // Some errors have ended it already.
+        // Some errors have ended the transaction already.
         if (database.inTransaction) reading(file, () => database.exec("COMMIT"));
       }
     },
@@ -77,9 +62,9 @@ export function readerOn(home: string, database: Database, queries: Queries): St
         if (session === undefined) return err(unknownSession(session_id));
         const key = keyOf(session.session_id);
         const { last_sequence, head } = session;
-        // What a file that was cut, or put together from two moments, lacks first is what was written last.
+        // A file that was cut off, or copied while it was written, most likely lacks what was written last.
         if (last_sequence > 0 && records.sealed(key, last_sequence)?.hash !== head)
-          return err(incomplete(file, session));
+          return err(lastRecordDamaged(file, session));
         return ok({ session, rows: (collection) => readingEach(file, state.rows(key, collection)) });
       });
     },

@@ -4,29 +4,30 @@ import type { JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
 import type { Actor } from "../protocol/record.ts";
-import { type Database, databasePath, guarded, openForReading, openForWriting, write } from "./database.ts";
-import { busy, notOurs, sharedHome, stale, taken } from "./failures.ts";
+import { type Database, databasePath, openForReading, openForWriting, watchFiles, write } from "./database.ts";
+import { busy, otherTables, sharedHome, stale, taken } from "./failures.ts";
 import { fileSystemOf, type Statfs } from "./file-system.ts";
 import { type Lock, lockPath, ownerBehind, takeLock } from "./lock.ts";
-import { bundledMigrations, migrate, standing } from "./migrate.ts";
-import { watchPlace } from "./place.ts";
+import { appliedCount, bundledMigrations, migrate } from "./migrate.ts";
+import { type Queries, queriesOn } from "./queries.ts";
 import { checkSessionId, unknownSession } from "./sessions.ts";
-import { type Queries, queriesOn, readerOn } from "./sqlite-reader.ts";
+import { readerOn } from "./sqlite-reader.ts";
+import { guarded } from "./storage-failure.ts";
 import type { Commit, Lease, Owner, Store, StoreReader } from "./store.ts";
 
-/** Whether a home may lie where machines share files; `statfs` answers in the system's place in tests. */
+/** Whether a home on a file system that machines share is accepted; tests pass their own `statfs`. */
 export interface SharedHome {
   readonly accept?: boolean;
   readonly statfs?: Statfs;
 }
 
 /**
- * Opens the store of a home, making home and database if need be. Failures: `storage`, `storage_full`, `newer_database`, and
- * `environment` for a home on a file system that cannot keep a database safe, unless that is accepted.
+ * Opens the store of a home; makes the home and its database if they are missing. Failures: `storage`, `storage_full`,
+ * `newer_database`, and `environment` for a home on a shared file system, unless that is accepted.
  */
 export function openStore(home: string, shared: SharedHome = {}): Result<Store, Failure> {
-  const { name, standing: stands } = fileSystemOf(home, shared.statfs);
-  if (stands === "refused" && shared.accept !== true) return err(sharedHome(home, name));
+  const { name, safety } = fileSystemOf(home, shared.statfs);
+  if (safety === "unsafe" && shared.accept !== true) return err(sharedHome(home, name));
   const database = openForWriting(home);
   if (!database.ok) return database;
   const opened = guardedOpening(database.value.name, () => {
@@ -38,8 +39,8 @@ export function openStore(home: string, shared: SharedHome = {}): Result<Store, 
 }
 
 /**
- * Opens the store of a home for looking only. A database that an older version left is brought up to date first, where `openStore`
- * would open it. Failures: `not_found` if the home has no database, else as `openStore`.
+ * Opens the store of a home for reading. Migrates a database of an older version first, if `openStore` accepts the home. Failures:
+ * `not_found` if the home has no database, else as `openStore`.
  */
 export function openReader(home: string, shared: SharedHome = {}): Result<StoreReader, Failure> {
   const database = openForReading(home);
@@ -47,9 +48,9 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   const migrations = bundledMigrations();
   const path = databasePath(home);
   const opened = guardedOpening<StoreReader | undefined>(path, () => {
-    const standingNow = standing(database.value, migrations, path);
-    if (!standingNow.ok) return standingNow;
-    if (standingNow.value < migrations.length) return ok(undefined);
+    const applied = appliedCount(database.value, migrations, path);
+    if (!applied.ok) return applied;
+    if (applied.value < migrations.length) return ok(undefined);
     return ok(readerOn(home, database.value, queriesOn(database.value)));
   });
   if (opened.ok && opened.value !== undefined) return ok(opened.value);
@@ -61,14 +62,14 @@ export function openReader(home: string, shared: SharedHome = {}): Result<StoreR
   return openReader(home, shared);
 }
 
-/** `guarded`, for the statements that a connection begins with: they fit the tables that the migrations make, so others are not ours. */
+/** `guarded` for the first statements on a connection, which fail if the tables are not those that the migrations make. */
 function guardedOpening<T>(path: string, open: () => Result<T, Failure>): Result<T, Failure> {
   return guarded(path, () => {
     try {
       return open();
     } catch (error) {
       if (!(error instanceof SqliteDatabase.SqliteError) || !OTHER_TABLES.test(error.message)) throw error;
-      return err(notOurs(path, error.message));
+      return err(otherTables(path, error.message));
     }
   });
 }
@@ -82,17 +83,17 @@ interface Held {
   readonly lock: Lock;
 }
 
-/** The store on a connection that is open for writing and migrated; it closes the connection when it is closed. */
+/** The store on a migrated connection; closing the store closes the connection. */
 export function storeOn(home: string, database: Database): Store {
   const queries = queriesOn(database);
   const { sessions, inbox } = queries;
   const reader = readerOn(home, database, queries);
-  const isInPlace = watchPlace(database);
+  const checkFiles = watchFiles(database);
   const held = new Map<string, Held>();
-  // SQLite's own version does not count what this connection writes, and a person at this terminal puts things too.
+  // SQLite's data version does not count what this connection itself writes.
   let puts = 0;
-  // Why a commit failed. After that no session is written through this connection: only who opens the file anew can tell what the disk
-  // has taken of the transaction that it refused.
+  // Why a commit failed. After that this connection writes no more: how much of the failed transaction is on the disk is only known
+  // after the file is opened again.
   let refused: Failure | undefined;
 
   function acquire(session_id: string, owner: Owner): Result<Lease, Failure> {
@@ -122,7 +123,7 @@ export function storeOn(home: string, database: Database): Store {
 
   function release({ lease, key, lock }: Held): void {
     held.delete(lease.session_id);
-    // Who held it is only a courtesy to people; the lock is what counts, and it must go whatever the disk says.
+    // The owner's name is only for people: the lock must be released even if the name cannot be removed.
     if (refused === undefined) write(database, () => ok(sessions.leave(key, lease.epoch)));
     lock.release();
     crashPoint("lock_released");
@@ -145,24 +146,24 @@ export function storeOn(home: string, database: Database): Store {
   return {
     ...reader,
     async create(session) {
-      // A child's has the room for its number that is left free in its parent's.
+      // A child's id may be longer: its parent's id and the child's number.
       const named = checkSessionId(session.parent ?? session.session_id);
       if (!named.ok) return named;
       return write(database, () => (sessions.insert(session) ? ok(undefined) : err(taken(session.session_id))));
     },
     acquire: async (session_id, owner) => guarded(database.name, () => acquire(session_id, owner)),
     async release(lease) {
-      const mine = holding(lease);
-      if (mine !== undefined) release(mine);
+      const session = holding(lease);
+      if (session !== undefined) release(session);
     },
     async commit(lease, commit) {
-      const mine = holding(lease);
-      if (mine === undefined) return err(stale(lease.session_id));
+      const session = holding(lease);
+      if (session === undefined) return err(stale(lease.session_id));
       if (refused) return err(refused);
       const committed = write(database, () => {
-        const placed = isInPlace();
-        if (!placed.ok) return placed;
-        const applied = apply(queries, mine, commit);
+        const checked = checkFiles();
+        if (!checked.ok) return checked;
+        const applied = apply(queries, session, commit);
         crashPoint("before_commit");
         return applied;
       });
@@ -171,10 +172,10 @@ export function storeOn(home: string, database: Database): Store {
       return committed;
     },
     confirm(lease) {
-      const mine = holding(lease);
-      if (mine === undefined) return err(stale(lease.session_id));
+      const session = holding(lease);
+      if (session === undefined) return err(stale(lease.session_id));
       return guarded(database.name, () =>
-        sessions.epoch(mine.key) === lease.epoch ? ok(undefined) : err(stale(lease.session_id)),
+        sessions.epoch(session.key) === lease.epoch ? ok(undefined) : err(stale(lease.session_id)),
       );
     },
     inbox: { ...reader.inbox, put: async (session_id, body, actor) => put(session_id, body, actor) },
@@ -191,8 +192,7 @@ function apply(queries: Queries, { lease, key }: Held, commit: Commit): Result<v
   const last_sequence = lastSequence(commit);
   const head = records.at(-1)?.hash ?? null;
   const step = { session: key, epoch: lease.epoch, expected, last_sequence, head };
-  const mine = queries.sessions.advance(step, session);
-  if (!mine) return err(stale(lease.session_id));
+  if (!queries.sessions.advance(step, session)) return err(stale(lease.session_id));
   for (const record of records) queries.records.insert(key, record);
   queries.state.apply(key, changes);
   for (const artifact of artifacts) queries.artifacts.insert(key, artifact);
@@ -200,7 +200,7 @@ function apply(queries: Queries, { lease, key }: Held, commit: Commit): Result<v
   return ok(undefined);
 }
 
-/** A gap would make a log that no one can verify again, so it is a bug of the caller and not a failure. */
+/** A gap would make a log that cannot be verified, so it is a bug of the caller and not a failure. */
 function lastSequence({ expected, records }: Commit): number {
   let sequence = expected;
   for (const record of records) {

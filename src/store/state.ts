@@ -6,7 +6,7 @@ import type { StateRow } from "./store.ts";
 /** How many rows are fetched at once. */
 const PAGE_ROWS = 250;
 
-/** The rows of `state`: values by collection and id. */
+/** The queries of `state`: values by collection and id. */
 export function stateQueries(database: Database) {
   const put = database.prepare<[number, string, string, string]>(
     `INSERT INTO state (session, collection, id, value) VALUES (?, ?, ?, ?)
@@ -31,17 +31,17 @@ export function stateQueries(database: Database) {
     .raw();
 
   /**
-   * In pages, since a statement that stays open would keep its connection from writing; each is one text, which takes less time to read
-   * than one for each of its rows.
+   * Reads in pages, since an open statement would keep its connection from writing. Each page is one JSON text, which is faster to read
+   * than a text for each row.
    */
   function* rowsOf(session: number, collection: string): IterableIterator<StateRow> {
     let from = "";
     for (;;) {
-      // There is one, whatever there is to put together.
+      // An aggregate always returns a row.
       const [idsText, valuesText] = page.get(session, collection, from, PAGE_ROWS) as [string, string];
       const ids = JSON.parse(idsText) as string[];
       const values = JSON.parse(valuesText) as Json[];
-      if (ids.length !== values.length) throw new SyntaxError(`a value of "${collection}" is not one`);
+      if (ids.length !== values.length) throw new SyntaxError(`a value of "${collection}" is not one JSON value`);
       let id = "";
       for (let index = 0; index < ids.length; index++) {
         id = ids[index] as string;
@@ -61,7 +61,7 @@ export function stateQueries(database: Database) {
   }
 
   return {
-    /** Applies changes in order; of several to one value only the last is written. */
+    /** Applies changes in order; writes only the last change of each value. */
     apply(session: number, changes: readonly Change[]): void {
       for (const change of lastOfEach(changes)) {
         if ("put" in change) put.run(session, change.put, change.id, JSON.stringify(change.value));

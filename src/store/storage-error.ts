@@ -2,8 +2,8 @@ import { err, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 
 /**
- * What a read of the store throws when storage refuses it. Reads are small, many and deep inside of what is pure, and no caller of
- * one has anything better to do than to leave: so it is caught where a command or a session ends, and is a failure again there.
+ * Thrown by reads of the store when the disk or the database fails. Reads are many and happen deep inside pure code, whose callers
+ * can only give up: so the error is caught where a command or a session ends, and becomes a failure again there.
  */
 export class StorageError extends Error {
   readonly failure: Failure;
@@ -14,7 +14,7 @@ export class StorageError extends Error {
   }
 }
 
-/** Does the work, and gives what a read in it was refused as the failure that it is: `storage`, `storage_full`. Anything else that is thrown is a bug. */
+/** Runs `work` and returns a `StorageError` that it throws as its failure: `storage`, `storage_full`. */
 export async function catchStorage<T>(work: () => Promise<Result<T, Failure>>): Promise<Result<T, Failure>> {
   try {
     return await work();

@@ -6,105 +6,103 @@ import type { Actor, SealedRecord } from "../protocol/record.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 
 /**
- * Where sessions live. `commit` is the only hot write, and everything above this interface works with one store on this
- * machine as with one that many machines share: so whatever writes is async, and every write of a session carries its lease.
+ * Stores sessions. `commit` is the only hot write. Callers must work with a store on this machine and with one that many machines
+ * share, so every write is async, and every write of a session carries its lease.
  *
- * Failures that any call can give: `storage` (the disk or the database cannot be used; the message names the path and the
- * remedy) and `storage_full`. The others stand with the call that gives them. A read that gives no result throws these two as a
- * `StorageError`.
+ * Any call can fail with `storage` (the disk or the database cannot be used; the message names the path and the remedy) and
+ * `storage_full`; other failures are listed with their calls. Reads that do not return a `Result` throw a `StorageError`.
  */
 export interface Store extends StoreReader {
-  /** Makes the session known, without records. `busy` if the id is taken; `usage` if it cannot be a folder's name. */
+  /** Adds a session without records. `busy` if the id exists; `usage` if it cannot be a folder's name. */
   create(session: NewSession): Promise<Result<void, Failure>>;
   /**
-   * Takes the session for the life of this process, or until `release`: a process that dies lets go of it by dying.
-   * `busy` names the holder; `not_found` if there is no such session.
+   * Takes the session until `release` or the end of this process. `busy` names the holder; `not_found` if there is no such session.
    */
   acquire(session_id: string, owner: Owner): Promise<Result<Lease, Failure>>;
-  /** Lets go of the session. A lease that was taken over already is let go of without harm to its successor. */
+  /** Releases the session. A lease that another process took over may be released, too, without harm to its successor. */
   release(lease: Lease): Promise<void>;
   /**
-   * Everything of the commit or nothing, durable on return. `stale_lease` if the session was taken over, or if its last
-   * record is not `expected`; then nothing was written, and whoever called must not go on.
+   * Writes all of the commit or nothing; it is durable on return. `stale_lease` if the session was taken over, or if its last record is
+   * not `expected`: then nothing was written, and the caller MUST stop.
    */
   commit(lease: Lease, commit: Commit): Promise<Result<void, Failure>>;
   /**
-   * `stale_lease` if the session was taken over. A process can be frozen after a commit for as long as it takes others to go on
-   * without it, so it asks before it touches the world. Cheap enough to ask at every commit.
+   * `stale_lease` if the session was taken over. A process can be frozen after a commit while another takes its session over, so it
+   * MUST ask before it acts on the world. Cheap enough for every commit.
    */
   confirm(lease: Lease): Result<void, Failure>;
   readonly inbox: Inbox;
 }
 
-/** The looking half, safe to use from any process while the owner writes; it never waits for a writer. */
+/** The reading half of a store. Any process may read while the owner writes; a reader never waits for a writer. */
 export interface StoreReader {
-  /** Where all of it lies, for messages to people. */
-  readonly place: string;
+  /** Where the store is, for messages. */
+  readonly location: string;
   /**
-   * What `look` reads is all of one moment, whatever is committed meanwhile, where this only looks: who also writes could not commit before
-   * the look is over.
+   * Everything that `read` reads is of one moment, whatever is committed meanwhile. Only on a connection for reading: a writer could not
+   * commit until the snapshot ends, so it reads without one.
    */
-  moment<T>(look: () => Promise<T>): Promise<T>;
-  /** The session and all its state, for starting again from it. `not_found`. */
+  snapshot<T>(read: () => Promise<T>): Promise<T>;
+  /** The session and all its state. `not_found`. */
   load(session_id: string): Promise<Result<StoredSession, Failure>>;
   /** The stored line of one record, with its line end. */
   record(session_id: string, sequence: number): string | undefined;
-  /** What kind of envelope a record holds, without reading it: a record may be as large as a plan. */
+  /** The payload type of a record, without reading the record, which may be as large as a plan. */
   payloadType(session_id: string, sequence: number): string | undefined;
-  /** The stored lines from `from` to `to` (inclusive; the last by default), in order. Throws a `StorageError` for one that is lost. */
+  /** The stored lines from `from` to `to` (inclusive; by default the last), in order. Throws a `StorageError` for a lost record. */
   records(session_id: string, from: number, to?: number): IterableIterator<string>;
-  /** The same range as `records`, with what a log file's name needs. */
+  /** The same range, with what a log file's name needs. */
   sealed(session_id: string, from: number, to?: number): IterableIterator<SealedRecord>;
   /** Newest first. */
   sessions(filter?: SessionFilter): SessionRow[];
-  /** By whole id or by a prefix that only one session has. `not_found`, or `usage` naming the candidates. */
+  /** By id or by a prefix that only one session has. `not_found`, or `usage` naming the candidates. */
   session(id_or_prefix: string): Result<SessionRow, Failure>;
-  /** Who holds the session now, asked of the lock itself: a dead process holds nothing. */
+  /** The process that holds the session's lock now; a dead process holds none. */
   holder(session_id: string): Holder | undefined;
   /** One value of a session's state. */
   value(session_id: string, collection: string, id: string): Json | undefined;
-  /** In the order in which they were recorded. */
+  /** In the order they were recorded. */
   artifacts(session_id: string): ArtifactRow[];
   readonly inbox: InboxReader;
   /**
-   * A number that rises when another process commits or anything is put to an inbox: whoever polls keeps the last one and
-   * looks again when it differs. Cheap enough to ask many times a second.
+   * A number that rises when another process commits or anything is put to an inbox: a poller reads again when it has changed. Cheap
+   * enough to ask many times a second.
    */
   version(): number;
   close(): void;
 }
 
 export interface InboxReader {
-  /** What waits for the session's owner, oldest first. */
+  /** The rows that the session's owner has not taken yet, oldest first. */
   pending(session_id: string): InboxRow[];
 }
 
-/** What people and other processes put to a session; its owner takes rows by naming them in a commit. */
+/** Messages of people and other processes to a session. The owner takes rows by naming them in a commit. */
 export interface Inbox extends InboxReader {
   /** Returns the row's id. `not_found` if there is no such session. */
   put(session_id: string, body: JsonObject, actor: Actor): Promise<Result<number, Failure>>;
 }
 
-/** Who may write a session: fenced by an epoch that rises with every take-over. */
+/** The right to write a session, fenced by an epoch that rises with every take-over. */
 export interface Lease {
   readonly session_id: string;
   readonly epoch: number;
 }
 
-/** The process that holds a session, in words that help a person to find it. */
+/** The process that holds a session. */
 export interface Holder {
   readonly pid: number;
   readonly host: string;
-  /** When it took the session; not known before it is written down, a moment later. */
+  /** When it took the session; unknown for the moment between taking the lock and writing the owner down. */
   readonly started_at?: Instant;
 }
 
-/** A holder as it is written down. */
+/** A holder as it is stored. */
 export interface Owner extends Holder {
   readonly started_at: Instant;
 }
 
-/** One or many steps of one session, applied together. */
+/** One or more steps of one session, applied together. */
 export interface Commit {
   /** The sequence of the session's last record before this commit; 0 if it has none. */
   readonly expected: number;
@@ -114,15 +112,15 @@ export interface Commit {
   readonly changes: readonly Change[];
   readonly session?: SessionChanges;
   readonly artifacts?: readonly ArtifactRow[];
-  /** Ids of the inbox rows that this commit has turned into facts. */
+  /** Ids of the inbox rows that became facts in this commit. */
   readonly taken?: readonly number[];
 }
 
-/** What a commit may change of the session's own row; a field that is absent stays as it is. */
+/** What a commit changes of the session's own row; absent fields stay unchanged. */
 export interface SessionChanges {
   readonly state?: string;
   readonly outcome?: Outcome | null;
-  /** The last record that is known to be a file in the log folder. */
+  /** The last record that is known to be in the log folder. */
   readonly published?: number;
 }
 
@@ -132,7 +130,7 @@ export interface NewSession {
   readonly requirement?: string;
   /** The directory the session works in, absolute. */
   readonly workspace: string;
-  /** The session that opened this one. */
+  /** The id of the session that opened this one. */
   readonly parent?: string;
   readonly created_at: Instant;
 }
@@ -147,7 +145,7 @@ export interface SessionRow {
   readonly workspace: string;
   readonly parent: string | null;
   readonly created_at: Instant;
-  /** When it was last committed to. */
+  /** The time of the last commit. */
   readonly updated_at: Instant;
   /** Sequence of the last record; 0 before the first. */
   readonly last_sequence: number;
@@ -158,13 +156,13 @@ export interface SessionRow {
 }
 
 export interface SessionFilter {
-  /** Only sessions that this one opened; `null` for those that nobody opened. */
+  /** Only sessions with this parent; `null` for sessions without one. */
   readonly parent?: string | null;
 }
 
 export interface StoredSession {
   readonly session: SessionRow;
-  /** Every value of the state, or of one collection, ordered by collection and id. */
+  /** All values of the state, or of one collection, ordered by collection and id. */
   rows(collection?: string): IterableIterator<StateRow>;
 }
 
@@ -174,14 +172,14 @@ export interface StateRow {
   readonly value: Json;
 }
 
-/** A kept file: what it is, and the record that brought it. */
+/** A kept file, and the record that brought it. */
 export interface ArtifactRow {
   readonly sequence: number;
   readonly subject?: string;
   readonly label: string;
-  /** Where it came from, as the agent wrote it. */
+  /** Its origin, as the agent wrote it. */
   readonly uri: string;
-  /** Where it is kept, relative to the home. */
+  /** Relative to the home. */
   readonly path: string;
   /** `sha256:` and 64 hexadecimal digits. */
   readonly digest: string;

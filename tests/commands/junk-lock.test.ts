@@ -34,7 +34,7 @@ describe("a session whose lock is junk", () => {
     const resume = ["resume", "junk", "--budget-turns", "9", "--reporter", "silent"];
     const refused = await typed(here, resume);
     expect(refused.code).toBe(3);
-    expect(refused.stderr).toContain(`What stands in the place of a session's lock is none: ${lock}.\n  Move it away`);
+    expect(refused.stderr).toContain(lock);
     rmSync(lock);
     expect((await typed(here, resume)).code).toBe(0);
   });

@@ -86,8 +86,8 @@ describe("a scheduler that was frozen while another took its session over", () =
     // What it has not begun by then is another's session, which it finds there.
     const [said, why] =
       point === "lock_taken"
-        ? [ended.stderr, `There is a session ${place.session_id} already`]
-        : [ended.stdout, "is no longer this process's to write"];
+        ? [ended.stderr, `${place.session_id} already exists`]
+        : [ended.stdout, "no longer holds the session"];
     expect(said).toContain(why);
     expect(everything(place)).toEqual(before);
     expect(living(place.session_id)).toEqual([]);

@@ -63,7 +63,7 @@ const unprotect = (disk: Disk) => `umount "$(realpath "$home/${disk}")"`;
 const WHAT = [
   [/^(Error: )?There is no space left for the database/, "database full"],
   [/^(Error: )?There is no space left: (.*?) cannot be written/, "full"],
-  [/^(Error: )?The database lies on a disk that is mounted read-only/, "database read-only"],
+  [/^(Error: )?The database is on a disk mounted read-only/, "database read-only"],
   [/^(Error: )?(.*?) cannot be written: .* read-only\.$/m, "read-only"],
   [/^(Error: )?The directory .* cannot be made: (?:EROFS|ENOSPC)/, "directory"],
 ] as const;
@@ -77,7 +77,7 @@ function whatFailed({ stderr }: Done): string {
   return "";
 }
 
-const REMEDY = /Make space on|Make space and resume|Mount it so that it can be written|see that it can be written to/;
+const REMEDY = /Make space on|Make space, then resume|Remount the disk for writing|see that it can be written to/;
 
 /** What is wrong with the end of a command that could not write, in words. */
 function faultsOfRefusal(scene: DiskScene, done: Done): string[] {

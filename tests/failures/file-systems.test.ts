@@ -44,7 +44,7 @@ describe("a home on a file system that machines share", () => {
     const statfs = () => ({ type });
     const refused = failureOf(openStore(home, { statfs }));
     expect(refused).toMatchObject({ code: "environment", hint: expect.stringContaining("--home") as string });
-    expect(refused.message).toContain(`${home} lies on ${called.replace(/,.*/, "")}`);
+    expect(refused.message).toContain(`${home} is on ${called.replace(/,.*/, "")}`);
     expect(existsSync(home)).toBe(false);
     value(openStore(home, { statfs, accept: true })).close();
     expect(existsSync(join(home, "bosun.db"))).toBe(true);
@@ -58,17 +58,17 @@ describe("a home on a file system that machines share", () => {
     const home = newHome();
     const statfs = () => ({ type });
     value(openStore(home, { statfs })).close();
-    expect(fileSystemOf(home, statfs)).toEqual({ name, standing: "doubted" });
+    expect(fileSystemOf(home, statfs)).toEqual({ name, safety: "depends" });
   });
 
   it("is not made of one that nobody knows, or that cannot be asked", () => {
     const home = newHome();
-    expect(fileSystemOf(home, () => ({ type: 0x1234 }))).toEqual({ name: "0x1234", standing: "good" });
+    expect(fileSystemOf(home, () => ({ type: 0x1234 }))).toEqual({ name: "0x1234", safety: "safe" });
     const unasked = () => {
       throw Object.assign(new Error("EACCES"), { code: "EACCES" });
     };
-    expect(fileSystemOf(home, unasked)).toEqual({ name: "unknown", standing: "good" });
-    expect(fileSystemOf(home)).toMatchObject({ standing: "good" });
+    expect(fileSystemOf(home, unasked)).toEqual({ name: "unknown", safety: "safe" });
+    expect(fileSystemOf(home)).toMatchObject({ safety: "safe" });
   });
 });
 

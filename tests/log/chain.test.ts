@@ -8,8 +8,8 @@ import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import { chain, unsealed } from "../store/rig.ts";
 
-/** The promise, in the plainest words: SHA-256 over the domain and the canonical record without its hash. */
-function promised(record: LogRecord): string {
+/** The hash as SPEC.md defines it: SHA-256 over the domain and the canonical record without its hash. */
+function specified(record: LogRecord): string {
   const { hash: _, ...link } = record.integrity;
   const text = canonicalJson({ ...record, integrity: link });
   return `sha256:${createHash("sha256").update(`bosun-log-v1\0${text}`).digest("hex")}`;
@@ -21,17 +21,17 @@ describe("a sealed record", () => {
     const record = JSON.parse(sealed.line) as LogRecord;
     expect(record).toEqual({ ...unsealed(7), integrity: { sequence: 7, previous: GENESIS, hash: sealed.hash } });
     expect(sealed.line).toBe(`${canonicalJson(record)}\n`);
-    expect(sealed).toMatchObject({ sequence: 7, payload_type: "report", subject: "T-7", hash: promised(record) });
+    expect(sealed).toMatchObject({ sequence: 7, payload_type: "report", subject: "T-7", hash: specified(record) });
   });
 
-  test("of no ticket has no subject", () => {
+  test("without a ticket has no subject", () => {
     const record = unsealed(1, {
       record: { kind: "fact", received_at: "2026-01-01T00:00:00Z", disposition: "applied" },
     });
     expect(seal(record, { sequence: 1, previous: GENESIS })).not.toHaveProperty("subject");
   });
 
-  test("has the promised hash and the canonical bytes for every payload", () => {
+  test("has the specified hash and the canonical bytes for every payload", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string({ unit: "grapheme" }), fc.jsonValue() as fc.Arbitrary<Json>),
@@ -40,7 +40,7 @@ describe("a sealed record", () => {
           const sealed = seal(unsealed(sequence, { payload }), { sequence, previous: GENESIS });
           const record = JSON.parse(sealed.line) as LogRecord;
           expect(sealed.line).toBe(`${canonicalJson(record)}\n`);
-          expect(sealed.hash).toBe(promised(record));
+          expect(sealed.hash).toBe(specified(record));
           expect(expectedHash(sealed.line)).toBe(sealed.hash);
         },
       ),
@@ -48,13 +48,13 @@ describe("a sealed record", () => {
     );
   });
 
-  test("names the hash of the one before it", () => {
+  test("has the hash of the record before it", () => {
     const [first, second] = chain(2).map((each) => JSON.parse(each.line) as LogRecord);
     expect(first?.integrity.previous).toBe(`sha256:${"0".repeat(64)}`);
     expect(second?.integrity.previous).toBe(first?.integrity.hash);
   });
 
-  test("is refused for a record that no reader takes", () => {
+  test("throws for a record larger than readers accept", () => {
     const link = { sequence: 1, previous: GENESIS };
     const around = Buffer.byteLength(seal(unsealed(1, { payload: { text: "" } }), link).line);
     const sealed = (bytes: number) => seal(unsealed(1, { payload: { text: "a".repeat(bytes - around) } }), link);
@@ -62,13 +62,13 @@ describe("a sealed record", () => {
     expect(() => sealed(MAX_RECORD_BYTES + 1)).toThrow(RangeError);
   });
 
-  test("is refused for a payload that has no canonical form", () => {
+  test("throws for a payload without a canonical form", () => {
     const record = unsealed(1, { payload: { text: "\ud800" } });
     expect(() => seal(record, { sequence: 1, previous: GENESIS })).toThrow(TypeError);
   });
 });
 
-test("a line without a hash in its place has no expected hash", () => {
+test("a line without a hash member has no expected hash", () => {
   expect(expectedHash('{"a":1}\n')).toBeUndefined();
   expect(expectedHash('{"integrity":{"hash":"sha256:00","previous":""}}')).toBeUndefined();
 });

@@ -9,7 +9,7 @@ function lines(more: Partial<UnsealedRecord>, meta: Partial<LogRecord["record"]>
 }
 
 describe("events.log", () => {
-  test("has a line for each transition, with the record that caused it", () => {
+  test("has a line for each transition, with its record", () => {
     const effects = [
       { ticket_id: "T-1", from: "in_progress", event: "work_stopped", to: "blocked", reason: "timeout" },
       { ticket_id: "T-2", from: null, event: "planned", to: "pending" },
@@ -20,7 +20,7 @@ describe("events.log", () => {
     );
   });
 
-  test("has one line for a record that moved nothing, and says what became of it", () => {
+  test("has one line, with its disposition, for a record without transitions", () => {
     expect(lines({ payload: {} }, { effects: [] })).toBe(
       "[2026-01-01T00:00:00.250Z][T-12][report] #12 worker -> scheduler\n",
     );
@@ -30,7 +30,7 @@ describe("events.log", () => {
     );
   });
 
-  test("keeps whatever an agent says on its own line, without a byte that a terminal would obey", () => {
+  test("keeps hostile text on one line, without control characters", () => {
     const summary = "one\ntwo\r\n\u001b[2Jthree\u2028four\u202efive\u0085\u0000six\u3164seven 👩‍👧";
     const text = lines({ payload: { summary }, source: "a\nb" }, { ticket_id: "T]\n[x", effects: [] });
     expect(text).toBe(
@@ -39,7 +39,7 @@ describe("events.log", () => {
     expect(sequenceOfEventLine(text)).toBe(12);
   });
 
-  test("cuts what is long", () => {
+  test("cuts a long summary", () => {
     const text = lines({ payload: { summary: "\ud83d\ude00".repeat(200) } });
     expect(text.length).toBeLessThan(400);
     expect(text.isWellFormed()).toBe(true);
@@ -53,7 +53,7 @@ describe("events.log", () => {
     "[a][b][c] #x y",
     "x [a][b][c] #1 y",
     `[a][b][c] #${"9".repeat(20)} y`,
-  ])("%j is none of its lines", (line) => {
+  ])("%j is not a line of it", (line) => {
     expect(sequenceOfEventLine(line)).toBeUndefined();
   });
 });

@@ -6,12 +6,12 @@ import { seal } from "../../src/log/chain.ts";
 import { recordName } from "../../src/log/reader.ts";
 import { GENESIS, type LogRecord, type UnsealedRecord } from "../../src/protocol/record.ts";
 
-/** A record that a forger may do anything to. */
+/** A record that a test may change at will. */
 export type Editable = { -readonly [K in Exclude<keyof UnsealedRecord, "record">]: UnsealedRecord[K] } & {
   record: Record<string, unknown>;
 };
 
-/** Writes a log anew with one change and a chain without a fault: what only living it again can find. Another that is there is replaced. */
+/** Writes a changed log with a valid chain, which only deciding it again can detect. Replaces the log in the folder. */
 export function writeForged(
   folder: string,
   log: readonly LogRecord[],
@@ -23,13 +23,13 @@ export function writeForged(
   const told = log.find(({ payload_type }) => payload_type === "final_report")?.payload["log"];
   let previous = GENESIS;
   for (const [index, record] of records.entries()) {
-    // A forger who knows the format sees to it that the report names the record before it.
+    // The report must name the record before it.
     if (told !== undefined && isDeepStrictEqual(record.payload?.["log"], told)) {
       record.payload = { ...record.payload, log: { records: index, head: previous } };
     }
     const { line, hash } = seal(record as unknown as UnsealedRecord, { sequence: index + 1, previous });
     previous = hash;
-    // Whatever the type was forged into, a file can have that name.
+    // The forged type may be anything; the file name must be valid.
     const type = JSON.stringify(record.payload_type).replaceAll(/[^a-z_]/g, "");
     const name = recordName(index + 1, type.slice(0, 40));
     writeFileSync(join(folder, name), line);
@@ -39,9 +39,9 @@ export function writeForged(
   return records;
 }
 
-/** Changes that put anything at all in the place of any one value in a log. */
+/** Changes that replace any one value of a log by any other. */
 export function forgeries(log: readonly LogRecord[]): fc.Arbitrary<(records: Editable[]) => void> {
-  const places = log.flatMap((record, index) => placesIn(unsealed(record)).map((place) => ({ index, ...place })));
+  const places = log.flatMap((record, index) => valuesIn(unsealed(record)).map((place) => ({ index, ...place })));
   const instead = fc.oneof(
     fc.constantFrom(...places.map(({ value }) => value)),
     fc.constantFrom(null, "", "__proto__", 0, -1, 0.5, 1e300, [], [null], {}, { text: null }),
@@ -49,11 +49,11 @@ export function forgeries(log: readonly LogRecord[]): fc.Arbitrary<(records: Edi
   );
   return fc
     .record({ place: fc.constantFrom(...places), instead })
-    .filter(({ place, instead: other }) => other !== null || place.way.join() !== "record")
+    .filter(({ place, instead: other }) => other !== null || place.path.join() !== "record")
     .filter(({ place, instead: other }) => !isDeepStrictEqual(place.value, other))
-    .map(({ place: { index, way }, instead: value }) => {
-      const change = (records: Editable[]) => replace(records[index] as unknown as Values, way, value);
-      return Object.assign(change, { toString: () => `record ${index + 1}, ${way.join()}: ${JSON.stringify(value)}` });
+    .map(({ place: { index, path }, instead: value }) => {
+      const change = (records: Editable[]) => replace(records[index] as unknown as Values, path, value);
+      return Object.assign(change, { toString: () => `record ${index + 1}, ${path.join()}: ${JSON.stringify(value)}` });
     });
 }
 
@@ -67,18 +67,21 @@ interface Values {
 }
 
 interface Place {
-  readonly way: readonly string[];
+  readonly path: readonly string[];
   readonly value: unknown;
 }
 
-/** Each value in a record, with the way to it. */
-function placesIn(value: unknown, way: readonly string[] = []): Place[] {
+/** Each value in a record, with its path. */
+function valuesIn(value: unknown, path: readonly string[] = []): Place[] {
   const inner = typeof value === "object" && value !== null ? Object.entries(value) : [];
-  return [...(way.length > 0 ? [{ way, value }] : []), ...inner.flatMap(([key, one]) => placesIn(one, [...way, key]))];
+  return [
+    ...(path.length > 0 ? [{ path, value }] : []),
+    ...inner.flatMap(([key, one]) => valuesIn(one, [...path, key])),
+  ];
 }
 
-function replace(record: Values, way: readonly string[], value: unknown): void {
-  const last = way.length - 1;
-  const holder = way.slice(0, last).reduce<Values>((at, key) => at[key] as Values, record);
-  holder[way[last] ?? ""] = value;
+function replace(record: Values, path: readonly string[], value: unknown): void {
+  const last = path.length - 1;
+  const holder = path.slice(0, last).reduce<Values>((at, key) => at[key] as Values, record);
+  holder[path[last] ?? ""] = value;
 }

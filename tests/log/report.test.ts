@@ -42,7 +42,7 @@ const report = (tickets: readonly object[]) => ({
   log: { records: 1, head: "h" },
 });
 
-it("has its members in the order that they have in the log, at every depth", () => {
+it("has its members in the order of the log, at every depth", () => {
   const ticket = { ticket_id: "t", status: "done", "10": 1, "9": [{ b: 1, a: 2 }] };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   const text = readFileSync(join(folder, "final_report.json"), "utf8");
@@ -50,7 +50,7 @@ it("has its members in the order that they have in the log, at every depth", () 
   expect(text).toContain('"a": 2,\n          "b": 1');
 });
 
-it("takes the place of a folder or a link that an agent has put there", () => {
+it("replaces a folder or a link that an agent has put there", () => {
   const paths = ["final_report.json", "final_report.md"].map((name) => join(folder, name));
   const other = join(folder, "other");
   writeFileSync(other, "untouched");
@@ -70,7 +70,7 @@ it("takes the place of a folder or a link that an agent has put there", () => {
   expect(readdirSync(folder).toSorted()).toEqual(["final_report.json", "final_report.md", "other"]);
 });
 
-it("is JSON with two columns for each depth, whatever it holds", () => {
+it("is JSON indented by two columns", () => {
   const hostile = 'a "quote",\n  "id": [\u2028]\\n';
   const tickets = [
     { ticket_id: "t", outputs: [], issues: [hostile, { text: hostile }] },
@@ -84,7 +84,7 @@ it("is JSON with two columns for each depth, whatever it holds", () => {
   expect(text).toBe(`${JSON.stringify(inOrder, null, 2)}\n`);
 });
 
-it("is written in little memory, however many tickets it tells of", () => {
+it("is written in little memory with many tickets", () => {
   const script = `
     import { writeReport } from ${JSON.stringify(join(import.meta.dirname, "../../src/log/report.ts"))};
     const report = ${JSON.stringify(report([]))};
@@ -98,13 +98,13 @@ it("is written in little memory, however many tickets it tells of", () => {
   expect(statSync(join(folder, "final_report.json")).size).toBeGreaterThan(40_000_000);
 });
 
-it("tells of more tickets than a call takes arguments", () => {
+it("lists more tickets than a call takes arguments", () => {
   const tickets = Array.from({ length: 200_000 }, (_, number) => ({ ticket_id: `t${number}`, status: "done" }));
   expect(writeReport(folder, report(tickets), TICKETS).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t199999 | done |");
 });
 
-it("has for people no byte of an agent's that a terminal would obey, and no line that it began itself", () => {
+it("has no control characters of an agent, and no line that an agent began", () => {
   const hostile = "one\u001b]0;mine\u0007\n# two\r\u009b2J\u2028three\u202e four";
   const ticket = {
     ticket_id: "t",
@@ -130,7 +130,7 @@ it("has for people no byte of an agent's that a terminal would obey, and no line
   expect(text).toContain("> one ]0;mine\n> # two 2J three  four\n");
 });
 
-it("tells what each worker said, how often its work was reviewed, whether its checks passed, and what a person answered", () => {
+it("shows summaries, reviews, checks and answers", () => {
   const tickets = [
     { ticket_id: "a", status: "done", attempts: 2, reviews: 2, checks_passed: true, summary: "Tight.\nI tried it." },
     { ticket_id: "b", status: "error", reviews: 1, checks_passed: false },
@@ -148,7 +148,7 @@ it("tells what each worker said, how often its work was reviewed, whether its ch
   expect(text).toContain("\n- 1s, from 2026-01-01T00:00:00Z to 2026-01-01T00:00:01Z, recoveries: 0\n");
 });
 
-it("tells each output once, with its place where it was kept", () => {
+it("lists each output once, with its place if it was kept", () => {
   const artifacts = [{ label: "a.md", uri: "file:///a.md" }];
   const ticket = { ticket_id: "t", status: "done", outputs: ["a.md", { label: "b.md" }, "a note"], artifacts };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
@@ -156,7 +156,7 @@ it("tells each output once, with its place where it was kept", () => {
   expect(text.match(/^- (?:a|b).*$/gm)).toEqual(["- b.md", "- a note", "- a.md: file:///a.md"]);
 });
 
-it("tells where an output is that was named and not kept", () => {
+it("shows the uri of an output that was not kept", () => {
   const outputs = [
     { label: "list", uri: "out/list.md" },
     { label: "same", uri: "same" },
@@ -173,7 +173,7 @@ it("tells where an output is that was named and not kept", () => {
   ]);
 });
 
-it("tells what a worker suggests to do next", () => {
+it("lists what a worker suggests to do next", () => {
   const ticket = { ticket_id: "t", status: "done", next_actions: ["deploy it", { text: "tell\nthem" }] };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain(
@@ -181,7 +181,7 @@ it("tells what a worker suggests to do next", () => {
   );
 });
 
-it("keeps each reason in its own cell", () => {
+it("escapes a reason in its table cell", () => {
   const ticket = { ticket_id: "t", status: "error", reason: "a|b" };
   expect(writeReport(folder, report([ticket]), TICKETS).ok).toBe(true);
   expect(readFileSync(join(folder, "final_report.md"), "utf8")).toContain("| t | error | - | 0 | 0 | - | a\\|b |\n");

@@ -15,7 +15,7 @@ import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { seal } from "../../src/log/chain.ts";
 import { listFolder, readFolder } from "../../src/log/reader.ts";
-import { PROBLEMS_TOLD, verifyFolder } from "../../src/log/verify.ts";
+import { MAX_PROBLEMS, verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
@@ -57,7 +57,7 @@ function edit(sequence: number, change: (line: string) => string): void {
   writeFileSync(path(sequence), after);
 }
 
-/** A record that is right in itself, put in another's place. */
+/** Replaces a record by another that is valid in itself. */
 function forge(sequence: number, previous: string): SealedRecord {
   const forged = seal(unsealed(sequence, { payload: { summary: "Forged." } }), { sequence, previous });
   writeFileSync(path(sequence), forged.line);
@@ -65,7 +65,7 @@ function forge(sequence: number, previous: string): SealedRecord {
 }
 
 describe("a folder", () => {
-  test("that is whole and closed is ok, and its head is told", () => {
+  test("that is complete and closed is ok", () => {
     expect(value(verifyFolder(directory))).toEqual({
       ok: true,
       records: LENGTH,
@@ -76,7 +76,7 @@ describe("a folder", () => {
     });
   });
 
-  test("without its closing record is open, and never ok", () => {
+  test("without its closing record is open, never ok", () => {
     rmSync(path(LENGTH));
     const expected = { ok: false, integrity: "ok", completeness: "open", records: LENGTH - 1, problems: [] };
     expect(value(verifyFolder(directory))).toMatchObject(expected);
@@ -89,7 +89,7 @@ describe("a folder", () => {
     expect(value(verifyFolder(directory))).toMatchObject({ ok: false, records: 0, completeness: "open", head: null });
   });
 
-  test("known to have gone on is truncated, closed or not", () => {
+  test("shorter than the known head is truncated", () => {
     const head = { sequence: LENGTH + 2, hash: "sha256:unknown" };
     expect(value(verifyFolder(directory, head))).toMatchObject({
       ok: false,
@@ -99,7 +99,7 @@ describe("a folder", () => {
     });
   });
 
-  test("that is gone lacks all the records it is known to have had", () => {
+  test("that was deleted lacks all records up to the known head", () => {
     const head = { sequence: LENGTH, hash: records.at(-1)?.hash ?? "" };
     rmSync(directory, { recursive: true });
     expect(value(verifyFolder(directory, head))).toMatchObject({
@@ -110,7 +110,7 @@ describe("a folder", () => {
     });
   });
 
-  test("with records that its database does not have is not ok, however right they are", () => {
+  test("with records that its database does not have is not ok", () => {
     const head = { sequence: LENGTH - 2, hash: records[LENGTH - 3]?.hash ?? "" };
     expect(value(verifyFolder(directory, head, () => LENGTH - 2))).toMatchObject({
       ok: false,
@@ -121,11 +121,11 @@ describe("a folder", () => {
         fault: "ahead",
       })),
     });
-    // A head that was noted down somewhere says nothing of what came after it.
+    // A head alone says nothing about later records.
     expect(value(verifyFolder(directory, head)).ok).toBe(true);
   });
 
-  test("that grows while it is read is held against what the database has by then", () => {
+  test("that grows while it is read is compared with the database of then", () => {
     rmSync(path(LENGTH));
     const head = { sequence: LENGTH - 2, hash: records[LENGTH - 3]?.hash ?? "" };
     const last = () => {
@@ -136,13 +136,13 @@ describe("a folder", () => {
     expect(value(verifyFolder(directory, head, last))).toMatchObject({ ok: true, records: LENGTH });
   });
 
-  test("may hold events.log, what was being published, and directories of raw output", () => {
+  test("may hold events.log, .publishing and directories", () => {
     mkdirSync(join(directory, "raw"));
     writeFileSync(join(directory, ".publishing"), "{");
     expect(value(verifyFolder(directory)).ok).toBe(true);
   });
 
-  test("with more than 999,999 records is read in the order of their numbers", () => {
+  test("with more than 999,999 records is read in numeric order", () => {
     const [record] = records as [SealedRecord];
     for (const sequence of [1_000_001, 999_999, 1_000_000]) {
       writeFileSync(join(directory, `${sequence}-report.json`), record.line);
@@ -151,7 +151,7 @@ describe("a folder", () => {
     expect(files).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 999_999, 1_000_000, 1_000_001]);
   });
 
-  test("that is not there, or is no folder, is a failure", () => {
+  test("that is missing or is a file is a failure", () => {
     expect(failureOf(verifyFolder(join(directory, "none"))).code).toBe("not_found");
     expect(failureOf(verifyFolder(path(1))).code).toBe("storage");
   });
@@ -179,26 +179,26 @@ describe("tampering is found:", () => {
     ["a character written as an escape", 4, () => edit(4, (line) => line.replace("done", "\\u0064one"))],
     ["a number written otherwise", 4, () => edit(4, (line) => line.replace('"sequence":4', '"sequence":4.0'))],
     [
-      "a byte that is no UTF-8",
+      "a byte that is not UTF-8",
       4,
       () => writeFileSync(path(4), Buffer.from(readFileSync(path(4), "latin1").replace("done", "don\xe9"), "latin1")),
     ],
     ["the hash changed", 4, () => edit(4, (line) => line.replace(/"hash":"sha256:./, '"hash":"sha256:x'))],
     ["the hash removed", 4, () => edit(4, (line) => line.replace(/"hash":"[^"]*",/, ""))],
     ["the content emptied", 4, () => writeFileSync(path(4), "")],
-    ["the content another type of JSON", 4, () => writeFileSync(path(4), "null\n")],
+    ["the content replaced by null", 4, () => writeFileSync(path(4), "null\n")],
     [
       "nesting deeper than any record",
       4,
       () =>
         edit(4, (line) => line.replace('"payload":{', `"payload":{"deep":${"[".repeat(50_000)}${"]".repeat(50_000)},`)),
     ],
-    ["a record made anew in its place", 5, () => forge(4, records[2]?.hash ?? "")],
-    ["the last record made anew, unlike the known head", 8, () => forgeLast()],
-    ["a record of another session in its place", 4, () => writeFileSync(path(4), otherSession().line)],
+    ["a record replaced by a new one", 5, () => forge(4, records[2]?.hash ?? "")],
+    ["the last record replaced, unlike the known head", 8, () => forgeLast()],
+    ["a record of another session", 4, () => writeFileSync(path(4), otherSession().line)],
     ["a record deleted", 4, () => rmSync(path(4))],
     ["the first record deleted", 1, () => rmSync(path(1))],
-    ["two records exchanged, with their names", 4, () => exchange(4, 5)],
+    ["two records swapped", 4, () => exchange(4, 5)],
     ["a record copied to another number", 9, () => copyFileSync(path(4), join(directory, "000009-report.json"))],
     ["a record inserted beside another", 4, () => copyFileSync(path(4), join(directory, "000004-review.json"))],
     ["a record renamed to another type", 4, () => renameSync(path(4), join(directory, "000004-review.json"))],
@@ -228,7 +228,7 @@ describe("tampering is found:", () => {
     });
   });
 
-  test("each of a thousand bytes changed, one at a time, at the record it stands in", () => {
+  test("each of 1,000 changed bytes, at its record", () => {
     const random = generator(20_260_101);
     const names = value(listFolder(directory)).files;
     const missed: unknown[] = [];
@@ -249,7 +249,7 @@ describe("tampering is found:", () => {
   });
 });
 
-describe("what every record has is missed, before anybody reads it as one:", () => {
+describe("a record is refused without a field that every record has:", () => {
   const effect = { ticket_id: "T-4", from: null, to: "done", event: "created" };
   const lacks: [string, object][] = [
     ...["session_id", "timestamp", "source", "target", "payload_type", "version"].map((key): [string, object] => [
@@ -257,20 +257,20 @@ describe("what every record has is missed, before anybody reads it as one:", () 
       { [key]: 4 },
     ]),
     ...["payload", "record", "integrity"].flatMap((key): [string, object][] => [
-      [`${key} that is nothing`, { [key]: null }],
+      [`${key} that is null`, { [key]: null }],
       [`${key} that is a list`, { [key]: [] }],
     ]),
     ...["sequence", "previous", "hash"].map((key): [string, object] => [`no ${key}`, { integrity: { [key]: null } }]),
     ["no kind", { record: { kind: null } }],
     ["no disposition", { record: { disposition: 1 } }],
     ["no time", { record: { received_at: 4 } }],
-    ["a time that is none", { record: { received_at: "today" } }],
+    ["an invalid time", { record: { received_at: "today" } }],
     ["a ticket that is a number", { record: { ticket_id: 4 } }],
-    ["a turn that is nothing", { record: { turn_id: null } }],
-    ["effects that are a text", { record: { effects: "done" } }],
-    ["an effect that is nothing", { record: { effects: [effect, null] } }],
-    ["an effect on nobody", { record: { effects: [{ ...effect, ticket_id: 4 }] } }],
-    ["an effect to nowhere", { record: { effects: [{ ...effect, to: null }] } }],
+    ["a turn that is null", { record: { turn_id: null } }],
+    ["effects that are a string", { record: { effects: "done" } }],
+    ["an effect that is null", { record: { effects: [effect, null] } }],
+    ["an effect without a ticket", { record: { effects: [{ ...effect, ticket_id: 4 }] } }],
+    ["an effect without a target state", { record: { effects: [{ ...effect, to: null }] } }],
     ["an effect from a number", { record: { effects: [{ ...effect, from: 4 }] } }],
   ];
 
@@ -282,21 +282,21 @@ describe("what every record has is missed, before anybody reads it as one:", () 
   });
 });
 
-test("one changed record is one problem, and not one at every record after it", () => {
+test("one changed record is one problem", () => {
   edit(3, (line) => line.replace("done", "DONE"));
   expect(value(verifyFolder(directory)).problems).toEqual([
     { sequence: 3, what: "Its content does not have the hash it carries.", fault: "changed" },
   ]);
 });
 
-test("a file too large to be a record is not read", () => {
+test("a file larger than any record is not read", () => {
   truncateSync(path(4), MAX_RECORD_BYTES + 1);
   expect(value(verifyFolder(directory)).problems).toEqual([
     { sequence: 4, what: "The file cannot be read, or is larger than any record.", fault: "changed" },
   ]);
 });
 
-test("of two records with one number the second is told, and those after them follow the first", () => {
+test("reports the second of two records with one number", () => {
   const other = unsealed(4, { payload_type: "review" });
   const line = seal(other, { sequence: 4, previous: records[2]?.hash ?? "" }).line;
   writeFileSync(join(directory, "000004-review.json"), line);
@@ -305,14 +305,14 @@ test("of two records with one number the second is told, and those after them fo
   ]);
 });
 
-test("of very many problems the first are told, and how many more there are", () => {
-  for (let each = 0; each < PROBLEMS_TOLD + 20; each++) writeFileSync(join(directory, `x${each}`), "");
+test("lists 100 problems and counts the rest", () => {
+  for (let each = 0; each < MAX_PROBLEMS + 20; each++) writeFileSync(join(directory, `x${each}`), "");
   const { problems } = value(verifyFolder(directory));
-  expect(problems).toHaveLength(PROBLEMS_TOLD + 1);
+  expect(problems).toHaveLength(MAX_PROBLEMS + 1);
   expect(problems.at(-1)?.what).toBe("And 20 more problems.");
 });
 
-/** The record with what is changed in it, which says nothing of what lies beside that. */
+/** The record with a change merged in; objects one level deep are merged, too. */
 function merged(record: JsonObject, change: JsonObject): JsonObject {
   const changed = Object.entries(change).map(([key, next]) => {
     const isPart = typeof next === "object" && next !== null && !Array.isArray(next);
@@ -355,7 +355,7 @@ function replaceByLink(sequence: number): void {
   symlinkSync(elsewhere, linked);
 }
 
-/** A chain that is right in itself, but begins in the middle of the story. */
+/** A valid chain that does not begin with session_opened. */
 function rewriteWithoutOpening(): void {
   for (const name of readdirSync(directory)) rmSync(join(directory, name));
   let previous = GENESIS;

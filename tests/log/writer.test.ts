@@ -30,7 +30,7 @@ function folder(directory = join(temporaryDirectory(), "logs", "s1")): LogFolder
   return opened;
 }
 
-/** What the store gives: the committed records from a sequence on. */
+/** The committed records from a sequence on, as the store gives them. */
 function from(records: readonly SealedRecord[]) {
   return (sequence: number) => records.filter((record) => record.sequence >= sequence);
 }
@@ -51,7 +51,7 @@ function session(): SealedRecord[] {
 }
 
 describe("publishing", () => {
-  test("puts each record in a file named by its number and type, and its events in events.log", () => {
+  test("writes each record to a file named by number and type, and its events to events.log", () => {
     const records = session();
     const log = folder();
     value(log.publish(records.slice(0, 2)));
@@ -73,7 +73,7 @@ describe("publishing", () => {
     expect(sequences).toEqual(["1", "2", "3", "3", "4", "4", "5", "5", undefined]);
   });
 
-  test("again changes nothing", () => {
+  test("the same records again changes nothing", () => {
     const log = folder();
     value(log.publish(session()));
     const before = contents(log.directory);
@@ -91,14 +91,14 @@ describe("publishing", () => {
     expect(existsSync(join(log.directory, "1000000-session_opened.json"))).toBe(true);
   });
 
-  test("never writes over a file that says something else", () => {
+  test("never overwrites a file with other content", () => {
     const log = folder();
     const records = session();
     value(log.publish(records.slice(0, 1)));
     const path = join(log.directory, "000002-report.json");
     const forged = records[1]?.line.replace("done", "DONE") ?? "";
     const { mtimeMs } = statSync(log.directory);
-    // The clock of the file system may stand for some milliseconds.
+    // The file system's clock ticks only every few milliseconds.
     do {
       rmSync(path, { force: true });
       writeFileSync(path, forged);
@@ -111,13 +111,13 @@ describe("publishing", () => {
     expect(readFileSync(path, "utf8")).toBe(forged);
   });
 
-  test("never waits for what stands in a record's place and is no file", () => {
+  test("does not wait for a pipe in place of a record", () => {
     const log = folder();
     const records = session();
     value(log.publish(records.slice(0, 1)));
     const path = join(log.directory, "000002-report.json");
     execFileSync("mkfifo", [path]);
-    // Somebody who gives it the right record, so that reading it would end.
+    // A writer of the right record, so that reading it would end.
     const writer = spawn("sh", ["-c", 'printf %s "$1" > "$2"', "sh", records[1]?.line ?? "", path]);
     expect(failureOf(log.catchUp(1, from(records)))).toMatchObject({
       code: "conflict",
@@ -126,7 +126,7 @@ describe("publishing", () => {
     writer.kill();
   });
 
-  test("writes nothing for nobody into a folder that was moved away", () => {
+  test("writes nothing into a folder that was moved away", () => {
     const log = folder();
     const records = session();
     value(log.publish(records.slice(0, 2)));
@@ -139,7 +139,7 @@ describe("publishing", () => {
     expect(readdirSync(log.directory)).toEqual([]);
   });
 
-  test("tells nothing again that a successor has told", () => {
+  test("does not append lines again that a successor has appended", () => {
     const frozen = folder();
     const records = session();
     value(frozen.publish(records.slice(0, 2)));
@@ -148,12 +148,12 @@ describe("publishing", () => {
     const before = contents(frozen.directory);
     expect(failureOf(frozen.publish(records.slice(2, 3)))).toMatchObject({
       code: "conflict",
-      message: expect.stringContaining("events.log was changed by somebody else") as string,
+      message: expect.stringContaining("events.log was changed") as string,
     });
     expect(contents(frozen.directory)).toEqual(before);
   });
 
-  test("says which path refuses", () => {
+  test("names the path that cannot be written", () => {
     const directory = temporaryDirectory();
     writeFileSync(join(directory, "file"), "");
     const failure = failureOf(LogFolder.open(join(directory, "file", "s1")));
@@ -171,9 +171,9 @@ describe("publishing", () => {
 
 describe("catching up", () => {
   const damages: [string, (directory: string) => void, { missing: number; torn: number }][] = [
-    ["nothing amiss", () => {}, { missing: 0, torn: 0 }],
+    ["no damage", () => {}, { missing: 0, torn: 0 }],
     [
-      "the whole folder gone",
+      "the files deleted",
       (directory) => readdirSync(directory).forEach((name) => rmSync(join(directory, name))),
       { missing: 5, torn: 0 },
     ],
@@ -189,21 +189,21 @@ describe("catching up", () => {
     ],
     ["an empty file", (directory) => truncateSync(join(directory, "000004-report.json"), 0), { missing: 0, torn: 1 }],
     [
-      "blocks never written",
+      "blocks of zeros",
       (directory) => writeFileSync(join(directory, "000005-report.json"), Buffer.alloc(512)),
       { missing: 0, torn: 1 },
     ],
     [
-      "a file that never got its name",
+      "a file that was not renamed yet",
       (directory) => writeFileSync(join(directory, ".publishing"), "{"),
       { missing: 0, torn: 0 },
     ],
     [
-      "a folder in the place of such a file",
+      "a directory in place of that file",
       (directory) => mkdirSync(join(directory, ".publishing", "inside"), { recursive: true }),
       { missing: 0, torn: 0 },
     ],
-    ["no events.log", (directory) => truncateSync(join(directory, "events.log"), 0), { missing: 0, torn: 0 }],
+    ["an empty events.log", (directory) => truncateSync(join(directory, "events.log"), 0), { missing: 0, torn: 0 }],
     ["an event torn in the middle", (directory) => cut(directory, 20), { missing: 0, torn: 0 }],
     [
       "some of a record's events missing",
@@ -216,7 +216,7 @@ describe("catching up", () => {
       { missing: 0, torn: 0 },
     ],
     [
-      "events that are none",
+      "lines that are not events",
       (directory) => appendFileSync(join(directory, "events.log"), "noise\n"),
       { missing: 0, torn: 0 },
     ],
@@ -237,7 +237,7 @@ describe("catching up", () => {
     expect(contents(log.directory)).toEqual(before);
   });
 
-  test("writes what is missing before the last published record, and touches nothing that was changed there", () => {
+  test("writes earlier files that are missing, and leaves changed ones", () => {
     const records = session();
     const log = folder();
     value(log.publish(records.slice(0, 4)));
@@ -255,7 +255,7 @@ describe("catching up", () => {
     expect(value(log.catchUp(5, from(records)))).toEqual({ missing: 0, torn: 0 });
   });
 
-  test("with a database of an earlier moment than the folder is refused, and changes nothing", () => {
+  test("refuses a database older than the folder, and changes nothing", () => {
     const records = session();
     const log = folder();
     value(log.publish(records));
@@ -265,7 +265,7 @@ describe("catching up", () => {
     expect(contents(log.directory)).toEqual(before);
   });
 
-  test("goes on where it was, and publishing after it", () => {
+  test("continues events.log, and publishing continues after it", () => {
     const records = session();
     const log = folder();
     value(log.publish(records.slice(0, 2)));
@@ -275,7 +275,7 @@ describe("catching up", () => {
     expect(value(verifyFolder(log.directory))).toMatchObject({ integrity: "ok", records: 5 });
   });
 
-  test("of a record with more events than the end of events.log that is looked at", () => {
+  test("handles a record with more events than the tail of events.log that is read", () => {
     const effects = Array.from({ length: 3_000 }, (_, index) => ({
       ticket_id: `T-${index}`,
       from: null,
@@ -306,7 +306,7 @@ function eventsOfLast(directory: string): number {
   return Buffer.byteLength(text.slice(text.lastIndexOf("\n", text.length - 2) + 1));
 }
 
-test("a file that may not grow so far is told as what it is", () => {
+test("gives storage_full for a limit on file sizes", () => {
   const outgrown = () => {
     throw Object.assign(new Error("EFBIG: file too large, write"), { code: "EFBIG", syscall: "write" });
   };
@@ -315,7 +315,7 @@ test("a file that may not grow so far is told as what it is", () => {
   expect(JSON.stringify(failed)).toContain("ulimit -f unlimited");
 });
 
-test("a bug is no trouble of the disk, though Node gives it a code", () => {
+test("throws an error of Node that is not from the system", () => {
   expect(() => attempt("/somewhere", () => ok(Buffer.alloc(-1)))).toThrow(
     expect.objectContaining({ code: "ERR_OUT_OF_RANGE" }) as Error,
   );

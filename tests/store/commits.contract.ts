@@ -6,9 +6,9 @@ import { ACTOR, begun, drop, put, session, type StoreUnderTest } from "./contrac
 import { chain, OWNER } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
-/** What is written, read and put to a session, in every implementation of `Store`. */
+/** Commits, reads and the inbox, for every implementation of `Store`. */
 export function commitsContract(open: () => StoreUnderTest): void {
-  test("a commit writes records, state, artifacts and the session's row together", async () => {
+  test("a commit writes records, state, artifacts and the session row together", async () => {
     const { store, another, lease } = await begun(open);
     const records = chain(3);
     const artifact = {
@@ -75,14 +75,14 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect(value(reader.session("s1"))).toEqual({ ...reopened, updated_at: expect.any(String) as string });
   });
 
-  test("of several changes to one value the last counts", async () => {
+  test("the last of several changes to one value counts", async () => {
     const { store, lease } = await begun(open);
     const changes = [
       put("ticket", "kept", 1),
       put("ticket", "dropped", 1),
       put("ticket", "again", 1),
       put("turn", "kept", "another collection"),
-      put("tick", "etkept", "another, though the letters are the same"),
+      put("tick", "etkept", "another, with the same letters"),
       drop("ticket", "dropped"),
       drop("ticket", "again"),
       put("ticket", "kept", 2),
@@ -95,7 +95,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
       { collection: "ticket", id: "kept", value: 2 },
     ]);
     expect(store.value("s1", "turn", "kept")).toBe("another collection");
-    expect(store.value("s1", "tick", "etkept")).toBe("another, though the letters are the same");
+    expect(store.value("s1", "tick", "etkept")).toBe("another, with the same letters");
     value(await store.commit(lease, { expected: 0, records: [], changes: [put("ticket", "kept", 4)] }));
     expect(store.value("s1", "ticket", "kept")).toBe(4);
     value(await store.commit(lease, { expected: 0, records: [], changes: [drop("ticket", "kept")] }));
@@ -103,7 +103,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect(store.value("s1", "turn", "kept")).toBe("another collection");
   });
 
-  test("values come back as they were, in order of collection and id, however many", async () => {
+  test("values are read back unchanged, ordered by collection and id", async () => {
     const { store, lease } = await begun(open);
     const values: Json[] = [null, false, 0, -1.5e-7, "", "\u0000\u2028\ud83d\ude00", [], {}, { "": [{ a: null }] }];
     const changes = [
@@ -123,7 +123,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect([...new Set(all.map((row) => row.collection))]).toEqual(["", "many", "odd"]);
   });
 
-  test("a commit that does not follow the last record is refused whole", async () => {
+  test("refuses a commit that does not follow the last record, and writes nothing", async () => {
     const { store, lease } = await begun(open);
     const records = chain(4);
     value(await store.commit(lease, { expected: 0, records: records.slice(0, 2), changes: [] }));
@@ -147,7 +147,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect((await store.commit(lease, { expected: 2, records: records.slice(2), changes: [] })).ok).toBe(true);
   });
 
-  test("records with a gap between them are a bug, and nothing of them is stored", async () => {
+  test("throws for records with a gap between them, and writes nothing", async () => {
     const { store, lease } = await begun(open);
     const [first, , third] = chain(3) as [SealedRecord, SealedRecord, SealedRecord];
     await expect(store.commit(lease, { expected: 0, records: [first, third], changes: [] })).rejects.toThrow(
@@ -157,11 +157,11 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect((await store.commit(lease, { expected: 0, records: [first], changes: [] })).ok).toBe(true);
   });
 
-  test("nothing that is done to one session is seen in another", async () => {
+  test("changes to one session do not affect another", async () => {
     const { store } = open();
     const leaseOf = async (id: string) => value(await store.acquire(id, OWNER));
     for (const id of ["s1", "like", "unlike"]) value(await store.create(session(id)));
-    // One with the same epoch, one with another.
+    // One has the same epoch as s1, the other a higher one.
     await store.release(await leaseOf("unlike"));
     const leases = [await leaseOf("like"), await leaseOf("unlike")];
     const lease = await leaseOf("s1");
@@ -172,7 +172,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
           expected: 0,
           records: chain(1, () => ({ session_id: each.session_id })),
           changes: [put("ticket", "T-1", each.session_id), put("turn", "t1", each.session_id)],
-          session: { state: `that of ${each.session_id}` },
+          session: { state: `state of ${each.session_id}` },
           artifacts: [artifact],
         }),
       );
@@ -207,7 +207,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect(leases.map((each) => store.confirm(each).ok)).toEqual([true, true]);
   });
 
-  test("the owner commits while records and rows are being read", async () => {
+  test("the owner can commit while records and rows are being read", async () => {
     const { store, lease } = await begun(open);
     const records = chain(4);
     const changes = [put("ticket", "T-1", 1), put("ticket", "T-2", 2), put("turn", "t1", 3)];
@@ -221,7 +221,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect([...rows]).toHaveLength(2);
   });
 
-  test("what was put waits in order until a commit takes it, and its id is never another's", async () => {
+  test("inbox rows wait in order until a commit takes them; ids are not reused", async () => {
     const { store, another, lease } = await begun(open);
     const other = another();
     const first = value(await other.inbox.put("s1", { command: "pause" }, ACTOR));
@@ -237,7 +237,7 @@ export function commitsContract(open: () => StoreUnderTest): void {
     expect(value(await store.inbox.put("s1", {}, ACTOR))).toBeGreaterThan(second);
   });
 
-  test("the version rises when others commit or anything is put, and not when the owner commits", async () => {
+  test("the version rises with commits of others and with puts, not with own commits", async () => {
     const { store, another, lease } = await begun(open);
     const other = another();
     const seen = { own: store.version(), other: other.version() };

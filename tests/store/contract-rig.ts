@@ -4,7 +4,7 @@ import type { Lease, NewSession, Store } from "../../src/store/store.ts";
 import { OWNER } from "./rig.ts";
 import { value } from "../results.ts";
 
-/** What a store needs to be tested: several ways in to the same sessions, as separate processes would have. */
+/** A store under test, and further connections to the same sessions, as separate processes have. */
 export interface StoreUnderTest {
   readonly store: Store;
   /** Another connection to the same sessions. */
@@ -13,7 +13,7 @@ export interface StoreUnderTest {
 
 export const ACTOR = { user: "anna", host: "here", via: "cli" };
 
-/** A store with one session, which it holds. */
+/** A store that holds one session. */
 export async function begun(open: () => StoreUnderTest, session_id = "s1"): Promise<StoreUnderTest & { lease: Lease }> {
   const { store, another } = open();
   value(await store.create(session(session_id)));

@@ -27,7 +27,7 @@ afterEach(cleanUp);
 const ACTOR = { user: "anna", host: "here", via: "cli" };
 const RECORDS = 100;
 
-/** A home with one session that has something of everything, and nobody who has it open. */
+/** A closed home with one session that has records, state, an artifact and an inbox row. */
 async function homeWithSession(): Promise<string> {
   const home = temporaryDirectory();
   const store = value(openStore(home));
@@ -52,7 +52,7 @@ function readerOf(home: string): StoreReader {
   return reader;
 }
 
-/** Writes over all but the first page, as a disk that loses its blocks: who has read some of them already still has those. */
+/** Overwrites all pages but the first, as a disk that loses its blocks. Connections keep the pages they have read. */
 function damage(home: string): void {
   const path = databasePath(home);
   const page = 8_192;
@@ -67,95 +67,95 @@ function edit(home: string, sql: string): void {
   database.close();
 }
 
-/** That the home's database is damaged, and what to do. */
+/** The failure of a damaged database. */
 function damagedAt(home: string) {
   return {
     code: "storage",
     message: expect.stringContaining(databasePath(home)) as string,
-    hint: `Keep the file as it is. Every record is a file in the logs, too: \`bosun replay ${join(home, "logs")}/SESSION --verify\` proves one. Start a new home with --home to go on.`,
+    hint: expect.stringContaining(`bosun replay ${join(home, "logs")}/SESSION --verify`) as string,
   };
 }
 
-/** What a read is refused with. */
-function refusalOf(read: () => unknown): unknown {
+/** The failure that a read throws. */
+function thrownBy(read: () => unknown): unknown {
   try {
     read();
   } catch (error) {
     return error instanceof StorageError ? error.failure : error;
   }
-  return "not refused";
+  return "nothing thrown";
 }
 
-describe("a database that is damaged while it is open is told as damaged", () => {
+describe("a database damaged while it is open is reported as damaged", () => {
   test.each<[string, (reader: StoreReader) => unknown]>([
-    ["the sessions", (reader) => reader.sessions()],
-    ["the holder of a session", (reader) => reader.holder("s1")],
-    ["a record", (reader) => reader.record("s1", 1)],
+    ["sessions", (reader) => reader.sessions()],
+    ["holders", (reader) => reader.holder("s1")],
+    ["single records", (reader) => reader.record("s1", 1)],
     ["records", (reader) => [...reader.records("s1", 1)]],
-  ])("by who reads %s, and has read nothing before", async (_, read) => {
+  ])("when %s are read first", async (_, read) => {
     const home = await homeWithSession();
     const reader = readerOf(home);
     damage(home);
     const damaged = damagedAt(home);
-    expect(refusalOf(() => read(reader))).toMatchObject(damaged);
+    expect(thrownBy(() => read(reader))).toMatchObject(damaged);
     expect(failureOf(reader.session("s1"))).toMatchObject(damaged);
     expect(failureOf(await reader.load("s1"))).toMatchObject(damaged);
   });
 
   test.each<[string, (reader: StoreReader) => unknown]>([
-    ["another record", (reader) => reader.record("s1", RECORDS)],
+    ["single records", (reader) => reader.record("s1", RECORDS)],
     ["records", (reader) => [...reader.records("s1", 1)]],
     ["sealed records", (reader) => [...reader.sealed("s1", 1)]],
-    ["a value", (reader) => reader.value("s1", "ticket", "T-1")],
-    ["the artifacts", (reader) => reader.artifacts("s1")],
-    ["the inbox", (reader) => reader.inbox.pending("s1")],
-  ])("by who reads %s, and knows the session already", async (_, read) => {
+    ["values", (reader) => reader.value("s1", "ticket", "T-1")],
+    ["artifacts", (reader) => reader.artifacts("s1")],
+    ["inbox rows", (reader) => reader.inbox.pending("s1")],
+  ])("when %s are read after the session", async (_, read) => {
     const home = await homeWithSession();
     const reader = readerOf(home);
     reader.record("s1", 1);
     damage(home);
-    expect(refusalOf(() => read(reader))).toMatchObject(damagedAt(home));
+    expect(thrownBy(() => read(reader))).toMatchObject(damagedAt(home));
   });
 });
 
-test("something else where the database should be is told to readers, who leave nothing open", () => {
+test("a reader refuses a file that is not a database, and closes it", () => {
   const home = temporaryDirectory();
   writeFileSync(databasePath(home), "This is no database. ".repeat(1_000));
   expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
   expect(openFiles(process.pid)).not.toContain(databasePath(home));
 });
 
-test("a home that cannot be looked into is not taken for none", () => {
+test("a home that cannot be read is not taken for a missing one", () => {
   const home = join(temporaryDirectory(), "home");
   symlinkSync(home, home);
-  const told = { code: "storage", message: `The database cannot be used: ${databasePath(home)} (ELOOP).` };
+  const told = { code: "storage", message: expect.stringContaining(`${databasePath(home)} (ELOOP)`) as string };
   expect(failureOf(openReader(home))).toMatchObject(told);
 });
 
-test("a pipe in the database's place is told, and not waited for", () => {
+test("refuses a pipe in place of the database without waiting", () => {
   const home = temporaryDirectory();
   execFileSync("mkfifo", [databasePath(home)]);
-  // Somebody else who has it open, so that opening it would end.
+  // With a writer, opening the pipe for reading returns.
   const other = openSync(databasePath(home), constants.O_RDWR);
-  const told = { code: "storage", message: `The database is no file: ${databasePath(home)}.` };
+  const told = { code: "storage", message: expect.stringContaining(databasePath(home)) as string };
   expect(failureOf(openReader(home))).toMatchObject(told);
   expect(failureOf(openStore(home))).toMatchObject(told);
   closeSync(other);
 });
 
-describe("a database with other tables than the migrations make is told as damaged, and is no bug", () => {
+describe("a database with other tables than the migrations make is reported as damaged", () => {
   test.each([
-    ["lacks a table", "DROP TABLE inbox"],
-    ["lacks a column", "ALTER TABLE sessions DROP COLUMN epoch"],
-    ["does not know of its migrations", "DELETE FROM migrations"],
-  ])("where it %s", async (_, sql) => {
+    ["without a table", "DROP TABLE inbox"],
+    ["without a column", "ALTER TABLE sessions DROP COLUMN epoch"],
+    ["without its migrations' rows", "DELETE FROM migrations"],
+  ])("%s", async (_, sql) => {
     const home = await homeWithSession();
     edit(home, sql);
     expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
     expect(failureOf(openStore(home))).toMatchObject(damagedAt(home));
   });
 
-  test("where it is another program's", () => {
+  test("of another program", () => {
     const home = temporaryDirectory();
     edit(home, "CREATE TABLE sessions (id)");
     expect(failureOf(openReader(home))).toMatchObject(damagedAt(home));
@@ -163,7 +163,7 @@ describe("a database with other tables than the migrations make is told as damag
   });
 });
 
-test("a pipe in a lock's place is held by nobody, and not waited for", async () => {
+test("a pipe in place of a lock has no holder, and is not waited for", async () => {
   const home = await homeWithSession();
   rmSync(lockPath(home, "s1"));
   execFileSync("mkfifo", [lockPath(home, "s1")]);
@@ -176,7 +176,7 @@ test.each<readonly [string, (path: string) => void]>([
   ["a pipe", (path) => execFileSync("mkfifo", [path])],
   ["a directory", (path) => mkdirSync(path)],
   ["something else", (path) => writeFileSync(path, "something else ".repeat(100))],
-])("%s in a lock's place is held by nobody, and told by its name to who takes it", async (_, put) => {
+])("%s in place of a lock has no holder, and acquiring names its path", async (_, put) => {
   const home = await homeWithSession();
   const path = lockPath(home, "s1");
   rmSync(path);
@@ -184,18 +184,18 @@ test.each<readonly [string, (path: string) => void]>([
   expect(readerOf(home).holder("s1")).toBeUndefined();
   const store = value(openStore(home));
   closeLater(() => store.close());
-  const refused = { code: "storage", message: `What stands in the place of a session's lock is none: ${path}.` };
+  const refused = { code: "storage", message: expect.stringContaining(path) as string };
   expect(failureOf(await store.acquire("s1", OWNER))).toMatchObject(refused);
   rmSync(path, { recursive: true });
   value(await store.acquire("s1", OWNER));
 });
 
-test("a lock that something is written into while it is held stays held", async () => {
+test("a lock stays held when its file is written to", async () => {
   const home = await homeWithSession();
   const store = value(openStore(home));
   closeLater(() => store.close());
   value(await store.acquire("s1", OWNER));
-  // By another process: whoever holds it would lose it.
+  // By another process: the holder would lose the lock by closing the file.
   execFileSync("sh", ["-c", 'yes "something else" | head -c 2000 >"$0"', lockPath(home, "s1")]);
   expect(readerOf(home).holder("s1")).toEqual(OWNER);
 });
@@ -203,23 +203,23 @@ test("a lock that something is written into while it is held stays held", async 
 describe("a record that was committed", () => {
   const LOST = { code: "storage", message: expect.stringContaining("record 2 of s1 is lost") as string };
 
-  test("and is gone from between others is lost, and not the end", async () => {
+  test("that is missing between others is lost, not the end of the log", async () => {
     const home = await homeWithSession();
     edit(home, "DELETE FROM records WHERE sequence = 2");
     const reader = readerOf(home);
     const lines = reader.records("s1", 1);
     expect(lines.next().value).toBe(reader.record("s1", 1));
-    expect(refusalOf(() => lines.next())).toMatchObject(LOST);
-    expect(refusalOf(() => keptRecord(reader, "s1", 2))).toMatchObject(LOST);
+    expect(thrownBy(() => lines.next())).toMatchObject(LOST);
+    expect(thrownBy(() => keptRecord(reader, "s1", 2))).toMatchObject(LOST);
   });
 
-  test("and is none any more is lost", async () => {
+  test("that no longer parses is lost", async () => {
     const home = await homeWithSession();
     edit(home, "UPDATE records SET line = substr(line, 1, 100) WHERE sequence = 2");
-    expect(refusalOf(() => keptRecord(readerOf(home), "s1", 2))).toMatchObject(LOST);
+    expect(thrownBy(() => keptRecord(readerOf(home), "s1", 2))).toMatchObject(LOST);
   });
 
-  test("has as many bytes as its file, whatever it is written in", async () => {
+  test("has the size of its file in bytes", async () => {
     const home = await homeWithSession();
     const line = '{"payload":{"summary":"Grüße 🚢"}}';
     edit(home, `UPDATE records SET line = '${line}' WHERE sequence = 2`);

@@ -4,15 +4,9 @@ import { runInNewContext } from "node:vm";
 import { afterEach, expect, test } from "vitest";
 import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
-import {
-  type Database,
-  databasePath,
-  guarded,
-  openForReading,
-  openForWriting,
-  write,
-} from "../../src/store/database.ts";
+import { type Database, databasePath, openForReading, openForWriting, write } from "../../src/store/database.ts";
 import { isLocked, lockPath, takeLock } from "../../src/store/lock.ts";
+import { guarded } from "../../src/store/storage-failure.ts";
 import { child, cleanUp, closeLater, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
@@ -29,13 +23,13 @@ function rows(database: Database): unknown {
   return database.prepare("SELECT count(*) FROM t").pluck().get();
 }
 
-test("a commit is on the disk when it returns, whatever the library's default", () => {
+test("opens with WAL, synchronous=FULL and foreign keys", () => {
   const database = writable(temporaryDirectory());
   const pragma = (name: string) => database.pragma(name, { simple: true });
   expect([pragma("journal_mode"), pragma("synchronous"), pragma("foreign_keys")]).toEqual(["wal", 2, 1]);
 });
 
-test("a reader in the middle of reading neither holds up a writer nor sees what it wrote", () => {
+test("a reading transaction neither blocks a writer nor sees its commit", () => {
   const home = temporaryDirectory();
   const database = writable(home);
   const reader = value(openForReading(home));
@@ -48,7 +42,7 @@ test("a reader in the middle of reading neither holds up a writer nor sees what 
   expect(rows(reader)).toBe(1);
 });
 
-test("nothing stands of a transaction that gives a failure or throws", () => {
+test("rolls back a transaction that returns a failure or throws", () => {
   const database = writable(temporaryDirectory());
   const refused = write(database, () => {
     database.exec("INSERT INTO t VALUES (1)");
@@ -66,7 +60,7 @@ test("nothing stands of a transaction that gives a failure or throws", () => {
   expect(rows(database)).toBe(1);
 });
 
-test("nobody writes between what a transaction reads and what it writes", () => {
+test("no other connection writes during a write transaction", () => {
   const home = temporaryDirectory();
   const database = writable(home);
   const other = value(openForWriting(home));
@@ -83,7 +77,7 @@ test("nobody writes between what a transaction reads and what it writes", () => 
   expect(rows(database)).toBe(2);
 });
 
-test("what a reader's connection may not do is not done", () => {
+test("a connection for reading cannot write", () => {
   const home = temporaryDirectory();
   const database = writable(home);
   const reader = value(openForReading(home));
@@ -95,28 +89,28 @@ test("what a reader's connection may not do is not done", () => {
 });
 
 test.each([
-  ["a table that is not there", "INSERT INTO nowhere VALUES (1)", "SQLITE_ERROR"],
-  ["a value of another type", "INSERT INTO t VALUES ('x')", "SQLITE_CONSTRAINT_DATATYPE"],
-  ["a key of another type", "CREATE TABLE k (a INTEGER PRIMARY KEY); INSERT INTO k VALUES ('x')", "SQLITE_MISMATCH"],
-])("a wrong statement, with %s, is a bug and no failure of the disk", (_, sql, code) => {
+  ["an unknown table", "INSERT INTO nowhere VALUES (1)", "SQLITE_ERROR"],
+  ["a value of the wrong type", "INSERT INTO t VALUES ('x')", "SQLITE_CONSTRAINT_DATATYPE"],
+  ["a key of the wrong type", "CREATE TABLE k (a INTEGER PRIMARY KEY); INSERT INTO k VALUES ('x')", "SQLITE_MISMATCH"],
+])("throws for a statement with %s", (_, sql, code) => {
   const database = writable(temporaryDirectory());
   const wrong = () => write(database, () => ok(database.exec(sql)));
   expect(wrong).toThrow(expect.objectContaining({ code }) as Error);
 });
 
-test("a bug is no failure of the disk, though Node gives it a code", () => {
+test("throws an error of Node that is not from the system", () => {
   const wrong = () => guarded("/somewhere", () => ok(Buffer.alloc(-1)));
   expect(wrong).toThrow(expect.objectContaining({ code: "ERR_OUT_OF_RANGE" }) as Error);
 });
 
-test.each(["ENOSPC", "EDQUOT"])("a directory that cannot be made for want of space (%s) is told as that", (code) => {
+test.each(["ENOSPC", "EDQUOT"])("gives storage_full when a directory cannot be made (%s)", (code) => {
   const refused = guarded("/somewhere", () => {
     throw Object.assign(new Error(code), { code, syscall: "mkdir" });
   });
   expect(failureOf(refused)).toMatchObject({ code: "storage_full", message: expect.stringContaining(code) as string });
 });
 
-test("a lock that somebody only asks about is not held, and taking it waits for the asking to end", async () => {
+test("asking about a lock does not hold it, and taking it waits for the asking", async () => {
   const path = lockPath(temporaryDirectory(), "s1");
   expect(isLocked(path)).toBe(false);
   value(takeLock(path))?.release();
@@ -124,7 +118,7 @@ test("a lock that somebody only asks about is not held, and taking it waits for 
     const asking = child("asker.ts", path);
     expect(await asking.line()).toBe("asking");
     expect(isLocked(path)).toBe(false);
-    // It goes on asking for several times as long as is waited at once.
+    // It goes on for several times as long as takeLock waits once.
     asking.process.stdin?.write("enough\n");
     const lock = value(takeLock(path));
     expect(lock).not.toBeNull();
@@ -137,7 +131,7 @@ test("a lock that somebody only asks about is not held, and taking it waits for 
   }
 });
 
-test("a lock is held also by one who does not keep it, until its process ends", async () => {
+test("a lock that nobody references is still held until its process ends", async () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const path = lockPath(temporaryDirectory(), "s1");

@@ -26,8 +26,8 @@ function schema(of: Database): string[] {
     .all();
 }
 
-// A change of the schema shows here for review: print `dump` into the file after adding a migration.
-test("the schema is the one that was reviewed", () => {
+// Shows a change of the schema for review: write `dump` to the file after adding a migration.
+test("the schema is the reviewed one", () => {
   const migrated = database();
   value(migrate(migrated, bundledMigrations()));
   const dump = `${schema(migrated).join(";\n\n")};\n`;
@@ -40,7 +40,7 @@ test("the migrations are numbered without gaps from 1", () => {
   expect(migrations[0]).toMatchObject({ number: 1, name: "initial", sha256: expect.stringMatching(/^[0-9a-f]{64}$/) });
 });
 
-test("a second time does no harm", () => {
+test("migrating twice changes nothing", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST]));
   migrated.exec("INSERT INTO one VALUES (1)");
@@ -50,7 +50,7 @@ test("a second time does no harm", () => {
   expect(migrated.prepare("SELECT count(*) FROM one").pluck().get()).toBe(1);
 });
 
-test("a database of an older version gets what is new", () => {
+test("applies the missing migrations to an older database", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST]));
   migrated.exec("INSERT INTO one VALUES (1)");
@@ -62,7 +62,7 @@ test("a database of an older version gets what is new", () => {
   expect(migrated.prepare("SELECT count(*) FROM one, (SELECT count(*) FROM two)").pluck().get()).toBe(1);
 });
 
-test("a migration that fails leaves neither half of itself nor its row in the ledger", () => {
+test("a failed migration leaves no tables and no row of its own", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST]));
   const broken = { ...SECOND, sql: "CREATE TABLE two (a INTEGER) STRICT; CREATE TABLE one (a INTEGER);" };
@@ -72,7 +72,7 @@ test("a migration that fails leaves neither half of itself nor its row in the le
   expect(schema(migrated).join()).toContain("two");
 });
 
-test("a database of a newer version is refused with the way out, by writers and readers, who leave nothing open", () => {
+test("writers and readers refuse a newer database, and close it", () => {
   const home = temporaryDirectory();
   const newer = database(home);
   const known = bundledMigrations().length;
@@ -89,7 +89,7 @@ test("a database of a newer version is refused with the way out, by writers and 
 });
 
 test.runIf(process.platform === "linux")(
-  "an older one on a file system that machines share is brought up to date for a reader only if that is accepted",
+  "a reader migrates an older database on a shared file system only if accepted",
   () => {
     const home = temporaryDirectory();
     value(migrate(database(home), []));
@@ -101,7 +101,7 @@ test.runIf(process.platform === "linux")(
   },
 );
 
-test("a database that other migrations made is refused", () => {
+test("refuses a database that other migrations made", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST, SECOND]));
   const failure = failureOf(migrate(migrated, [FIRST, { ...SECOND, sha256: "changed" }]));
@@ -109,15 +109,15 @@ test("a database that other migrations made is refused", () => {
   expect(failure.message).toContain("migration 2 (second)");
 });
 
-test("a migration for which there is no room is told, and nothing is opened on half of them", () => {
+test("gives storage_full for a migration that does not fit on the disk", () => {
   const migrated = database();
   value(migrate(migrated, [FIRST]));
   migrated.pragma(`max_page_count = ${migrated.pragma("page_count", { simple: true }) as number}`);
   expect(failureOf(migrate(migrated, [FIRST, SECOND])).code).toBe("storage_full");
 });
 
-describe("what another process has made of a database meanwhile", () => {
-  /** Two connections, of which the other brings the database further between two migrations of the first. */
+describe("a migration that another process makes at the same time", () => {
+  /** Two connections; the second migrates the database between two migrations of the first. */
   function overtaken(further: readonly Migration[]): { migrated: Database; first: Migration } {
     const home = temporaryDirectory();
     const [migrated, other] = [database(home), database(home)];
@@ -125,7 +125,7 @@ describe("what another process has made of a database meanwhile", () => {
     return { migrated, first: { ...FIRST, sql: `${FIRST.sql} COMMIT; SELECT overtake(); BEGIN;` } };
   }
 
-  test("is not made again", () => {
+  test("is not applied again", () => {
     const { migrated, first } = overtaken([FIRST, SECOND]);
     value(migrate(migrated, [first, SECOND]));
     expect(migrated.prepare("SELECT number FROM migrations").pluck().all()).toEqual([1, 2]);
@@ -137,7 +137,7 @@ describe("what another process has made of a database meanwhile", () => {
   });
 });
 
-test("twenty processes that open a new home at once all find it whole", async () => {
+test("twenty processes can open a new home at once", async () => {
   const home = join(temporaryDirectory(), "new", "home");
   const processes = Array.from({ length: 20 }, () => child("opener.ts", home));
   for (const each of processes) expect(await each.line()).toBe("ready");
@@ -150,7 +150,7 @@ test("twenty processes that open a new home at once all find it whole", async ()
   expect(reader.sessions()).toEqual([]);
 });
 
-test.runIf(process.platform === "linux")("a home that another process is just making is waited for", async () => {
+test.runIf(process.platform === "linux")("opening waits for another process that makes the home", async () => {
   const home = temporaryDirectory();
   const other = new SqliteDatabase(join(home, "bosun.db"));
   other.exec("CREATE TABLE t (x); BEGIN IMMEDIATE");
@@ -169,17 +169,17 @@ test("a home that another process never comes to an end of making is told as loc
   const other = new SqliteDatabase(databasePath(home));
   closeLater(() => other.close());
   other.exec("CREATE TABLE t (x); BEGIN IMMEDIATE");
-  // The other holds it indeed; only the clock by which it is waited is faster.
+  // The lock is real; only the clock of the waiting runs a hundred times as fast.
   const [start, now] = [performance.now(), performance.now.bind(performance)];
   const clock = vi.spyOn(performance, "now").mockImplementation(() => start + (now() - start) * 100);
   closeLater(() => clock.mockRestore());
   expect(failureOf(openForWriting(home))).toMatchObject({
     code: "storage",
-    message: expect.stringContaining("stayed locked") as string,
+    message: expect.stringContaining("locked") as string,
   });
 });
 
-test("people find tickets, turns, timers and asks under their names", () => {
+test("views show tickets, turns, timers and asks", () => {
   const migrated = database();
   value(migrate(migrated, bundledMigrations()));
   migrated.exec(`

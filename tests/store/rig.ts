@@ -13,19 +13,19 @@ const directories: string[] = [];
 const children = new Set<Child>();
 const closing: (() => void)[] = [];
 
-/** A directory of its own for one test; `cleanUp` removes it. */
+/** A temporary directory that `cleanUp` removes. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "bosun-store-"));
   directories.push(directory);
   return directory;
 }
 
-/** Closes something at the end of the test, whatever happens in it. */
+/** Has `cleanUp` close something. */
 export function closeLater(close: () => void): void {
   closing.push(close);
 }
 
-/** For `afterEach`: no process, handle or directory stays behind. */
+/** For `afterEach`: ends processes, closes handles and removes directories. */
 export async function cleanUp(): Promise<void> {
   for (const each of children) each.process.kill("SIGKILL");
   await Promise.all([...children].map((each) => each.gone));
@@ -34,7 +34,7 @@ export async function cleanUp(): Promise<void> {
   for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
 }
 
-/** The files that a process has open now, as far as the platform tells. */
+/** The files that a process has open; empty on platforms without /proc. */
 export function openFiles(pid = 0): string[] {
   if (process.platform !== "linux") return [];
   const folder = `/proc/${pid}/fd`;
@@ -47,12 +47,12 @@ export function openFiles(pid = 0): string[] {
   });
 }
 
-/** A real process running one of `children/`. */
+/** A process running a script of `children/`. */
 export interface Child {
   readonly process: ChildProcess;
   /** The next line it prints; throws if it ends without one. */
   line(): Promise<string>;
-  /** Resolves when it is gone. */
+  /** Resolves when it has exited. */
   readonly gone: Promise<void>;
 }
 
@@ -78,7 +78,7 @@ export function child(script: string, ...parameters: readonly string[]): Child {
 
 export const OWNER: Owner = { pid: process.pid, host: "here", started_at: "2026-01-01T00:00:00Z" };
 
-/** A record as the runtime makes them, small and unlike its neighbours. */
+/** A small record like the runtime's, different for each sequence. */
 export function unsealed(sequence: number, more: Partial<UnsealedRecord> = {}): UnsealedRecord {
   return {
     session_id: "s1",
@@ -99,7 +99,7 @@ export function unsealed(sequence: number, more: Partial<UnsealedRecord> = {}): 
   };
 }
 
-/** A chain of records from the first on; each may be changed before it is sealed. */
+/** A chain of records from sequence 1; `more` changes each before it is sealed. */
 export function chain(
   length: number,
   more: (sequence: number) => Partial<UnsealedRecord> = () => ({}),

@@ -4,7 +4,7 @@ import { ACTOR, begun, put, session, type StoreUnderTest } from "./contract-rig.
 import { chain, OWNER } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
-/** Who a session is, who holds it and how it is found, in every implementation of `Store`. */
+/** Creating, holding and finding sessions, for every implementation of `Store`. */
 export function sessionsContract(open: () => StoreUnderTest): void {
   test("a new session has no records, no state and no owner", async () => {
     const { store } = open();
@@ -28,14 +28,14 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(store.holder("s1")).toBeUndefined();
   });
 
-  test("an id is given once, whatever its case", async () => {
+  test("refuses an id that exists in another case", async () => {
     const { store } = open();
     value(await store.create(session("Release-1.2_b")));
     expect(failureOf(await store.create(session("Release-1.2_b"))).code).toBe("busy");
     expect(failureOf(await store.create(session("release-1.2_B"))).code).toBe("busy");
   });
 
-  test("a session is one, in whatever case it is named", async () => {
+  test("finds a session by its id in any case", async () => {
     const { store, another, lease } = await begun(open, "Release-1");
     const other = another();
     expect(lease.session_id).toBe("Release-1");
@@ -60,18 +60,18 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     "ü",
     "a.",
     "x".repeat(121),
-  ])("the id %j cannot name a session", async (session_id) => {
+  ])("refuses the id %j", async (session_id) => {
     const failure = failureOf(await open().store.create(session(session_id)));
     expect(failure.code).toBe("usage");
     expect(failure.hint).toContain("letters");
   });
 
-  test("an id that is far too long is quoted in part", async () => {
+  test("quotes only part of a very long id", async () => {
     const { store } = open();
     expect(failureOf(await store.create(session("a".repeat(100_000)))).message.length).toBeLessThan(300);
   });
 
-  test("a child of the session with the longest id has the room for its number", async () => {
+  test("a child of the session with the longest id can have its number appended", async () => {
     const { store } = open();
     const parent = "x".repeat(120);
     value(await store.create(session(parent)));
@@ -79,7 +79,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(store.sessions({ parent }).map((row) => row.session_id)).toEqual([`${parent}.1234567`]);
   });
 
-  test("a session is held by one at a time, and who is refused learns by whom", async () => {
+  test("only one process holds a session; others are told which", async () => {
     const { store, another, lease } = await begun(open);
     const other = another();
     const refused = failureOf(await other.acquire("s1", { ...OWNER, pid: 4711 }));
@@ -93,7 +93,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(value(await other.acquire("s1", OWNER))).toEqual({ session_id: "s1", epoch: lease.epoch + 1 });
   });
 
-  test("whoever asks who holds a session does not hold it up", async () => {
+  test("asking for the holder does not block acquiring", async () => {
     const { store, another } = open();
     value(await store.create(session("s1")));
     const others = [another(), another()];
@@ -102,7 +102,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(others.map((other) => other.holder("s1"))).toEqual([OWNER, OWNER]);
   });
 
-  test("what is not there is not found, whatever there is of others", async () => {
+  test("finds nothing of an unknown session", async () => {
     const { store, lease } = await begun(open, "another");
     const artifact = { sequence: 1, label: "log", uri: "a", path: "a", digest: "sha256:aa", size_bytes: 1 };
     const changes = [put("ticket", "T-1", 1)];
@@ -120,7 +120,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(store.holder("s1")).toBeUndefined();
   });
 
-  test("a session that was asked for before it was there is found once it is", async () => {
+  test("finds a session that was created after a first failed lookup", async () => {
     const { store, another } = open();
     const reader = another();
     expect(reader.record("s1", 1)).toBeUndefined();
@@ -132,7 +132,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect(reader.record("s1", 1)).toBe(records[0]?.line);
   });
 
-  test("a lease that was let go of writes nothing, and letting go again harms nobody", async () => {
+  test("refuses a released lease; releasing it again does not harm its successor", async () => {
     const { store, another, lease } = await begun(open);
     await store.release(lease);
     const successor = another();
@@ -145,7 +145,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect((await successor.commit(next, { expected: 0, records: chain(1), changes: [] })).ok).toBe(true);
   });
 
-  test("an old lease writes nothing even where its holder took the session again", async () => {
+  test("refuses an old lease even if the same store acquired the session again", async () => {
     const { store, lease } = await begun(open);
     await store.release(lease);
     const next = value(await store.acquire("s1", OWNER));
@@ -156,7 +156,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     expect((await store.commit(next, { expected: 0, records: chain(1), changes: [] })).ok).toBe(true);
   });
 
-  test("a session is found by its whole id, or a prefix that no other has", async () => {
+  test("finds a session by its id or by a unique prefix", async () => {
     const { store } = open();
     for (const id of ["alpha", "alpha-2", "beta_1", "betaX1", "zz-top"]) value(await store.create(session(id)));
     const found = (text: string) => store.session(text);
@@ -168,7 +168,7 @@ export function sessionsContract(open: () => StoreUnderTest): void {
     for (const text of ["gamma", "", "%", "a%", "_", "alpha-22"]) expect(failureOf(found(text)).code).toBe("not_found");
   });
 
-  test("sessions are listed newest first, and by parent", async () => {
+  test("lists sessions newest first, and by parent", async () => {
     const { store } = open();
     value(await store.create(session("one")));
     value(await store.create(session("two")));

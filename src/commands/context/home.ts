@@ -55,8 +55,8 @@ export function openHome(context: CommandContext): Result<OpenHome<Store>, Failu
   if (!home.ok) return home;
   const { environment, terminal } = context;
   const store = openStore(home.value, sharedHome(environment));
-  const { name, standing } = fileSystemOf(home.value);
-  if (store.ok && standing === "doubted") terminal.err.line(`Warning: ${safeLine(doubt(home.value, name))}`);
+  const { name, safety } = fileSystemOf(home.value);
+  if (store.ok && safety === "depends") terminal.err.line(`Warning: ${safeLine(doubt(home.value, name))}`);
   return opened(context, home.value, store);
 }
 

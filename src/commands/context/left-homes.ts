@@ -1,8 +1,7 @@
 import { basename, dirname, join } from "node:path";
 import { entriesOf, isDirectory, repositoryRoot } from "../../config/found.ts";
 import { shellWord } from "../../lib/shell-word.ts";
-import { readPlainFile, recordName } from "../../log/reader.ts";
-import { parseRecord } from "../../log/record-shape.ts";
+import { parseRecord, readPlainFile, recordName } from "../../log/reader.ts";
 import { MAX_RECORD_BYTES } from "../../protocol/limits.ts";
 
 /** More are not told of: who moves one repository after another knows where to look. */

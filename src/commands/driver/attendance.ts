@@ -3,8 +3,8 @@ import { basename, join } from "node:path";
 import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import { guarded } from "../../store/database.ts";
 import { isLocked, takeLock } from "../../store/lock.ts";
+import { guarded } from "../../store/storage-failure.ts";
 
 /**
  * Says that a person sits at this process's terminal, where the session's questions are asked, until the returned function is

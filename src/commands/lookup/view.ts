@@ -38,7 +38,7 @@ export async function readSession(
 ): Promise<Result<StoredView, Failure>> {
   const mode = await loadReading(row.mode);
   if (mode === undefined) return err(unknownMode(row));
-  return reader.moment(() => readAs(mode, reader, home, row.session_id));
+  return reader.snapshot(() => readAs(mode, reader, home, row.session_id));
 }
 
 async function readAs(

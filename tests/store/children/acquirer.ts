@@ -1,4 +1,4 @@
-// Tries to take one session over five connections at once when told to, says how often it got it, and holds it until told to end.
+// On a line of input acquires one session over five connections at once, prints the outcomes, and holds it until stdin ends.
 import { once } from "node:events";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { OWNER } from "../rig.ts";

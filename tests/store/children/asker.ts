@@ -1,4 +1,4 @@
-// Stands in the middle of asking whether a lock is held, and comes to the end of it a while after it was told to.
+// Holds the shared lock of `isLocked` until a moment after a line of input.
 import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import SqliteDatabase from "better-sqlite3";

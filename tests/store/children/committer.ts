@@ -1,4 +1,4 @@
-// Takes a session and commits to it without end, three records at a time, telling each commit that came back.
+// Acquires a session and commits three records at a time, without end; prints the last sequence of each commit.
 import { seal } from "../../../src/log/chain.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { GENESIS, type SealedRecord } from "../../../src/protocol/record.ts";

@@ -1,4 +1,4 @@
-// Opens a store as soon as it is told to, and says how that went.
+// On a line of input opens a store and prints the outcome.
 import { once } from "node:events";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 

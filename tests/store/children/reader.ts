@@ -1,11 +1,11 @@
-// Looks at one session in every way until told to end, and says how often it looked and what went wrong.
+// Reads one session until a line of input; prints how often, and what went wrong.
 import { openReader } from "../../../src/store/sqlite-store.ts";
 import { value } from "../../results.ts";
 
 const home = process.argv[2] ?? "";
 const enough = new AbortController();
 process.stdin.once("data", () => enough.abort());
-let looks = 0;
+let reads = 0;
 process.stdout.write("ready\n");
 const errors: string[] = [];
 while (!enough.signal.aborted) {
@@ -17,8 +17,8 @@ while (!enough.signal.aborted) {
         errors.push(`no record ${last_sequence}`);
       reader.version();
       reader.inbox.pending("s1");
-      if (reader.holder("s1") === undefined) errors.push("nobody holds it");
-      looks += 1;
+      if (reader.holder("s1") === undefined) errors.push("no holder");
+      reads += 1;
     }
     reader.close();
   } catch (error) {
@@ -26,5 +26,5 @@ while (!enough.signal.aborted) {
   }
   await new Promise((resolve) => setImmediate(resolve));
 }
-process.stdout.write(`${JSON.stringify({ looks, errors: errors.slice(0, 5) })}\n`);
+process.stdout.write(`${JSON.stringify({ reads, errors: errors.slice(0, 5) })}\n`);
 process.stdin.destroy();

@@ -6,16 +6,16 @@ import { value } from "../results.ts";
 
 afterEach(cleanUp);
 
-/** A session with two values and a state that are always committed together, and somebody who looks at it. */
-async function watched() {
+/** A session whose state and two values are always committed together, and a reader. */
+async function sessionWithReader() {
   const home = temporaryDirectory();
   const store = value(openStore(home));
   closeLater(() => store.close());
   value(await store.create(session("s1")));
   const lease = value(await store.acquire("s1", OWNER));
-  const commit = async (moment: string) => {
-    const changes = [put("ticket", "1", moment), put("turn", "1", moment)];
-    value(await store.commit(lease, { expected: 0, records: [], changes, session: { state: moment } }));
+  const commit = async (text: string) => {
+    const changes = [put("ticket", "1", text), put("turn", "1", text)];
+    value(await store.commit(lease, { expected: 0, records: [], changes, session: { state: text } }));
   };
   await commit("before");
   const reader = value(openReader(home));
@@ -23,10 +23,10 @@ async function watched() {
   return { commit, reader };
 }
 
-describe("who only looks at a session", () => {
-  test("is given it and all its values as they are at one moment, whatever is committed meanwhile", async () => {
-    const { commit, reader } = await watched();
-    const look = async (between: () => Promise<void>) => {
+describe("a snapshot", () => {
+  test("shows a session and all its values as of one moment, despite commits", async () => {
+    const { commit, reader } = await sessionWithReader();
+    const read = async (between: () => Promise<void>) => {
       const stored = value(await reader.load("s1"));
       await between();
       const seen: unknown[] = [stored.session.state];
@@ -36,17 +36,17 @@ describe("who only looks at a session", () => {
       }
       return [...seen, value(reader.session("s1")).state];
     };
-    expect(await reader.moment(() => look(() => commit("after")))).toEqual(["before", "before", "before", "before"]);
-    expect(await look(async () => {})).toEqual(["after", "after", "after", "after"]);
+    expect(await reader.snapshot(() => read(() => commit("after")))).toEqual(["before", "before", "before", "before"]);
+    expect(await read(async () => {})).toEqual(["after", "after", "after", "after"]);
   });
 
-  test("is not kept to that moment after a look that failed", async () => {
-    const { commit, reader } = await watched();
-    const failing = reader.moment(async () => {
+  test("ends when reading fails", async () => {
+    const { commit, reader } = await sessionWithReader();
+    const failing = reader.snapshot(async () => {
       expect(value(reader.session("s1")).state).toBe("before");
-      throw new Error("It looked no further.");
+      throw new Error("reading failed");
     });
-    await expect(failing).rejects.toThrow("It looked no further.");
+    await expect(failing).rejects.toThrow("reading failed");
     await commit("after");
     expect(value(reader.session("s1")).state).toBe("after");
   });

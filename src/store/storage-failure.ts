@@ -1,0 +1,100 @@
+import { dirname } from "node:path";
+import SqliteDatabase from "better-sqlite3";
+import { err, type Result } from "../lib/result.ts";
+import { failure, type Failure } from "../protocol/failure.ts";
+import { damagedHint } from "./failures.ts";
+import { unwritable } from "./file-system.ts";
+import { StorageError } from "./storage-error.ts";
+
+/** Runs `work` on the file at `path`. An error of the disk or the database becomes a failure that names the file; bugs are thrown on. */
+export function guarded<T>(path: string, work: () => Result<T, Failure>): Result<T, Failure> {
+  try {
+    return work();
+  } catch (error) {
+    return err(storageFailure(error, path));
+  }
+}
+
+/** Reads from the file at `path`. An error of the disk or the database is thrown as a `StorageError`. */
+export function reading<T>(path: string, read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new StorageError(storageFailure(error, path), error);
+  }
+}
+
+/** `reading` for rows that are fetched one by one. */
+export function* readingEach<T>(path: string, rows: Iterator<T>): IterableIterator<T> {
+  for (;;) {
+    const next = reading(path, () => rows.next());
+    if (next.done) return;
+    yield next.value;
+  }
+}
+
+/** The failure behind an error of the disk or the database; throws any other error again, since it is a bug. */
+function storageFailure(error: unknown, path: string): Failure {
+  // The columns parsed as JSON were written as JSON.
+  if (error instanceof SyntaxError)
+    return failure("storage", `The database is damaged: ${path} (${error.message}).`, { hint: damagedHint(path) });
+  const code = (error as { code?: unknown }).code;
+  const isFromStorage =
+    error instanceof SqliteDatabase.SqliteError || (error as NodeJS.ErrnoException).syscall !== undefined;
+  if (typeof code !== "string" || !isFromStorage) throw error;
+  const told = (what: string) => `${what}: ${path} (${code}).`;
+  switch (plainCode(code)) {
+    case "SQLITE_FULL":
+    case "ENOSPC":
+    case "EDQUOT":
+      return noSpace(told);
+    case "SQLITE_IOERR":
+      // On a full disk SQLite reports its shared-memory file as a mere input/output error.
+      return unwritable(dirname(path)) === "full" ? noSpace(told) : unusable(told);
+    case "EROFS":
+    case "SQLITE_READONLY":
+    case "SQLITE_CANTOPEN":
+      return unwritable(dirname(path)) === "read_only" ? readOnly(told) : unusable(told);
+    case "SQLITE_BUSY":
+    case "SQLITE_LOCKED":
+      return failure("storage", told("Another program keeps the database locked"), {
+        hint: "End the program that has it open for writing, then try again.",
+      });
+    case "SQLITE_CORRUPT":
+    case "SQLITE_NOTADB":
+      return failure("storage", told("The database is damaged, or is not a Bosun database"), {
+        hint: damagedHint(path),
+      });
+    case "SQLITE_CONSTRAINT":
+    case "SQLITE_ERROR":
+    case "SQLITE_MISUSE":
+    case "SQLITE_RANGE":
+    case "SQLITE_MISMATCH":
+      throw error;
+    default:
+      return unusable(told);
+  }
+}
+
+/** SQLite's extended codes (SQLITE_IOERR_WRITE) begin with the plain code. */
+function plainCode(code: string): string {
+  return code.startsWith("SQLITE_") ? code.split("_", 2).join("_") : code;
+}
+
+function noSpace(told: (what: string) => string): Failure {
+  return failure("storage_full", told("There is no space left for the database"), {
+    hint: "Nothing of the last step was written. Make space on this disk, then try again; `bosun resume` continues a session.",
+  });
+}
+
+function readOnly(told: (what: string) => string): Failure {
+  return failure("storage", told("The database is on a disk mounted read-only"), {
+    hint: "Remount the disk for writing, then try again; `bosun resume` continues a session. Or choose another home with --home.",
+  });
+}
+
+function unusable(told: (what: string) => string): Failure {
+  return failure("storage", told("The database cannot be used"), {
+    hint: "Check that the directory exists, that you may write to it, that its disk works, and that `ulimit -f` allows larger files; or choose another home with --home.",
+  });
+}
