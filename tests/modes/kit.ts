@@ -351,7 +351,7 @@ function arrow({ subject, from, event, to, reason }: Effect): string {
 }
 
 /** The fields that have a value. */
-export function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+function optional<T extends object>(fields: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
