@@ -52,7 +52,7 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
   "commands/retry.ts": ["schedule"],
   "commands/run.ts": ["schedule"],
   "commands/driver/begin.ts": ["schedule"],
-  "commands/lookup/modes.ts": ["debate", "debateMode", "debateReading", "debater", "schedule"],
+  "commands/lookup/modes.ts": ["debate", "debateMode", "debateReader", "debater", "schedule"],
   "commands/lookup/schedule-state.ts": ["schedule"],
   "index.ts": ["schedule"],
   "ui/record-lines.ts": ["OPINION", "VERDICT", "opinion", "verdict"],

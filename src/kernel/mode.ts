@@ -14,7 +14,7 @@ export type TurnId = string;
  * The rules of one kind of session. Everything here is pure: no clock, no randomness, no I/O, no environment. Time is the
  * fact's `received_at`, ids come from sequences; so a session's files alone, fed through `decide`, give every decision again.
  */
-export interface Mode<S> extends ModeReading<S> {
+export interface Mode<S> extends ModeReader<S> {
   /** Raised when `decide` would decide differently for the same facts; a log made under other rules is not comparable. */
   readonly rules: number;
   readonly rights: Rights;
@@ -28,7 +28,7 @@ export interface Mode<S> extends ModeReading<S> {
 }
 
 /** As much of a mode as it takes to load a session's state and to look at it. */
-export interface ModeReading<S> {
+export interface ModeReader<S> {
   readonly name: string;
   readonly presentation: Presentation;
   empty(): S;

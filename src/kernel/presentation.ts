@@ -1,20 +1,20 @@
 import type { JsonObject } from "../lib/json.ts";
 
-/** How people are shown the sessions of a mode, wherever they are: in the final report, at the end of a command, by `status`. */
+/** How reports and commands show the sessions of a mode to a person. */
 export interface Presentation {
-  /** What one of its subjects is called. */
-  readonly subject: string;
-  /** What its subjects say is called, if they say something and do no work. Until one has said anything its id is its title. */
-  readonly says?: string;
-  /** Why one of them closed otherwise than well, by the reason that is recorded; what closes any session is told without. */
-  readonly because?: Readonly<Record<string, string>>;
-  /** Those subjects of its final report that failed and that a person may look into and try again, if any can be. */
-  lost?(report: JsonObject): readonly string[];
-  /** The parts of its final report's `result`. */
+  /** What one of its subjects is called, such as `ticket`. */
+  readonly subjectName: string;
+  /** What a subject's statement is called, such as `position`, if subjects state something and do no work. Before the first statement, a subject's title is its id. */
+  readonly statementName?: string;
+  /** A sentence for each reason with which this mode closes a session; reasons common to all modes need none. */
+  readonly closingReasons?: Readonly<Record<string, string>>;
+  /** The ids of the subjects in a final report that failed and that a person may want to look into and retry. */
+  worthRetrying?(report: JsonObject): readonly string[];
+  /** The `result` of a final report, in parts. */
   parts(result: JsonObject): readonly ResultPart[];
 }
 
-/** A part of a result for people: what it is, what was said, and what that rests on. The texts are agents' own. */
+/** One part of a result: its heading, its text, and points below it. The texts come from agents. */
 export interface ResultPart {
   readonly title: string;
   readonly text: string;

@@ -1,12 +1,9 @@
 import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_COLLECTIONS } from "../kernel/ledger.ts";
-import type { ModeReading } from "../kernel/mode.ts";
+import type { ModeReader } from "../kernel/mode.ts";
 import type { StoredSession } from "../store/store.ts";
 
 /** What the mode and the engine know of a session that is stored: each gets the collections that are its own. */
-export function stateIn<S>(
-  stored: StoredSession,
-  mode: ModeReading<S>,
-): { readonly state: S; readonly ledger: Ledger } {
+export function stateIn<S>(stored: StoredSession, mode: ModeReader<S>): { readonly state: S; readonly ledger: Ledger } {
   const state = mode.empty();
   const ledger = emptyLedger();
   for (const { collection, id, value } of stored.rows()) {

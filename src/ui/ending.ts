@@ -20,7 +20,7 @@ export function endingLines(output: Output, ending: Ending, resumed = false): st
   const untold = ending.tickets.length - MOST_TICKETS;
   if (untold > 0) {
     const command = localize(output, `bosun status ${ending.session_id}`);
-    lines.push(output.style("dim", `and ${counted(untold, `more ${presentation.subject}`)}: ${command}`));
+    lines.push(output.style("dim", `and ${counted(untold, `more ${presentation.subjectName}`)}: ${command}`));
   }
   if (ending.tickets.length > 0) lines.push("");
   lines.push(output.style(headlineStyle(ending), headline(ending, resumed)));
@@ -73,13 +73,17 @@ interface TicketColumn extends Column {
   readonly cell: (ticket: TicketLine) => string;
 }
 
-function columnsFor({ subject, says }: Presentation): TicketColumn[] {
+function columnsFor({ subjectName, statementName }: Presentation): TicketColumn[] {
   return [
-    { heading: subject.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
+    { heading: subjectName.toUpperCase(), widest: 24, cell: ({ ticket_id }) => ticket_id },
     { heading: "STATE", widest: 36, cell: (ticket) => ticket.status + reasonOf(ticket) },
-    ...(says === undefined ? [{ heading: "OWNER", widest: 16, cell: ({ owner = "-" }: TicketLine) => owner }] : []),
+    ...(statementName === undefined
+      ? [{ heading: "OWNER", widest: 16, cell: ({ owner = "-" }: TicketLine) => owner }]
+      : []),
     { heading: "TRY", cell: ({ attempt }) => String(attempt) },
-    says === undefined ? { heading: "WHAT", cell: workOf } : { heading: says.toUpperCase(), cell: saidBy },
+    statementName === undefined
+      ? { heading: "WHAT", cell: workOf }
+      : { heading: statementName.toUpperCase(), cell: saidBy },
   ];
 }
 
@@ -114,8 +118,8 @@ export function headline(ending: Ending, resumed = false): string {
   const { session_id, presentation, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
   const figures = [
-    ...(tickets.length > 0 && presentation.says === undefined
-      ? [`${done} of ${counted(tickets.length, presentation.subject)} done`]
+    ...(tickets.length > 0 && presentation.statementName === undefined
+      ? [`${done} of ${counted(tickets.length, presentation.subjectName)} done`]
       : []),
     counted(numberOf(usage, "turns"), "turn"),
     ...costOf(ending),

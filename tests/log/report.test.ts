@@ -16,9 +16,9 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Presentation } from "../../src/kernel/presentation.ts";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import { writeReport } from "../../src/log/report.ts";
-import { debateShowing } from "../../src/modes/debate/presentation.ts";
+import { debatePresentation } from "../../src/modes/debate/presentation.ts";
 
-const TICKETS: Presentation = { subject: "ticket", parts: () => [] };
+const TICKETS: Presentation = { subjectName: "ticket", parts: () => [] };
 
 let folder = "";
 
@@ -90,7 +90,7 @@ it("is written in little memory with many tickets", () => {
     const report = ${JSON.stringify(report([]))};
     const ticket = { ticket_id: "t", status: "done", outputs: ["one line of output"], artifacts: [] };
     const tickets = new Array(300_000).fill(ticket);
-    console.log(writeReport(${JSON.stringify(folder)}, { ...report, tickets }, { subject: "ticket", parts: () => [] }).ok);`;
+    console.log(writeReport(${JSON.stringify(folder)}, { ...report, tickets }, { subjectName: "ticket", parts: () => [] }).ok);`;
   const written = spawnSync(process.execPath, ["--max-old-space-size=48", "--input-type=module", "--eval", script], {
     encoding: "utf8",
   });
@@ -117,7 +117,7 @@ it("has no control characters of an agent, and no line that an agent began", () 
   const clarifications = [{ question: hostile, answer: hostile, ticket_id: "t" }];
   const result = { verdict: { conclusion: hostile, reasons: [hostile] }, judge: "j", rounds: { held: 1, of: 1 } };
   expect(
-    writeReport(folder, { ...report([ticket]), requirement: hostile, clarifications, result }, debateShowing).ok,
+    writeReport(folder, { ...report([ticket]), requirement: hostile, clarifications, result }, debatePresentation).ok,
   ).toBe(true);
   const text = readFileSync(join(folder, "final_report.md"), "utf8");
   expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);

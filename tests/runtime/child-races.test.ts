@@ -164,7 +164,7 @@ const ASKING: Mode<object> = {
     user: { user_command: "always", clarification_response: ["clarification"] },
     scheduler: { session_opened: "always" },
   },
-  presentation: { subject: "asker", parts: () => [] },
+  presentation: { subjectName: "asker", parts: () => [] },
   empty: () => ({}),
   apply: () => {},
   decide(_, { payload_type, sequence: record }) {

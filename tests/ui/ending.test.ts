@@ -30,7 +30,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
     exit_code: 0,
     state: "closed",
     usage: { turns: 1, cost_usd: null },
-    presentation: { subject: "ticket", parts: () => [] } satisfies Presentation,
+    presentation: { subjectName: "ticket", parts: () => [] } satisfies Presentation,
     free: true,
     waiting: [],
     unheard: [],
@@ -44,7 +44,7 @@ function ending(count: number, failed: readonly number[] = [], more: Partial<End
 const rows = (lines: readonly string[]) => lines.filter((line) => /^t\d/.test(line)).map((line) => line.split(" ")[0]);
 
 describe("subjects that say something", () => {
-  const presentation: Presentation = { subject: "juror", says: "verdict", parts: () => [] };
+  const presentation: Presentation = { subjectName: "juror", statementName: "verdict", parts: () => [] };
   const jurors = Array.from({ length: 41 }, (_, number) => ({
     ticket_id: `j${number}`,
     title: number === 0 ? "Guilty" : `j${number}`,
@@ -85,7 +85,7 @@ describe("the end of a session", () => {
     const one = { session_id: "s-1", state: "closed", outcome: "done", tickets: [], usage: { turns: 7 }, free: true };
     const of = {
       ...one,
-      presentation: { subject: "ticket", parts: () => [] },
+      presentation: { subjectName: "ticket", parts: () => [] },
       elapsed_ms: 76_000,
     } as unknown as Ending;
     expect(headline(of)).toBe("s-1 is done: 7 turns, 1m16s");

@@ -1,4 +1,4 @@
-import type { Mode, ModeReading } from "../../kernel/mode.ts";
+import type { Mode, ModeReader } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 
@@ -11,7 +11,7 @@ interface Entry {
   readonly discusses?: true;
   readonly rules: () => Promise<Mode<never>>;
   /** Apart, because what decides takes longer to load than a look at a session should. */
-  readonly reading: () => Promise<ModeReading<never>>;
+  readonly reading: () => Promise<ModeReader<never>>;
 }
 
 const MODES = {
@@ -20,13 +20,13 @@ const MODES = {
     subject: "debater",
     discusses: true,
     rules: async () => (await import("../../modes/debate/mode.ts")).debateMode as Mode<never>,
-    reading: async () => (await import("../../modes/debate/reading.ts")).debateReading as ModeReading<never>,
+    reading: async () => (await import("../../modes/debate/reader.ts")).debateReader as ModeReader<never>,
   },
   schedule: {
     letter: "s",
     subject: "ticket",
     rules: async () => (await import("../../modes/schedule/mode.ts")).scheduleMode as Mode<never>,
-    reading: async () => (await import("../../modes/schedule/reading.ts")).scheduleReading as ModeReading<never>,
+    reading: async () => (await import("../../modes/schedule/reader.ts")).scheduleReader as ModeReader<never>,
   },
 } satisfies Readonly<Record<string, Entry>>;
 
@@ -46,7 +46,7 @@ export async function loadMode(name: string): Promise<Mode<unknown> | undefined>
 }
 
 /** What it takes to look at a session of that kind; undefined as above. */
-export async function loadReading(name: string): Promise<ModeReading<unknown> | undefined> {
+export async function loadReading(name: string): Promise<ModeReader<unknown> | undefined> {
   return ENTRIES.get(name)?.reading();
 }
 

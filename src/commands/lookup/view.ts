@@ -1,5 +1,5 @@
 import type { Ledger } from "../../kernel/ledger.ts";
-import type { ModeReading, Results, SessionView } from "../../kernel/mode.ts";
+import type { ModeReader, Results, SessionView } from "../../kernel/mode.ts";
 import { resolve } from "../../kernel/references.ts";
 import type { Presentation } from "../../kernel/presentation.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
@@ -42,7 +42,7 @@ export async function readSession(
 }
 
 async function readAs(
-  mode: ModeReading<unknown>,
+  mode: ModeReader<unknown>,
   reader: StoreReader,
   home: string,
   session_id: string,

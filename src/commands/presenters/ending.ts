@@ -150,11 +150,15 @@ const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   invalid_input: "What it was given could not stand; its log says why.",
 };
 
-function messageOf(end: Result<SessionEnd, Failure>, { because }: Presentation, isAsked: boolean): string | undefined {
+function messageOf(
+  end: Result<SessionEnd, Failure>,
+  { closingReasons }: Presentation,
+  isAsked: boolean,
+): string | undefined {
   if (!end.ok) return end.error.hint;
   if (end.value.kind === "closed") {
     const { reason = "" } = end.value;
-    return because?.[reason] ?? CLOSED_BECAUSE[reason] ?? end.value.reason;
+    return closingReasons?.[reason] ?? CLOSED_BECAUSE[reason] ?? end.value.reason;
   }
   // What is asked is listed by itself; of a hold only the message tells.
   return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;

@@ -26,8 +26,7 @@ export function nextSteps(
   { presentation, exit_code, waiting, children, figures, holds, report }: Left,
 ): string[] {
   if (report) {
-    const lost = presentation.lost?.(report) ?? [];
-    const again = lost
+    const again = (presentation.worthRetrying?.(report) ?? [])
       .slice(0, ANSWERS_SHOWN)
       .flatMap((subject) => [`bosun log ${session_id} ${subject}`, `bosun retry ${session_id} ${subject}`]);
     return exit_code === EXIT_DONE ? [`bosun replay ${session_id} --verify`] : [...again, `bosun replay ${session_id}`];

@@ -1,6 +1,6 @@
 import type { Mode } from "../../kernel/mode.ts";
 import { decide } from "./decide.ts";
-import { debateReading } from "./reading.ts";
+import { debateReader } from "./reader.ts";
 import { request } from "./request.ts";
 import { DEBATE_RIGHTS } from "./rights.ts";
 import type { DebateState } from "./state.ts";
@@ -8,7 +8,7 @@ import { phase } from "./view.ts";
 
 /** A debate: participants answer independently, revise in rounds with each other's opinions before them, and a judge concludes. */
 export const debateMode: Mode<DebateState> = {
-  ...debateReading,
+  ...debateReader,
   rules: 7,
   rights: DEBATE_RIGHTS,
   decide,

@@ -1,15 +1,15 @@
 import type { ResultPart, Presentation } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 
-/** A debate for people: its debaters by their positions, and what it came to. */
-export const debateShowing: Presentation = {
-  subject: "debater",
-  says: "position",
-  because: { no_debaters_left: "No debater was left." },
+/** A debate is shown as its debaters with their positions, and its verdict. */
+export const debatePresentation: Presentation = {
+  subjectName: "debater",
+  statementName: "position",
+  closingReasons: { no_debaters_left: "No debater was left." },
   parts,
 };
 
-/** What a debate came to, from its report's `result`: the verdict, then where everybody stood at the end. */
+/** The verdict, then each debater's last position, from the `result` of the final report. */
 function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): ResultPart[] {
   const { conclusion, winner, reasons, dissent, consensus } = objectOf(verdict);
   const { held, of } = objectOf(rounds);

@@ -55,7 +55,7 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
   }
   if (ticket.status === "done" || ticket.status === "error") state.blockedByError.delete(ticket.id);
   if (before?.status === "error" && ticket.status !== "error") {
-    if (isLost(state, ticket)) blockByError(state, ticket.id);
+    if (waitsForError(state, ticket)) blockByError(state, ticket.id);
     relieveDependents(state, ticket.id);
   }
 }
@@ -91,7 +91,7 @@ function relieve(state: ScheduleState, id: string): void {
   const reached = [id];
   for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
     const ticket = state.tickets.get(next);
-    if (!ticket || !state.blockedByError.has(next) || isLost(state, ticket)) continue;
+    if (!ticket || !state.blockedByError.has(next) || waitsForError(state, ticket)) continue;
     state.blockedByError.delete(next);
     for (const dependent of state.dependents.get(next) ?? []) reached.push(dependent);
   }
@@ -102,7 +102,7 @@ function relieveDependents(state: ScheduleState, id: string): void {
 }
 
 /** Whether it depends on one in error, or on one that does. */
-function isLost(state: ScheduleState, { depends_on }: Ticket): boolean {
+function waitsForError(state: ScheduleState, { depends_on }: Ticket): boolean {
   return depends_on.some((one) => state.tickets.get(one)?.status === "error" || state.blockedByError.has(one));
 }
 

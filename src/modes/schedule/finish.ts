@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../protocol/limits.ts";
 import type { Draft } from "./draft.ts";
 import { withdraw } from "./offering.ts";
-import { isLost } from "./presentation.ts";
+import { isWorthRetrying } from "./presentation.ts";
 import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
 
@@ -188,8 +188,8 @@ function blockersOf(all: readonly Ticket[]): Map<string, string> {
 function nextSteps(draft: Draft, outcome: Outcome): Json[] {
   const all = draft.all();
   const awaited = new Set(blockersOf(all).values());
-  const lost = all.filter((ticket) => isLost(ticket, awaited.has(ticket.id)));
-  const steps = lost.slice(0, 10).flatMap(({ id }) => [`bosun log ${id}`, `bosun retry ${id}`]);
+  const failed = all.filter((ticket) => isWorthRetrying(ticket, awaited.has(ticket.id)));
+  const steps = failed.slice(0, 10).flatMap(({ id }) => [`bosun log ${id}`, `bosun retry ${id}`]);
   if (outcome === "done") steps.push("bosun replay --verify");
   return steps.length > 0 ? steps : ["bosun log"];
 }

@@ -1,13 +1,13 @@
 import type { Mode } from "../../kernel/mode.ts";
 import { decide } from "./decide.ts";
-import { scheduleReading } from "./reading.ts";
+import { scheduleReader } from "./reader.ts";
 import { request } from "./request.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { ScheduleState } from "./state.ts";
 
 /** The scheduler: a manager plans, instructs and reviews tickets; workers do them. */
 export const scheduleMode: Mode<ScheduleState> = {
-  ...scheduleReading,
+  ...scheduleReader,
   rules: 11,
   rights: SCHEDULE_RIGHTS,
   attached: { plan: { reference: "tasks_ref", field: "tasks" } },

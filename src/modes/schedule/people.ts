@@ -129,7 +129,7 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
 
 function retryTicket(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
-  const lost = ticket && errorBefore(draft, ticket);
+  const cause = ticket && errorBefore(draft, ticket);
   if (draft.session.gate?.first) {
     draft.refuse(
       notPermitted("the plan has not been approved, so nothing of it can be tried again", "bosun plan --approve"),
@@ -141,8 +141,8 @@ function retryTicket(draft: Draft, id: string): void {
         "see bosun status",
       ),
     );
-  } else if (ticket.status === "error" && lost !== undefined) {
-    draft.refuse(notPermitted(`ticket "${id}" waits for "${lost}", which cannot be done`, `bosun retry ${lost}`));
+  } else if (ticket.status === "error" && cause !== undefined) {
+    draft.refuse(notPermitted(`ticket "${id}" waits for "${cause}", which cannot be done`, `bosun retry ${cause}`));
   } else if (ticket.status === "error") {
     draft.move(id, "manual_reset");
     draft.patchTicket(id, {
@@ -181,11 +181,11 @@ function retryTicket(draft: Draft, id: string): void {
 
 /** The ticket in error that this one waits for, directly or not, and that waits for none itself: the one that can be tried again. */
 function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
-  const isLost = (id: string) => draft.ticket(id)?.status === "error" || draft.before.blockedByError.has(id);
+  const cannotBeDone = (id: string) => draft.ticket(id)?.status === "error" || draft.before.blockedByError.has(id);
   let found: string | undefined;
-  for (let next = ticket.depends_on.find(isLost); next !== undefined; ) {
+  for (let next = ticket.depends_on.find(cannotBeDone); next !== undefined; ) {
     found = next;
-    next = draft.ticket(next)?.depends_on.find(isLost);
+    next = draft.ticket(next)?.depends_on.find(cannotBeDone);
   }
   return found;
 }

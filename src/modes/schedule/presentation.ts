@@ -1,32 +1,32 @@
 import type { Presentation } from "../../kernel/presentation.ts";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
 
-/** A schedule for people: its tickets, and those that they may want to try again. */
-export const scheduleShowing: Presentation = {
-  subject: "ticket",
-  because: {
+/** A schedule is shown as its tickets. */
+export const schedulePresentation: Presentation = {
+  subjectName: "ticket",
+  closingReasons: {
     tickets_failed: "Not every ticket could be done.",
     result_rejected: "The result was not accepted.",
     plan_rejected: "The plan was not approved.",
   },
-  lost,
-  // Its reports have tickets and no result.
+  worthRetrying,
+  // Its reports have no `result`.
   parts: () => [],
 };
 
-/** Why a ticket is in error of which the person knows, since they said so. */
+/** The reasons of tickets that a person gave up. */
 const GIVEN_UP: ReadonlySet<Json | undefined> = new Set(["cancelled", "plan_rejected"]);
 
-function lost(report: JsonObject): string[] {
+function worthRetrying(report: JsonObject): string[] {
   const tickets = listOf(report.tickets).map(objectOf);
   const awaited = new Set<Json | undefined>(tickets.flatMap(({ blocked_by }) => listOf(blocked_by)));
   return tickets.flatMap(({ ticket_id, status, reason }) =>
-    typeof ticket_id === "string" && isLost({ status, reason }, awaited.has(ticket_id)) ? [ticket_id] : [],
+    typeof ticket_id === "string" && isWorthRetrying({ status, reason }, awaited.has(ticket_id)) ? [ticket_id] : [],
   );
 }
 
-/** What a person gave up is no failure that anybody would look into, nor is what a plan withdrew and nothing waits for. */
-export function isLost(
+/** Whether a ticket failed in a way that a person may want to retry: not if a person gave it up, nor if a plan withdrew it and nothing waits for it. */
+export function isWorthRetrying(
   { status, reason }: { readonly status: Json | undefined; readonly reason?: Json | undefined },
   isAwaited: boolean,
 ): boolean {

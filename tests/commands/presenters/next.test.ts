@@ -10,7 +10,7 @@ import { parseDocumentText } from "../../../src/config/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { scheduleShowing } from "../../../src/modes/schedule/presentation.ts";
+import { schedulePresentation } from "../../../src/modes/schedule/presentation.ts";
 import type { TicketLine } from "../../../src/ui/reporter.ts";
 import { valueOf } from "../../config/scratch.ts";
 import { onlySession, typed, typedIn, typedJson } from "../in-process.ts";
@@ -159,7 +159,7 @@ describe("the commands that come next", () => {
     const withdrawn = { ticket_id: "old", status: "error", reason: "withdrawn" };
     const steps = (...others: JsonObject[]) =>
       nextSteps("s", {
-        presentation: scheduleShowing,
+        presentation: schedulePresentation,
         exit_code: 1,
         waiting: [],
         children: [],
