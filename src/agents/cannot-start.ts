@@ -1,9 +1,8 @@
-import { mayEnter } from "../lib/directory.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { LaunchSpec } from "./launcher.ts";
-import { noProgram, programFile } from "./program-file.ts";
+import { directoryObstacle, notExecutable, type Obstacle, programFile, programObstacle } from "./program-file.ts";
 
-/** Why this cannot be started whatever the machine is like; `configuration`. */
+/** Why this cannot be started on any machine; `configuration`. */
 export function unfit(spec: LaunchSpec): Failure | undefined {
   const [program = ""] = spec.command;
   const why = program === "" ? "the command is empty" : nulByte(spec);
@@ -13,25 +12,25 @@ export function unfit(spec: LaunchSpec): Failure | undefined {
   });
 }
 
-/** What the system's refusal means for the person: `environment`, naming the program or the directory, and the remedy. */
+/** The system's refusal as `environment`, naming the program or the directory, and the remedy. */
 export function couldNotStart(spec: LaunchSpec, error: NodeJS.ErrnoException): Failure {
   const { directory } = spec;
   const [program = ""] = spec.command;
   const code = error.code ?? "";
   const details = { program, directory, errno: code };
-  const entered = mayEnter(directory);
-  if (entered !== "yes") {
-    const [what, remedy] =
-      entered === "gone"
-        ? ["is not there", "Create the directory"]
-        : ["may not be entered", "Give yourself the right to enter it (chmod u+x)"];
-    return failure("environment", `Cannot start ${quoted(program)}: its directory ${quoted(directory)} ${what}.`, {
-      hint: `${remedy}, or name another workspace.`,
-      details,
-    });
+  const outside = directoryObstacle(directory);
+  if (outside) {
+    return failure(
+      "environment",
+      `Cannot start ${quoted(program)}: its directory ${quoted(directory)} ${outside.why}.`,
+      {
+        hint: `${outside.remedy}, or name another workspace.`,
+        details,
+      },
+    );
   }
-  const [why, hint] = explain(spec, code, error.message);
-  return failure("environment", `Cannot start ${quoted(program)}: ${why}.`, { hint, details });
+  const { why, remedy } = explain(spec, code, error.message);
+  return failure("environment", `Cannot start ${quoted(program)}: ${why}.`, { hint: `${remedy}.`, details });
 }
 
 function nulByte({ command, directory, environment }: LaunchSpec): string | undefined {
@@ -41,51 +40,45 @@ function nulByte({ command, directory, environment }: LaunchSpec): string | unde
   return variable && `the environment variable ${quoted(variable[0].replaceAll("\0", ""))} holds a NUL byte`;
 }
 
-function explain(
-  { command, directory, environment }: LaunchSpec,
-  code: string,
-  reason: string,
-): [why: string, hint: string] {
+function explain({ command, directory, environment }: LaunchSpec, code: string, reason: string): Obstacle {
   const [program = ""] = command;
+  const about = ({ why, remedy }: Obstacle) => ({ why: `it ${why}`, remedy });
   switch (code) {
     case "ENOENT": {
       const file = programFile(program, directory, environment["PATH"]);
-      // Of a script that is there the system says the same, and means the program that is to read it.
-      if (file !== undefined)
-        return [
-          `the interpreter that the first line of ${quoted(file)} names, or the loader that it was built for, is not installed`,
-          "Install it, correct that line, or install the right build.",
-        ];
-      return program.includes("/")
-        ? ["there is no such file", "Correct the role's cli_command."]
-        : [
-            "there is no such program on the PATH",
-            "Install it, correct the role's cli_command, or put it on the PATH.",
-          ];
+      if (file === undefined) return about(programObstacle(program, directory));
+      // The system says ENOENT of a script, too, whose interpreter is missing.
+      return {
+        why: `the interpreter in the first line of ${quoted(file)}, or the loader of this build, is not installed`,
+        remedy: "Install it, correct that line, or install another build",
+      };
     }
     case "EACCES":
-    case "EPERM":
-      if (noProgram(program, directory).instead === "directory")
-        return ["it is a directory", "Correct the role's cli_command."];
-      return ["it may not be executed", `Make it executable: chmod +x ${quoted(program)}.`];
+    case "EPERM": {
+      const found = programObstacle(program, directory);
+      return about(found.why === "is a directory" ? found : notExecutable(program, directory));
+    }
     case "ENOEXEC":
-      return [
-        "it is not a program this machine can run",
-        "Give a script a first line such as #!/bin/sh, or install the right build.",
-      ];
+      return {
+        why: "it is not a program for this machine",
+        remedy: "Give a script a first line such as #!/bin/sh, or install another build",
+      };
     case "E2BIG":
-      return [
-        "its arguments and environment are larger than the system takes",
-        "Shorten the role's cli_command or env.",
-      ];
+      return {
+        why: "its arguments and environment are larger than the system allows",
+        remedy: "Shorten the role's cli_command or env",
+      };
     case "EMFILE":
     case "ENFILE":
-      return ["too many files are open", "Raise the limit with `ulimit -n`, or lower max_workers."];
+      return { why: "too many files are open", remedy: "Raise the limit with `ulimit -n`, or lower max_workers" };
     case "EAGAIN":
     case "ENOMEM":
-      return ["the system has no room for another process", "Lower max_workers, or end other programs."];
+      return { why: "the system cannot start another process", remedy: "Lower max_workers, or end other programs" };
     default:
-      return [reason.split("\n", 1)[0] || code || "the system refused", "Try the command in a terminal."];
+      return {
+        why: reason.split("\n", 1)[0] || code || "the system refused",
+        remedy: "Run the command in a terminal to see why",
+      };
   }
 }
 

@@ -1,7 +1,9 @@
 import { accessSync, constants, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
+import { delimiter, extname, resolve } from "node:path";
+import { mayEnter } from "../lib/directory.ts";
+import { shellWord } from "../lib/shell-word.ts";
 
-/** The file that a command would start, from this directory with this `PATH`; undefined if there is none that may be executed. */
+/** The file that a command would start, from this directory with this `PATH`; undefined if there is no executable one. */
 export function programFile(program: string, directory: string, path: string | undefined): string | undefined {
   if (program.includes("/")) return executable(resolve(directory, program));
   for (const folder of (path ?? "").split(delimiter)) {
@@ -20,16 +22,46 @@ function executable(file: string): string | undefined {
   }
 }
 
-/** Why there is none, to follow the program's name; and what is there `instead`, if anything is. */
-export function noProgram(
-  program: string,
-  directory: string,
-): { readonly why: string; readonly instead?: "directory" | "file" } {
-  if (!program.includes("/")) return { why: "is not on the PATH" };
-  try {
-    const found = statSync(resolve(directory, program));
-    if (found.isDirectory()) return { why: "is a directory", instead: "directory" };
-    if (found.isFile()) return { why: "is there, but may not be executed", instead: "file" };
-  } catch {}
-  return { why: "is not a program that is there" };
+/** What prevents a start, for people: `why` follows the name of the program or directory, `remedy` is a sentence without its full stop. */
+export interface Obstacle {
+  readonly why: string;
+  readonly remedy: string;
+}
+
+/** Why `programFile` finds no program. */
+export function programObstacle(program: string, directory: string): Obstacle {
+  const file = resolve(directory, program);
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (!program.includes("/")) {
+    const remedy = found?.isFile() === true ? `To run the file, type ./${shellWord(program)}` : "Install it";
+    return { why: "is not on the PATH", remedy: remedy + interpreterOf(program) };
+  }
+  if (found?.isDirectory() === true) return { why: "is a directory", remedy: "Name a program in it" };
+  if (found?.isFile() !== true) return { why: "does not exist", remedy: "Correct its path" };
+  return notExecutable(program, directory);
+}
+
+export function notExecutable(program: string, directory: string): Obstacle {
+  const remedy = `Make it executable (chmod +x ${shellWord(resolve(directory, program))})`;
+  return { why: "is not executable", remedy: remedy + interpreterOf(program) };
+}
+
+/** What runs a script, by the ending of its name. */
+const INTERPRETERS: Readonly<Record<string, string>> = { ".js": "node", ".mjs": "node", ".py": "python3", ".sh": "sh" };
+
+function interpreterOf(program: string): string {
+  const interpreter = INTERPRETERS[extname(program)];
+  return interpreter === undefined ? "" : `, or use ${interpreter} ${shellWord(program)}`;
+}
+
+/** Why no program can be started in a directory; undefined if one can. */
+export function directoryObstacle(directory: string): Obstacle | undefined {
+  switch (mayEnter(directory)) {
+    case "yes":
+      return undefined;
+    case "refused":
+      return { why: "may not be entered by you", remedy: "Give yourself the permission (chmod u+x)" };
+    case "gone":
+      return { why: "is not an existing directory", remedy: "Create it" };
+  }
 }

@@ -3,7 +3,7 @@ import os from "node:os";
 import type { Command } from "commander";
 import { execa } from "execa";
 import { isSecretProxy } from "../agents/cli/environment.ts";
-import { noProgram, programFile } from "../agents/program-file.ts";
+import { programFile, programObstacle } from "../agents/program-file.ts";
 import { ok, type Result } from "../lib/result.ts";
 import type { Failure } from "../protocol/failure.ts";
 import type { Role, Sandbox } from "../protocol/roles.ts";
@@ -11,11 +11,11 @@ import { EXIT_DONE, EXIT_ENVIRONMENT } from "../runtime/exit.ts";
 import { fileSystemOf, unwritable } from "../store/file-system.ts";
 import { safeJson, safeLine, safeText } from "../ui/display.ts";
 import type { Output, Style } from "../ui/terminal.ts";
-import { localize, tellNext } from "../ui/words.ts";
+import { counted, localize, tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf } from "./context/home.ts";
 import { programVersion } from "./context/program.ts";
-import { missingProgram, programOf, unreachable } from "./options/reach.ts";
+import { programOf, roleProblem } from "./options/reach.ts";
 import {
   addRegistryOptions,
   type Found,
@@ -31,15 +31,15 @@ interface DoctorOptions extends RegistryOptions {
   readonly json?: boolean;
 }
 
-/** What a sandbox keeps an agent from. */
-const KEPT_FROM: Readonly<Record<Sandbox, string>> = {
-  none: "nothing",
-  processes: "nothing that it starts outlives it",
-  files: "besides, it changes nothing outside of its places",
-  offline: "besides, it has no network",
+/** What a sandbox does. */
+const SANDBOX_EFFECT: Readonly<Record<Sandbox, string>> = {
+  none: "no restrictions",
+  processes: "no process outlives the agent",
+  files: "also no writes outside its own directories",
+  offline: "also no network",
 };
 
-/** One thing that was looked at. `missing` is needed and not there, `poor` works with less, `off` is not there and not needed. */
+/** One check. `missing`: needed, must be fixed first; `poor`: works, with less; `off`: not available and not needed. */
 interface Finding {
   readonly name: string;
   readonly state: "ok" | "poor" | "missing" | "off";
@@ -47,7 +47,7 @@ interface Finding {
   readonly hint?: string | undefined;
 }
 
-/** `bosun doctor`: whether everything that a run with these flags needs is there. */
+/** `bosun doctor`: whether everything that a run with these flags needs is available. */
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
@@ -78,7 +78,7 @@ async function doctor(context: CommandContext, options: DoctorOptions): Promise<
 }
 
 function program(): Finding {
-  // On a Node that is too old this program says that and nothing else.
+  // Where Node is too old the program has already ended.
   return { name: "program", state: "ok", what: `Bosun ${programVersion()} on Node ${process.versions.node}` };
 }
 
@@ -89,7 +89,7 @@ function platform(): Finding {
   if (process.platform !== "darwin")
     return { name, state: "missing", what, hint: "Use Linux, macOS, or WSL on Windows." };
   const hint =
-    "Without /proc, programs that a dead scheduler's agent left behind are found only while the agent itself still runs.";
+    "Without /proc, processes that an agent of a dead scheduler left behind are found only while the agent still runs.";
   return { name, state: "poor", what, hint };
 }
 
@@ -97,31 +97,31 @@ function homeFinding(context: CommandContext): Finding {
   const home = homeOf(context);
   if (!home.ok) return because({ hint: "Name another with --home.", ...home.error }, "home", "missing");
   const { name: file_system, safety } = fileSystemOf(home.value);
-  const what = `${home.value}${existsSync(home.value) ? "" : " (made by the first run)"}, on ${file_system}`;
+  const what = `${home.value}${existsSync(home.value) ? "" : " (created by the first run)"}, on ${file_system}`;
   if (unwritable(home.value)) {
     const hint = "Name another with --home or BOSUN_HOME.";
-    return { name: "home", state: "missing", what: `${what}: it cannot be written`, hint };
+    return { name: "home", state: "missing", what: `${what}: not writable`, hint };
   }
   if (safety === "safe") return { name: "home", state: "ok", what };
   return {
     name: "home",
     state: safety === "unsafe" ? "missing" : "poor",
     what,
-    hint: "Locks are not reliable there: put the home on a disk of this machine with --home or BOSUN_HOME.",
+    hint: "File locks are unreliable there: put the home on a local disk with --home or BOSUN_HOME.",
   };
 }
 
 async function git({ environment, directory }: CommandContext): Promise<Finding> {
   const file = programFile("git", directory, environment.PATH);
   if (file === undefined)
-    return { name: "git", state: "off", what: "not on the PATH", hint: "Some plans and crews want it." };
+    return { name: "git", state: "off", what: "not on the PATH", hint: "Some plans and crews need it." };
   const { stdout, exitCode } = await execa(file, ["--version"], { reject: false, timeout: 5_000 });
   return exitCode === 0
     ? { name: "git", state: "ok", what: stdout.split("\n", 1)[0] ?? "" }
-    : { name: "git", state: "poor", what: `${file} does not answer` };
+    : { name: "git", state: "poor", what: `${file} does not work` };
 }
 
-/** Who takes part, and whom they reach when a person should look. */
+/** The roles, and the program for notifications. */
 async function crewFindings(context: CommandContext, options: DoctorOptions): Promise<Finding[]> {
   const found = findConfiguration(context, options, context.directory);
   const roles = found.ok ? await loadRegistry(options, found.value) : found;
@@ -137,7 +137,7 @@ async function roleFinding(
 ): Promise<Finding> {
   const name = `role ${role.role_id}`;
   const { PATH } = environment;
-  const wrong = unreachable(role) ?? missingProgram(role, directory, PATH) ?? (await missingSandbox(role, PATH));
+  const wrong = roleProblem(role, directory, PATH) ?? (await missingSandbox(role, PATH));
   if (wrong) return because(wrong, name, "missing");
   const sandbox = await sandboxOf(role, PATH);
   const kept = sandbox === "none" ? "" : `, sandbox ${sandbox}`;
@@ -145,9 +145,8 @@ async function roleFinding(
   const asked = when === undefined ? "" : `, ${when}`;
   const what = `${role.type}, ${programOf(role, directory, PATH)}${kept}${asked}`;
   if (role.permissions === undefined) return { name, state: "ok", what };
-  const hint =
-    "A sandbox keeps a program from other files than the workspace's (files), and from the network too (offline).";
-  return { name, state: "poor", what: `${what}; this version cannot hold it to its permissions yet`, hint };
+  const hint = "A sandbox limits a program to the workspace (files), or also cuts off the network (offline).";
+  return { name, state: "poor", what: `${what}; permissions are not enforced yet`, hint };
 }
 
 async function notifyFinding(
@@ -160,50 +159,51 @@ async function notifyFinding(
   const settings = await settingsFrom(context, options, found, [], roles);
   if (!settings.ok) return { name: "settings", state: "missing", what: settings.error.message };
   const { notify, workspace: place } = settings.value.values;
-  if (!notify) return { name, state: "off", what: "no command is run when a person should look" };
+  if (!notify) return { name, state: "off", what: "no command is set for notifications" };
   const [program = ""] = notify.command;
   const file = programFile(program, place, context.environment.PATH);
-  if (file !== undefined) return { name, state: "ok", what: `${file}, for ${notify.on?.join(", ") ?? "everything"}` };
+  if (file !== undefined) return { name, state: "ok", what: `${file}, for ${notify.on?.join(", ") ?? "all events"}` };
+  const { why, remedy } = programObstacle(program, place);
   return {
     name,
     state: "missing",
-    what: `notify.command runs ${JSON.stringify(program)}, which ${noProgram(program, place).why}`,
-    hint: `Install it, or correct the setting, which ${settings.value.origins.get("notify.command") ?? "somebody"} gives.`,
+    what: `notify.command runs ${JSON.stringify(program)}, which ${why}`,
+    hint: `${remedy}, or correct the setting in ${settings.value.origins.get("notify.command") ?? "notify.command"}.`,
   };
 }
 
 async function sandboxFindings({ environment }: CommandContext): Promise<Finding[]> {
   const levels = await sandboxesHere(environment.PATH);
-  return levels.map(({ level, way, why }) => {
+  return levels.map(({ level, program: by, why }) => {
     const name = `sandbox ${level}`;
-    if (why === undefined) return { name, state: "ok", what: `${KEPT_FROM[level]}, by ${way}` };
-    // The first is what every agent gets that does not ask for something else; the others are for those who ask.
+    if (why === undefined) return { name, state: "ok", what: `${SANDBOX_EFFECT[level]}, by ${by}` };
+    // Every agent gets `processes` by default; the others only on request.
     return because(why, name, level === "processes" ? "poor" : "off");
   });
 }
 
-/** Agents get proxies as this process has them, but for those that are secrets. */
+/** Proxies that contain a user name are secrets, which agents do not inherit. */
 function proxies({ environment }: CommandContext): Finding[] {
   const names = Object.keys(environment).filter((name) => isSecretProxy(name, environment[name] ?? ""));
   if (names.length === 0) return [];
-  const what = `no agent and no check gets ${names.join(" and ")}: there is a user name in it`;
+  const what = `agents and checks do not get ${names.join(" and ")}: it contains a user name`;
   return [
-    { name: "proxy", state: "poor", what, hint: "Name it in the env of the roles that need it; no log holds it then." },
+    { name: "proxy", state: "poor", what, hint: "Set it in the env of the roles that need it; it is not logged." },
   ];
 }
 
-/** What is so wherever it runs. */
+/** True on every machine. */
 const EVERYWHERE: readonly Finding[] = [
   {
     name: "workspace",
     state: "poor",
-    what: "agents work in the workspace itself, with your rights",
-    hint: "Let them work in a clone (--cwd) if nothing of yours may be touched, and as another user or in a container if you do not trust them.",
+    what: "agents work in the workspace itself, with your permissions",
+    hint: "To protect your files, use a clone as --cwd. Run agents that you do not trust as another user or in a container.",
   },
   {
     name: "timers",
     state: "ok",
-    what: "kept in the database; what came due while nothing ran is done on resume",
+    what: "stored in the database; those that expire while nothing runs are handled on resume",
   },
 ];
 
@@ -218,23 +218,27 @@ const MARK: Readonly<Record<Finding["state"], readonly [mark: string, style: Sty
   off: ["  ", "dim"],
 };
 
-/** The width of the columns before what was found. */
+/** The columns before the text. */
 const INDENT = " ".repeat(25);
 
-/** The bundled crew needs a plan, and any other is named. */
+/** The bundled crew needs a plan; other crews are named. */
 const RUNS = ["bosun run --plan FILE", 'bosun run "…" --manager CMD --worker CMD'];
 
 function show(out: Output, findings: readonly Finding[], missing: number): void {
   for (const { name, state, what, hint } of findings) {
     const [mark, style] = MARK[state];
-    // What is wrong in a file is shown with the line where it stands, and a mark under the spot.
+    // An error in a file has more lines: the place, and a mark under it.
     const [first = "", ...more] = safeText(what).trim().split("\n");
     out.line(`${out.style(style, mark)}  ${safeLine(name).padEnd(20)} ${first}`);
     for (const line of more) out.line(`${INDENT}${line}`);
     if (hint !== undefined && state !== "ok") out.line(`${INDENT}${out.style("dim", safeLine(hint))}`);
   }
   out.line();
-  out.line(missing === 0 ? "Everything is there." : out.style("red", `${missing} of these must be put right first.`));
-  const next = missing === 0 ? RUNS : ["bosun doctor --crew NAME, to look at another crew"];
+  out.line(
+    missing === 0
+      ? "Everything that is needed is available."
+      : out.style("red", `${counted(missing, "problem")} to fix first.`),
+  );
+  const next = missing === 0 ? RUNS : ["bosun doctor --crew NAME"];
   tellNext(out, ...next);
 }

@@ -2,7 +2,7 @@ import { checkEnvironment } from "../agents/cli/environment.ts";
 import { type RunEnd, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
 import { StderrTail } from "../agents/cli/stderr-tail.ts";
 import type { Launcher } from "../agents/launcher.ts";
-import { noProgram, programFile } from "../agents/program-file.ts";
+import { programFile, programObstacle } from "../agents/program-file.ts";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { ResolvedConfiguration } from "../protocol/payload.ts";
@@ -57,7 +57,7 @@ export async function runProgram(
     trouble: `The notification of "${event}" failed: notify.command ${JSON.stringify(program)} ${what}. The session goes on without it.`,
   });
   if (programFile(program, workspace, environment["PATH"]) === undefined) {
-    return failed(noProgram(program, workspace).why);
+    return failed(programObstacle(program, workspace).why);
   }
   const about = { session_id, artifacts_dir: paths.work(undefined), subject: undefined };
   const launched = await launcher.launch({

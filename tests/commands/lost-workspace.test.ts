@@ -8,12 +8,12 @@ import { type Rig, rig, tinyPlan } from "./rig.ts";
 import { endAfterwards } from "./strays.ts";
 import { ASK, letGo, statusOf, taskRuns, WAIT } from "./waiting-task.ts";
 
-/** Fails until somebody has put a file `good` into the workspace. */
+/** Fails until there is a file `good` in the workspace. */
 const FAILING = tinyPlan([{ task_id: "one", shell: "test -e good && echo done > out.txt" }]);
 
 const NO_RETRIES = JSON.stringify({ max_escalations: 0, retry_backoff_ms: 1 });
 
-/** The same from beside the workspace, which may be gone. */
+/** Runs a command beside the workspace, which may be gone. */
 function beside(here: Rig, args: readonly string[]): Promise<Left> {
   return typedIn(dirname(here.home), { ...here.environment, BOSUN_HOME: here.home }, args);
 }
@@ -27,7 +27,7 @@ function kept(here: Rig, session_id: string): unknown {
   return { row, inbox, files: readdirSync(join(here.home, "logs", session_id)) };
 }
 
-/** Takes the workspace away, perhaps with something in its place; gives back how it comes back. */
+/** Moves the workspace away, and may replace it; the returned function restores it. */
 function takeAway(here: Rig, replace: (workspace: string) => void = () => {}): () => void {
   const away = `${here.workspace}-away`;
   renameSync(here.workspace, away);
@@ -44,25 +44,23 @@ async function asking(here: Rig): Promise<string> {
   return onlySession(here);
 }
 
-const told = (here: Rig, session_id: string) =>
-  `Error: The workspace ${here.workspace} of ${session_id} is not a directory that is there.\n  Put it back, or a link to where it is now, and try again: the session stands as it was.`;
+/** What the refusal names. */
+const named = (here: Rig, session_id: string) =>
+  expect.stringContaining(`${here.workspace} of ${session_id}`) as string;
 
-describe("a session whose workspace cannot be entered any more", () => {
+describe("a session whose workspace is gone", () => {
   it.each<[how: string, replace: (workspace: string) => void, args: string[]]>([
     ["is not there", () => {}, ["resume"]],
     ["has become a file", (workspace) => writeFileSync(workspace, ""), ["resume"]],
     ["is not there, in a process of its own", () => {}, ["resume", "--detach"]],
-  ])("is not taken up: it %s; nothing changes, and it goes on when it is back", async (_, replace, args) => {
+  ])("cannot be resumed: it %s; nothing changes, and it can be once it is back", async (_, replace, args) => {
     const here = endAfterwards(rig());
     const session_id = await asking(here);
     const before = kept(here, session_id);
     const putBack = takeAway(here, replace);
     const refused = await beside(here, args);
-    expect([refused.code, refused.stdout, refused.stderr]).toEqual([
-      3,
-      "",
-      `${told(here, session_id)} To give the session up: bosun cancel ${session_id}.\n`,
-    ]);
+    expect([refused.code, refused.stdout, refused.stderr]).toEqual([3, "", named(here, session_id)]);
+    expect(refused.stderr).toContain(`bosun cancel ${session_id}`);
     expect(kept(here, session_id)).toEqual(before);
     putBack();
     expect((await typed(here, ["resume"])).code).toBe(0);
@@ -70,7 +68,7 @@ describe("a session whose workspace cannot be entered any more", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("is cancelled all the same, and then shown", async () => {
+  it("can be cancelled, and then shown", async () => {
     const here = rig();
     const session_id = await asking(here);
     takeAway(here);
@@ -78,7 +76,7 @@ describe("a session whose workspace cannot be entered any more", () => {
     expect(await beside(here, ["resume", session_id])).toMatchObject({ code: 1, stderr: "" });
   });
 
-  it("is not opened again for a ticket", async () => {
+  it("is not reopened for a ticket", async () => {
     const here = rig();
     const config = here.write("config.json", NO_RETRIES);
     expect((await typed(here, ["run", "--plan", here.write("plan.json", FAILING), "--config", config])).code).toBe(1);
@@ -86,20 +84,20 @@ describe("a session whose workspace cannot be entered any more", () => {
     const before = kept(here, session_id);
     const putBack = takeAway(here);
     const refused = await beside(here, ["retry", "one"]);
-    expect([refused.code, refused.stderr]).toEqual([3, `${told(here, session_id)}\n`]);
+    expect([refused.code, refused.stderr]).toEqual([3, named(here, session_id)]);
     expect(kept(here, session_id)).toEqual(before);
     putBack();
     writeFileSync(join(here.workspace, "good"), "");
     expect((await typed(here, ["retry", "one"])).code).toBe(0);
   });
 
-  it("is not taken from the process that runs it", async () => {
+  it("is not taken over from its owner", async () => {
     const here = endAfterwards(rig());
     const running = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id, owner } = await taskRuns(here);
     const putBack = takeAway(here);
     const refused = await beside(here, ["resume", "--take-over"]);
-    expect([refused.code, refused.stderr.split(" To give")[0]]).toEqual([3, told(here, session_id)]);
+    expect([refused.code, refused.stderr]).toEqual([3, named(here, session_id)]);
     putBack();
     expect((await statusOf(here, session_id)).owner?.pid).toBe(owner);
     letGo(here);

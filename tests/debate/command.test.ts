@@ -212,7 +212,7 @@ describe("bosun debate", () => {
     const settings = join(await scratchDirectory(cleanup), "settings.json");
     writeFileSync(settings, JSON.stringify({ isolation: "worktree" }));
     const refused = await debate(...SEATS, "--config", settings);
-    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining('give it as "none"') });
+    expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining('"worktree"') });
     expect(existsSync(home)).toBe(false);
   });
 });

@@ -7,11 +7,11 @@ import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { CommandContext } from "../context/command.ts";
 import { type LimitOptions, nothingToUse } from "./limits.ts";
-import { missingProgram, unreachable, unusableWorkspace } from "./reach.ts";
+import { roleProblem, unusableWorkspace } from "./reach.ts";
 import { type Found, type RegistryOptions, settingsFrom } from "./registry.ts";
 import { withSandboxes } from "./sandboxes.ts";
 
-/** The options that give settings of a new session, of which a command need not have all. */
+/** The options that set settings of a new session; a command may have some of them. */
 export interface SettingOptions extends LimitOptions {
   readonly cwd?: string;
   readonly yes?: boolean;
@@ -20,13 +20,13 @@ export interface SettingOptions extends LimitOptions {
   readonly isolation?: string;
 }
 
-/** Those who take part and the settings of a session that can begin here. */
+/** The roles and settings of a session that can begin here. */
 interface Ready {
   readonly roles: readonly CompleteRole[];
   readonly settings: Settings;
 }
 
-/** Completes the roles of a new session, and finds that their programs and the workspace are there. Failures: `usage`, `configuration`, `environment`. */
+/** The complete roles and settings of a new session, whose programs and workspace exist. Failures: `usage`, `configuration`, `environment`. */
 export async function readyToBegin(
   context: CommandContext,
   options: RegistryOptions & SettingOptions,
@@ -37,9 +37,13 @@ export async function readyToBegin(
   if (!settings.ok) return settings;
   const config = settings.value.values;
   const { PATH } = context.environment;
+  const unusable = notYet(config) ?? nothingToUse(config) ?? unusableWorkspace(config.workspace);
+  if (unusable) return err(unusable);
   const complete = roles.map((role) => completeRole(role, config));
-  const wrong = notYet(config) ?? nothingToUse(config) ?? cannotStart(complete, config.workspace, PATH);
-  if (wrong) return err(wrong);
+  for (const role of complete) {
+    const wrong = roleProblem(role, config.workspace, PATH);
+    if (wrong) return err(wrong);
+  }
   const sandboxed = await withSandboxes(complete, PATH);
   return sandboxed.ok ? ok({ roles: sandboxed.value, settings: settings.value }) : sandboxed;
 }
@@ -59,20 +63,10 @@ function settingFlags(options: SettingOptions): GivenText[] {
   return given.flatMap(([name, key, text]) => (text === undefined ? [] : [{ name, key, text }]));
 }
 
-/** What can be asked for and is not there yet: refused rather than not done. */
+/** Refuses settings that this version does not support yet. */
 function notYet({ isolation }: ResolvedConfiguration): Failure | undefined {
   if (isolation === "none") return undefined;
-  return failure("usage", `Isolation "${isolation}" is not there yet: agents work in the workspace itself.`, {
-    hint: 'Leave the setting out, or give it as "none"; use a clone of the repository as --cwd if nothing of yours may be touched.',
+  return failure("usage", `Isolation "${isolation}" is not supported yet: agents work in the workspace itself.`, {
+    hint: 'Use "none", or leave the setting out. To protect your files, use a clone of the repository as --cwd.',
   });
-}
-
-function cannotStart(roles: readonly Role[], workspace: string, path: string | undefined): Failure | undefined {
-  const unusable = unusableWorkspace(workspace);
-  if (unusable) return unusable;
-  for (const role of roles) {
-    const wrong = unreachable(role) ?? missingProgram(role, workspace, path);
-    if (wrong) return wrong;
-  }
-  return undefined;
 }
