@@ -4,11 +4,11 @@ import { cutShort, endsTurn, figuresAfter, figuresLate, withUnpriced } from "./f
 import { hold, isHold, isHoldTimer, lift, liftUnending, termsOf } from "./holds.ts";
 import { countsTime, limitRoles } from "./role-limits.ts";
 import { type Ledger, type LedgerFigures, put } from "./ledger.ts";
-import { isDropped, onSleep, repeatDropped } from "./sleep.ts";
+import { failedOfSleep, onSleep, repeatAfterSleep } from "./sleep.ts";
 import type { Change, Command, Fact, Step, TurnStamp } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
-/** What a fact needs to show that it is not too late: the turn and run, timer or checks that it ends must be open. */
+/** Whether a fact comes too late: the run, timer, checks or child that it is about is not open, or the session is closed. */
 export function isLate(ledger: Ledger, fact: Fact): boolean {
   if (fact.turn && fact.payload_type !== "turn_request") {
     const turn = ledger.turns.get(fact.turn.turn_id);
@@ -21,14 +21,14 @@ export function isLate(ledger: Ledger, fact: Fact): boolean {
   return ledger.figures.closed !== undefined && fact.payload_type !== "session_reopened";
 }
 
-/** What follows from a fact that is the engine's own business; undefined for all others, which the mode decides. */
+/** The step for a fact that is the engine's own. Undefined for all other facts, which the mode decides. */
 export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
   switch (fact.payload_type) {
     case "time_shifted":
       return NOTHING;
     case "turn_failed":
     case "error":
-      return isHold(fact) || isDropped(ledger, fact) ? NOTHING : undefined;
+      return isHold(fact) || failedOfSleep(ledger, fact) ? NOTHING : undefined;
     case "timer_fired":
       return isHoldTimer(fact.payload.timer_id) ? NOTHING : undefined;
     case "clarification_response":
@@ -38,19 +38,19 @@ export function ownStep(ledger: Ledger, fact: Fact): Step | undefined {
   }
 }
 
-/** The engine's changes that follow from a fact that came too late: it moves nothing, but what it used was used. */
+/** The ledger's changes for a late fact: it moves nothing, but its usage counts. */
 export function accountLate(ledger: Ledger, fact: Fact): Change[] {
   const after = figuresLate(ledger, fact);
   return after === ledger.figures ? [] : [put("figures", "figures", after)];
 }
 
-/** The engine's changes that follow from a fact and the commands its step gave. */
+/** The ledger's changes for a fact and the commands of its step. */
 export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]): Change[] {
   const changes: Change[] = [];
   const figures = figuresAfter(ledger, fact);
   if (fact.payload_type === "turn_request" && fact.turn) openTurn(ledger, fact, fact.turn, changes);
   else if (isHold(fact)) hold(ledger, fact, changes);
-  else if (isDropped(ledger, fact)) repeatDropped(ledger, fact, changes);
+  else if (failedOfSleep(ledger, fact)) repeatAfterSleep(ledger, fact, changes);
   else if (endsTurn(fact) && fact.turn) changes.push({ drop: "turn", id: fact.turn.turn_id });
   if (fact.payload_type === "timer_fired") changes.push({ drop: "timer", id: fact.payload.timer_id });
   if (fact.payload_type === "check_result") changes.push({ drop: "check", id: fact.payload.check_id });
@@ -74,14 +74,21 @@ export function account(ledger: Ledger, fact: Fact, commands: readonly Command[]
     lift(ledger, fact.payload.role_id, changes);
   }
   let after = figures;
-  for (const command of commands) after = carry(ledger, fact, command, after, changes);
+  for (const command of commands) after = accountCommand(ledger, fact, command, after, changes);
   limitRoles(ledger, fact, after.closed !== undefined, changes);
   after = withUnpriced(after, cutShort(ledger, fact, changes));
   if (after !== ledger.figures) changes.push(put("figures", "figures", after));
   return changes;
 }
 
-function carry(ledger: Ledger, fact: Fact, command: Command, figures: LedgerFigures, changes: Change[]): LedgerFigures {
+/** Adds the ledger's changes for one command, and gives the figures after it. */
+function accountCommand(
+  ledger: Ledger,
+  fact: Fact,
+  command: Command,
+  figures: LedgerFigures,
+  changes: Change[],
+): LedgerFigures {
   switch (command.do) {
     case "offer_turn": {
       const { do: _, ...turn } = command;
@@ -152,6 +159,6 @@ function openTurn(ledger: Ledger, fact: Fact, stamp: TurnStamp, changes: Change[
   const { begun: _, slept: __, ...rest } = turn;
   const begun = countsTime(ledger, role_id) ? { begun: fact.received_at } : {};
   changes.push(put("turn", turn.turn_id, { ...rest, status: "open", role_id, run: stamp.run, ...begun }));
-  // Whoever is given a turn is held no longer.
+  // A role that is given a turn is no longer held.
   if (ledger.holds.has(role_id)) lift(ledger, role_id, changes);
 }

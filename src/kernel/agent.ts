@@ -8,44 +8,53 @@ import type { Instant } from "../protocol/timestamp.ts";
 import type { TurnStamp } from "./mode.ts";
 
 /**
- * Whatever fills a seat: a command-line program, a model, a person, a script. `turn` never rejects and never throws: what goes
- * wrong is in the result. It must end within `kill_grace_s` after `signal` aborts, leaving no process behind.
+ * What fills a seat and takes turns: a command-line program, a model, a person, a script. `turn` MUST NOT throw or reject: a failure is
+ * part of the result. It MUST end within `kill_grace_s` after `context.signal` aborts, and leave no process behind.
  */
 export interface Agent {
   turn(request: TurnRequest, context: TurnContext): Promise<TurnResult>;
 }
 
-/** The whole request as it goes on the wire (SPEC.md, `turn_request`), and who it is for. An agent that hands `artifacts_dir` on makes it. */
+/** One turn for an agent: the request as it goes on the wire (SPEC.md, `turn_request`), and what is needed to carry it out. */
 export interface TurnRequest {
   readonly session_id: string;
-  /** When the request was recorded: its envelope's timestamp. */
+  /** When the request was recorded: the timestamp of its envelope. */
   readonly at: Instant;
   readonly role: Role;
   readonly stamp: TurnStamp;
+  /** An agent that passes `payload.artifacts_dir` on must create that directory. */
   readonly payload: PayloadByType["turn_request"];
   readonly timeout_ms: number;
   readonly idle_timeout_ms: number;
-  /** A small integer unique among the turns running at once. */
+  /** A small integer, unique among the turns that run at the same time. */
   readonly slot: number;
-  /** Directory for raw output, kept beside the log. */
+  /** The directory for the agent's raw output, beside the log. */
   readonly output_directory: string;
 }
 
 export interface TurnContext {
+  /** Aborts when the turn must end. */
   readonly signal: AbortSignal;
-  /** Called once with the process that carries the turn, and awaited before it is given any work. */
+  /** Records the process that carries out the turn. MUST be awaited before the process gets any work, so that a crash cannot orphan it. */
   started(process: ProcessIdentity): Promise<void>;
-  /** What the agent says before its answer, in order. */
+  /** Reports what the agent sends before its answer, in order. */
   emit(event: TurnEvent): void;
 }
 
-/** Enough to find a process again after its parent died, in spite of reused pids. */
+/** Identifies a process after its parent has died, even if the pid is used again. */
 export interface ProcessIdentity {
   readonly pid: number;
-  /** Kernel start time in clock ticks, as text; empty where the platform has none. */
+  /** The kernel's start time in clock ticks, as text; empty on platforms without one. */
   readonly started: string;
 }
 
+/**
+ * - `envelope`: a kept file, or a report of progress.
+ * - `refused`: a line that is no valid envelope, or that the role has no right to send.
+ * - `duplicate`: a second answer, which is ignored.
+ * - `late`: an answer after the turn has ended.
+ * - `console`: text that is not meant for the scheduler.
+ */
 export type TurnEvent =
   | { readonly kind: "envelope"; readonly payload_type: "artifact_ref" | "report"; readonly payload: JsonObject }
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly excerpt: string }
@@ -58,7 +67,7 @@ export interface Answer {
   readonly payload: JsonObject;
 }
 
-/** One turn's end: the answer with the exit that followed it, or the failure, with the answer if one had been given. */
+/** How a turn ended: with an answer, or with a failure. A failed turn may have given an answer before. */
 export interface TurnResult {
   readonly answer?: Answer;
   readonly failure?: Failure;

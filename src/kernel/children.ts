@@ -2,19 +2,19 @@ import type { Budget } from "../protocol/payload.ts";
 import { type Ledger, put } from "./ledger.ts";
 import type { Change, Command, Fact } from "./mode.ts";
 
-/** What the session's id of a child adds to its parent's: the sequence of the record that it was asked for with. */
+/** The part that a child's session id adds to its parent's: the sequence of the record that asked for the child. */
 export function childId(session_id: string): string {
   return session_id.slice(session_id.lastIndexOf(".") + 1);
 }
 
-/** Whether a fact tells of a child that cannot have come to that: it was never asked for, or is over. */
+/** Whether a fact about a child comes too late, because the child was never asked for, has begun already, or is over. */
 export function isLateOfChild(ledger: Ledger, fact: Fact): boolean {
   if (fact.payload_type !== "session_begun" && fact.payload_type !== "session_finished") return false;
   const status = ledger.children.get(childId(fact.payload.session_id))?.status;
   return fact.payload_type === "session_begun" ? status !== "offered" : status === undefined || status === "offered";
 }
 
-/** The engine's changes on what a fact tells of a child. */
+/** Adds the ledger's changes for a fact about a child. */
 export function onChild(ledger: Ledger, fact: Fact, changes: Change[]): void {
   if (fact.payload_type === "session_finished") {
     changes.push({ drop: "child", id: childId(fact.payload.session_id) });
@@ -24,7 +24,7 @@ export function onChild(ledger: Ledger, fact: Fact, changes: Change[]): void {
   }
 }
 
-/** A child that a mode asks for, or asks for no longer: one that was begun has still to come to its end. */
+/** Adds the ledger's changes for a child that a mode opens or withdraws. A withdrawn child that has begun stays until its end. */
 export function askForChild(
   ledger: Ledger,
   command: Extract<Command, { do: "open_session" | "withdraw_session" }>,
@@ -40,7 +40,7 @@ export function askForChild(
   else if (child) changes.push(put("child", child.child, { ...child, status: "withdrawn", reason: command.reason }));
 }
 
-/** What children that are under way may still use of what their parent may. */
+/** The part of a parent's budget that is reserved for children that have begun. */
 export function reservedOf(ledger: Ledger): Required<Pick<Budget, "turns" | "tokens" | "usd">> {
   const reserved = { turns: 0, tokens: 0, usd: 0 };
   for (const { status, budget } of ledger.children.values()) {

@@ -1,17 +1,17 @@
 import { isPlain } from "../lib/canonical.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 
-/** How much is given of every quoted value. */
+/** How far quoted values are shortened. */
 export interface Cut {
-  /** Of a text, in UTF-16 units. */
+  /** The most characters of a text, in UTF-16 units. */
   readonly characters: number;
-  /** Of a list, in entries. */
+  /** The most entries of a list. */
   readonly items: number;
-  /** What can be run (`command`, `shell`) is given whole, and a list that has such entries with all of them: half a command must not be run. */
+  /** Whether objects with `command` or `shell`, and lists of them, stay whole. Half a command MUST NOT be run. */
   readonly commands: boolean;
 }
 
-/** Tried in this order. No text of 128 units is cut, so ids, digests, codes and times stay what they are. */
+/** The levels, in the order in which they are tried. A text of 128 units is never cut, so ids, digests, codes and times stay whole. */
 export const LEVELS: readonly Omit<Cut, "commands">[] = [
   { characters: 262_144, items: 1_000 },
   { characters: 65_536, items: 1_000 },
@@ -26,10 +26,10 @@ export const LEVELS: readonly Omit<Cut, "commands">[] = [
   { characters: 128, items: 0 },
 ];
 
-/** At the last level also lists that nobody quoted are cut: to so many entries. */
+/** At the last level, lists that are not quoted are cut to this many entries. */
 const LAST_ENTRIES = 10_000;
 
-/** The quoted value, of which the record holds the whole. `metadata`, which is of any shape, is left out. */
+/** A shortened copy of a value that record `sequence` holds whole. `metadata`, which has any shape, is left out. */
 export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
   if (typeof value === "string") return cutText(value, cut.characters, sequence);
   if (value === null || typeof value !== "object") return value;
@@ -38,7 +38,7 @@ export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
     const kept = cut.commands && list.some(canBeRun) ? list : list.slice(0, Math.max(1, cut.items));
     const entries = kept.map((entry) => cutQuoted(entry, cut, sequence));
     const left = list.length - kept.length;
-    // Where texts may stand, one may say it; where only objects may, their number has to do.
+    // In a list of texts, one more text can say so. In a list of objects nothing can.
     return left > 0 && typeof list[0] === "string"
       ? [...entries, `[cut: ${left} more entries in record ${sequence}]`]
       : entries;
@@ -51,7 +51,7 @@ export function cutQuoted(value: Json, cut: Cut, sequence: number): Json {
   return given;
 }
 
-/** The entries of a list that stands in what is sent itself: quotes, or objects that hold quotes. */
+/** Shortens a list that is part of the draft itself: a list of references, or of objects that contain some. */
 export function cutEntries(list: readonly Json[], cut: Cut): readonly Json[] {
   if (list.every(isQuote)) return list.slice(0, cut.items);
   return cut.items === 0 ? list.slice(0, LAST_ENTRIES) : list;
@@ -71,7 +71,7 @@ function cutText(text: string, characters: number, sequence: number): string {
   return `${kept} [cut: ${text.length - kept.length} more characters in record ${sequence}]`;
 }
 
-/** The bytes of a value's canonical JSON; what is more than `limit` is not counted to its end. */
+/** The size of a value as canonical JSON, in bytes. Counting stops above `limit`. */
 export function sizeOf(value: Json | undefined, limit = Number.POSITIVE_INFINITY): number {
   if (typeof value === "string") return textSize(value);
   if (typeof value !== "object" || value === null) return value === undefined ? 0 : JSON.stringify(value).length;

@@ -4,10 +4,10 @@ import type { Ledger, LedgerTurn } from "./ledger.ts";
 import type { Command, EnvelopeDraft, FactOf, Step } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
-/** The one question about a turn in doubt; the ask itself has the turn's id, so it is answered as `<turn_id>.again`. */
+/** The id of the question about a turn in doubt. The ask has the turn's id, so the question is answered as `<turn_id>.again`. */
 const QUESTION = "again";
 
-/** The turn that a question is about, were it one about a turn in doubt. */
+/** The turn that this question is about, if it is a question about a turn in doubt. */
 export function turnAsked(question_id: string): string {
   return question_id.slice(0, -QUESTION.length - 1);
 }
@@ -16,9 +16,8 @@ const REPEAT = "repeat";
 const GIVE_UP = "give up";
 
 /**
- * Asks about the turns that a dead scheduler cut short, of roles that want a person asked before a turn is repeated. Until
- * somebody has answered such a turn holds no seat and no attempt is counted. The records that ask come after those that the mode
- * wrote, from `next` on.
+ * Asks a person about the turns that a crash cut short and whose roles have `recovery: ask`. Until it is answered, such a turn
+ * holds no seat and counts no attempt. `next` is the sequence of the first question's record.
  */
 export function doubts(
   ledger: Ledger,
@@ -54,7 +53,7 @@ function question({ turn_id, role_id = "", subject }: LedgerTurn): EnvelopeDraft
   };
 }
 
-/** What follows from an answer about turns in doubt; undefined for one about anything else, which is the mode's. */
+/** The step for an answer about turns in doubt. Undefined for an answer about anything else, which is for the mode. */
 export function onDoubtAnswered(ledger: Ledger, fact: FactOf<"clarification_response">): Step | undefined {
   const asked = [...ledger.asks.keys()].filter((ask_id) => ledger.turns.get(ask_id)?.status === "asked");
   if (asked.length === 0) return undefined;

@@ -7,25 +7,30 @@ import { applyToLedger, type Ledger } from "./ledger.ts";
 import type { Change, EnvelopeDraft, Fact, Mode, Step } from "./mode.ts";
 import { NOTHING } from "./step.ts";
 
-/** A mode at work: its rules, its state, and the engine's own account of the session. */
+/** One session in memory: its mode, the mode's state, and the engine's ledger. */
 export interface Engine<S> {
   readonly mode: Mode<S>;
   readonly state: S;
   readonly ledger: Ledger;
 }
 
-/** What one fact led to. */
+/** What one fact led to. It is applied in memory; the runtime commits it. */
 export interface Advance {
+  /** Whether the fact was applied, refused, or came too late. */
   readonly disposition: Disposition;
   readonly step: Step;
-  /** The mode's changes and the engine's, already applied in memory. */
+  /** The mode's changes and the ledger's, already applied. */
   readonly changes: readonly Change[];
+  /** What is recorded after the fact: the refusal, if there is one, then the mode's envelopes, then the engine's questions. */
   readonly envelopes: readonly EnvelopeDraft[];
 }
 
 /**
- * The one way in which anything moves: live and in a replay alike, so that a replay of the same facts arrives at the same state.
- * A late fact moves nothing, though what it used counts; what is the engine's own business (a hold, a turn in doubt) moves only the engine's account.
+ * Takes one fact: the mode decides, the ledger follows. A running session and a replay both go through here, so a replay of the
+ * same facts arrives at the same state.
+ *
+ * A late fact moves nothing, but its usage counts. A fact that is the engine's own (a hold, a turn in doubt) moves only the ledger; the mode
+ * does not see it.
  */
 export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   const { mode, state, ledger } = engine;
@@ -50,11 +55,11 @@ export function advance<S>(engine: Engine<S>, fact: Fact): Advance {
   };
 }
 
-/** The most characters of an error's message and of its hint; its schema takes no more. */
+/** The schema of `error` allows no more characters. */
 const MAX_MESSAGE = 200_000;
 const MAX_HINT = 20_000;
 
-/** Whoever sent what cannot stand is told so, in the record. */
+/** The recorded error that tells the sender of a fact why it was refused. */
 function refusal(fact: Fact, step: Step): EnvelopeDraft {
   const payload: JsonObject = {
     code: step.refused?.code ?? "internal",

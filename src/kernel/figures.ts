@@ -2,17 +2,16 @@ import type { JsonObject } from "../lib/json.ts";
 import { isNotice, type PayloadByType, type Usage } from "../protocol/payload.ts";
 import { childId } from "./children.ts";
 import { isHold } from "./holds.ts";
-import type { Ledger, LedgerFigures, StopKept } from "./ledger.ts";
+import { type Ledger, type LedgerFigures, runsEnded, type StopKept } from "./ledger.ts";
 import type { Change, Fact } from "./mode.ts";
-import { runsEnded } from "./runs.ts";
-import { isDropped } from "./sleep.ts";
+import { failedOfSleep } from "./sleep.ts";
 
-/** Whether a fact is its turn's end: what an agent says on the way is not, nor is the turn's beginning. */
+/** Whether a fact ends its turn. Progress, kept files and the turn's request do not. */
 export function endsTurn(fact: Fact): boolean {
   return fact.turn !== undefined && fact.payload_type !== "turn_request" && !isNotice(fact);
 }
 
-/** The session's figures after a fact; the same object if it changes none. */
+/** The session's figures after a fact: the same object if nothing changes. */
 export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
   switch (fact.payload_type) {
@@ -29,7 +28,7 @@ export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
       return limits ? withLimits({ ...rest, recoveries }, limits) : { ...rest, recoveries };
     }
     case "session_reopened": {
-      // A stop or a pause from before its end would keep it from doing what it was reopened for.
+      // An old stop or pause must not keep the reopened session from working.
       const { closed: _, stopped: __, stopping: ___, paused: ____, ...rest } = figures;
       return rest;
     }
@@ -48,32 +47,32 @@ export function figuresAfter(ledger: Ledger, fact: Fact): LedgerFigures {
   }
 }
 
-/** What a turn's end tells of what it took. */
+/** Adds the usage that a turn's end tells. */
 function withTurn(ledger: Ledger, fact: Fact): LedgerFigures {
   const { figures } = ledger;
   const turn = ledger.turns.get(fact.turn?.turn_id ?? "");
-  // Its run was cut short, and counted then; this is only what a person said of it.
+  // A person decided about a turn in doubt. Its run was counted when it was cut short.
   if (turn?.status === "asked") return figures;
   const { usage } = fact;
   const after = withUnpriced(withUsage(figures, usage), usage?.cost_usd === undefined ? 1 : 0);
-  // Whoever could not work, or was cut off by the machine's sleep or a crash, hides nothing by telling nothing.
-  if (!usage && (isHold(fact) || isDropped(ledger, fact) || isGivenUp(fact))) return after;
+  // An agent that was held, or cut off by sleep or a crash, could not tell its usage: it hides nothing.
+  if (!usage && (isHold(fact) || failedOfSleep(ledger, fact) || isGivenUp(fact))) return after;
   return withUntold(after, turn?.role_id ?? fact.source, usage);
 }
 
-/** Whether a fact is the failure of a turn on which too many schedulers died. */
+/** Whether a turn failed because too many schedulers died while it was open. */
 function isGivenUp(fact: Fact): boolean {
   return fact.payload_type === "turn_failed" && fact.payload.details?.recoveries !== undefined;
 }
 
-/** What a late fact tells was used all the same. That its run told nothing in time is counted already. */
+/** Adds the usage that a late fact tells. If it tells none, its run was counted as unpriced before. */
 export function figuresLate({ figures }: Ledger, { usage }: Fact): LedgerFigures {
   return usage ? withUsage(figures, usage) : figures;
 }
 
 /**
- * How many runs, and child sessions, a step cuts short before they told what they took. Nobody hid it, so no limit stops the session over
- * it; but what the session cost is unknown.
+ * How many runs and child sessions a step cuts short before they could tell their usage. The session's cost is then unknown, but
+ * no role has hidden anything, so no limit stops the session.
  */
 export function cutShort(ledger: Ledger, fact: Fact, changes: readonly Change[]): number {
   const own = endsTurn(fact) ? fact.turn?.turn_id : undefined;
@@ -90,7 +89,7 @@ function isBegun({ children }: Ledger, child: string): boolean {
   return status !== undefined && status !== "offered";
 }
 
-/** What the figures keep of a stop. */
+/** The fields of a stop that the figures keep. */
 function stopOf({
   reason,
   message,
@@ -109,7 +108,7 @@ function stopOf({
   };
 }
 
-/** A person who sets a limit knows of what nobody told until then. */
+/** Setting a limit accepts what was untold until then, for that kind of limit. */
 function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
   const { untold, ...rest } = figures;
   const known = { ...figures, limits: { ...figures.limits, ...limits } };
@@ -123,7 +122,7 @@ function withLimits(figures: LedgerFigures, limits: JsonObject): LedgerFigures {
   return { ...rest, limits: set, ...(Object.keys(left).length === 0 ? {} : { untold: left }) };
 }
 
-/** What a child session used counts as its parent's. */
+/** Adds a child session's usage to its parent's. */
 function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType["session_finished"]): LedgerFigures {
   const { turns, cost_usd, ...tokens } = usage;
   const told = { ...tokens, ...(cost_usd === null ? {} : { cost_usd }) };
@@ -131,7 +130,7 @@ function withChild(figures: LedgerFigures, { session_id, usage }: PayloadByType[
   return { ...withUntold(after, session_id, told), turns: figures.turns + turns };
 }
 
-/** Remembers who did not tell what a turn took. */
+/** Remembers a role or child that did not tell its tokens or its cost. */
 function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefined): LedgerFigures {
   const { tokens = [], usd = [] } = figures.untold ?? {};
   const hidesTokens = usage?.input_tokens === undefined || usage.output_tokens === undefined;
@@ -142,7 +141,7 @@ function withUntold(figures: LedgerFigures, who: string, usage: Usage | undefine
   return Object.keys(isNew).length === 0 ? figures : { ...figures, untold: { ...figures.untold, ...isNew } };
 }
 
-/** Adds what was told. A sum that nobody could write down would be the end of the session, so it stays at the most there is. */
+/** Adds told usage. Sums stop at the largest number: one that JSON cannot hold would end the session. */
 function withUsage(figures: LedgerFigures, usage: Usage | undefined): LedgerFigures {
   const tokens = (before: number, more = 0) => Math.min(before + more, Number.MAX_SAFE_INTEGER);
   return {
@@ -154,7 +153,7 @@ function withUsage(figures: LedgerFigures, usage: Usage | undefined): LedgerFigu
   };
 }
 
-/** Counts what nobody told the cost of. */
+/** Counts runs and children whose cost is unknown. */
 export function withUnpriced(figures: LedgerFigures, more: number): LedgerFigures {
   return more === 0 ? figures : { ...figures, unpriced_turns: figures.unpriced_turns + more };
 }

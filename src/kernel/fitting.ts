@@ -3,23 +3,23 @@ import { at } from "../lib/json-pointer.ts";
 import { LEVELS, sizeOf } from "./cut.ts";
 import { cutTo, type Lookup, resolveWithin } from "./references.ts";
 
-/** What is put to somebody, and what they need to know for it. */
+/** A message for an agent, and its context. */
 export interface Quoting {
   readonly message: Json;
   readonly context: JsonObject;
 }
 
-/** So far the context is cut before the message is. */
+/** The context is cut by these levels before the message is cut, and by the others after it. */
 const CONTEXT_FIRST = LEVELS.filter(({ characters }) => characters >= 4_096);
 const CONTEXT_LAST = LEVELS.filter(({ characters }) => characters < 4_096);
 
-/** No path is longer; none is made only to be measured. */
+/** Stands for a path when a draft is measured, so that no file is written for it. */
 const LONGEST_PATH = "/".repeat(4_096);
 
 /**
- * A draft that resolves to at most so many bytes: itself, mostly, and else with its context cut, then its message, of which what can
- * be run stays whole; last that, too, unless the reader is one who `runs` it. `note` is told with what is cut. Should the last level not
- * suffice, it is given all the same.
+ * A draft that resolves to at most `bytes` bytes. If the draft is too long, first its context is cut, then its message except for
+ * commands, and last the commands too, unless the reader `runs` them. `note` is added to a context that was cut. The last level is
+ * given even if it is still too long.
  */
 export function fittingDraft<D extends Quoting>(
   draft: D,
@@ -40,7 +40,7 @@ export function fittingDraft<D extends Quoting>(
   return last;
 }
 
-/** A context with one more note. */
+/** The context with one more note. */
 export function withNote(context: JsonObject, note: string): JsonObject {
   const notes = Array.isArray(context.notes) ? (context.notes as readonly Json[]) : [];
   return { ...context, notes: [...notes, note] };
@@ -56,12 +56,12 @@ function* candidates<D extends Quoting>(draft: D, note: string, runs: boolean): 
   if (!runs) for (const level of LEVELS) yield (next = { ...next, message: cutTo(draft.message, level) });
 }
 
-/** Of a longer record, in bytes, only what is quoted is measured. */
+/** Records longer than this, in bytes, are not counted whole: the quoted value is measured. */
 const LONG_RECORD = 65_536;
 
-/** No fewer bytes than the draft resolves to if they are at most `limit`, mostly from the sizes of the records alone. */
+/** An upper bound for the bytes that a draft resolves to, mostly from the sizes of its records. Exact only up to `limit`. */
 function atMost(value: Json | undefined, lookup: Lookup, limit: number): number {
-  // No UTF-16 unit takes more, and what stands in a draft itself is short: it is not worth measuring.
+  // A UTF-16 unit takes at most 6 bytes. Texts in the draft itself are short, so measuring them is not worth it.
   if (typeof value === "string") return 2 + 6 * value.length;
   if (value === null || typeof value !== "object") return sizeOf(value);
   let bytes = 4;
@@ -82,7 +82,7 @@ function atMost(value: Json | undefined, lookup: Lookup, limit: number): number 
 
 function quotedAtMost([sequence, pointer]: readonly [number, string], lookup: Lookup, limit: number): number {
   const bytes = lookup.bytes(sequence);
-  // A plan is long, and every request quotes a little of it in several places.
+  // A plan is long, and every request quotes small parts of it.
   return bytes <= LONG_RECORD ? bytes : sizeOf(at(lookup.record(sequence).payload, pointer), limit);
 }
 

@@ -4,13 +4,13 @@ import { BUDGET_HOLD, RATE_HOLD, roleTermsOf } from "./role-limits.ts";
 import type { Change, Command, Fact, FactOf } from "./mode.ts";
 import { backoff } from "./step.ts";
 
-/** Failures that are the trouble of a role, or of the account it works under, and not of the turn that met them. */
+/** Failures that concern a role or its account, and not the turn in which they happened. */
 export const HOLDING_CODES: ReadonlySet<string> = new Set(["rate_limited", "authentication", "trust"]);
 
-/** Timers that begin so are the engine's own; a mode is not told of them. */
+/** The prefix of the engine's own timers. The mode does not see them. */
 const HOLD_TIMER = "hold:";
 
-/** What helps against each, in words to a person, for the message of a stop. */
+/** What a person can do about each reason. */
 const REMEDIES: Readonly<Record<string, string>> = {
   rate_limited: "wait until its limit allows work again",
   authentication: "log in with its program",
@@ -18,7 +18,7 @@ const REMEDIES: Readonly<Record<string, string>> = {
   budget_exhausted: "release it to give it its budget once more",
 };
 
-/** What of a session's opening its holds go by. */
+/** The terms of a session, from its opening. */
 export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
   const { max_hold_s, retry_backoff_ms } = fact.payload.config as { max_hold_s?: number; retry_backoff_ms?: number };
   return {
@@ -32,15 +32,15 @@ export function termsOf(fact: FactOf<"session_opened">): LedgerTerms {
 }
 
 /**
- * Whether a fact is a rate limit, a failed log-in or a program that does not trust its workspace: the role is held, the turn stays
- * offered, no attempt is spent, and the mode is not told.
+ * Whether a fact is a rate limit, a failed login, or a program that does not trust its workspace. Then the role is held, the turn
+ * stays offered without spending an attempt, and the mode does not see the fact.
  */
 export function isHold(fact: Fact): boolean {
   if (!fact.turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return false;
   return HOLDING_CODES.has(fact.payload.code);
 }
 
-/** Holds the role whose turn met it, and all that share its account. A hold that stands already can only become longer. */
+/** Holds the role of the failed turn and all roles of its account. A hold can only become longer. */
 export function hold(ledger: Ledger, fact: Fact, changes: Change[]): void {
   const turn = fact.turn && ledger.turns.get(fact.turn.turn_id);
   if (!turn || (fact.payload_type !== "turn_failed" && fact.payload_type !== "error")) return;
@@ -82,7 +82,7 @@ export function lift(ledger: Ledger, role_id: string, changes: Change[]): void {
   if (ledger.timers.has(timer_id)) changes.push({ drop: "timer", id: timer_id });
 }
 
-/** Ends what only a person ends: whoever resumes a session has seen to it. A spent budget is given again by name only. */
+/** Ends the holds that only a person ends: resuming a session says that the cause is gone. A spent budget stays: it must be released by role. */
 export function liftUnending(ledger: Ledger, changes: Change[]): void {
   for (const { role_id, until, limit } of ledger.holds.values()) {
     if (limit === undefined && until === undefined && sharing(ledger, role_id)[0] === role_id)
@@ -90,14 +90,14 @@ export function liftUnending(ledger: Ledger, changes: Change[]): void {
   }
 }
 
-/** Whether a timer is one of the engine's own: it only wakes the session, which stops if nothing else can go on. */
+/** Whether a timer is the engine's own. It only wakes the session, which then stops if nothing else can go on. */
 export function isHoldTimer(timer_id: string): boolean {
   return timer_id.startsWith(HOLD_TIMER);
 }
 
 /**
- * How a session stops over a hold: by a limit if the hold ends by itself or is the role's own, else because it waits for a person.
- * Names role, reason and remedy.
+ * How a session stops because of a hold: at a limit if the hold ends by itself or is a role's own limit, otherwise waiting for a person.
+ * The message names the role, the reason and the remedy.
  */
 export function stopFor(
   ledger: Ledger,
@@ -109,7 +109,7 @@ export function stopFor(
     const message = `the role "${role_id}" has used its budget of ${limit.max} ${unit}: bosun resume --release ${role_id} gives it as much again`;
     return { reason: "limit", message, limit };
   }
-  // Rows come back in another order: of those that are held together always the same one is named.
+  // Rows are loaded in another order. Of the roles that are held together, always name the same one.
   const who = heldRole({ role_id: sharing(ledger, role_id)[0], account });
   const remedy = remedyFor(reason);
   const { max_hold_s } = ledger.terms;
@@ -127,7 +127,7 @@ export function stopFor(
   };
 }
 
-/** A held role in words to a person. */
+/** A held role in words for a person. */
 export function heldRole({
   role_id,
   account,
@@ -135,12 +135,12 @@ export function heldRole({
   return `the role "${role_id}"${account === undefined ? "" : ` (account "${account}")`}`;
 }
 
-/** What helps against the failure that held a role. */
+/** What a person can do about the failure that led to a hold. */
 export function remedyFor(reason: string): string {
   return REMEDIES[reason] ?? "see to its failure";
 }
 
-/** Whether the role may take no turns at that time, for whatever reason. */
+/** Whether any hold keeps the role from taking turns at that time. */
 export function isHeld({ holds }: Ledger, role_id: string, at: Instant): boolean {
   return [role_id, BUDGET_HOLD + role_id, RATE_HOLD + role_id].some((id) => {
     const hold = holds.get(id);
@@ -148,41 +148,41 @@ export function isHeld({ holds }: Ledger, role_id: string, at: Instant): boolean
   });
 }
 
-/** Whether this hold stands at that time. */
+/** Whether a hold has not ended at that time. */
 export function isHeldAt({ until }: LedgerHold, at: Instant): boolean {
   return endsAt(until) > milliseconds(at);
 }
 
-/** Whether a hold ends by itself before the session would stop over it, so that waiting for it is worth while. */
+/** Whether a hold ends by itself before `max_hold_s` would stop the session. */
 export function endsInTime({ terms }: Ledger, { until, since }: LedgerHold): boolean {
   if (until === undefined) return false;
   if (since === undefined || terms.max_hold_s === undefined) return true;
   return milliseconds(until) <= milliseconds(since) + terms.max_hold_s * 1000;
 }
 
-/** Whether a role has been held for so long that nobody is waited for any more. */
+/** Whether a role has been held for `max_hold_s`. */
 export function isHeldTooLong({ terms }: Ledger, { since }: LedgerHold, at: Instant): boolean {
   if (since === undefined || terms.max_hold_s === undefined) return false;
   return milliseconds(at) >= milliseconds(since) + terms.max_hold_s * 1000;
 }
 
-/** What an agent said of the end of its trouble; a time that none can read is no end. */
+/** The end that an agent named. Undefined if it is no valid time. */
 function endTold(retry_at: unknown): Instant | undefined {
   const read = typeof retry_at === "string" ? parseInstant(retry_at) : undefined;
   return read?.ok ? read.value : undefined;
 }
 
 /**
- * When a turn may be given again at the earliest, having been held so often before. A provider whose clock is behind this one
- * names an end that is past, and such a hold would hold nothing. Undefined in a session from before this was kept.
+ * The earliest end of a hold, after so many holds of the same turn. Without it, an end in the past (from a provider whose clock is
+ * behind) would hold nothing. Undefined in sessions that were opened before the ledger kept the back-off.
  */
 function shortestEnd({ terms }: Ledger, heldBefore: number, { received_at }: Fact): Instant | undefined {
   if (terms.retry_backoff_ms === undefined) return undefined;
-  // A person who wants no pause between retries does not want a role that says no a hundred times a second.
+  // Even if retries have no back-off, a held role must not be asked again at once.
   return later(received_at, backoff(Math.max(1, terms.retry_backoff_ms), heldBefore));
 }
 
-/** An end that is told, moved to the earliest if it comes before that. */
+/** The later of the two ends. */
 function notBefore(earliest: Instant | undefined, end: Instant | undefined): Instant | undefined {
   return earliest !== undefined && endsAt(end) < endsAt(earliest) ? earliest : end;
 }
@@ -195,14 +195,14 @@ function accountOf({ terms }: Ledger, role_id: string): string | undefined {
   return terms.accounts.find(([one]) => one === role_id)?.[1];
 }
 
-/** The roles that are held together with this one, itself among them, in the order of the role table. */
+/** The roles that are held together with this one, itself included, in the order of the role table. */
 function sharing(ledger: Ledger, role_id: string): readonly [string, ...string[]] {
   const account = accountOf(ledger, role_id);
   const [first = role_id, ...others] = ledger.terms.accounts.flatMap(([one, its]) => (its === account ? [one] : []));
   return [first, ...others];
 }
 
-/** The id of the timer that ends a hold which lasts too long: one for all that are held together. No command sets it. */
+/** The id of the timer for `max_hold_s`: one for all roles that are held together. No command sets it. */
 export function holdTimerOf(ledger: Ledger, role_id: string): string {
   return `${HOLD_TIMER}${sharing(ledger, role_id)[0]}`;
 }

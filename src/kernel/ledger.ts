@@ -3,7 +3,7 @@ import type { Budget } from "../protocol/payload.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Change, CriterionReference, LimitUsed, Outcome, Seat, TurnStamp } from "./mode.ts";
 
-/** A turn that somebody should take (`offered`) or holds (`open`), or of which a person is asked whether it shall run again (`asked`). */
+/** A turn that is `offered` to a seat, `open` in the hands of an agent, or in doubt after a crash: a person is `asked` whether to repeat it. */
 export interface LedgerTurn {
   readonly turn_id: string;
   readonly seat: Seat;
@@ -11,132 +11,137 @@ export interface LedgerTurn {
   readonly subject?: string;
   readonly priority: number;
   readonly attempt: number;
-  /** Which carrying-out this is, from 1: a recovery or a hold repeats the turn under a higher run. */
+  /** From 1. A recovery or a hold repeats the turn under a higher run. */
   readonly run: number;
   readonly status: "offered" | "open" | "asked";
+  /** The role that holds it, or held it last. */
   readonly role_id?: string;
-  /** It was begun and cut short: a recovery repeats it, and whoever takes it is told. */
+  /** A run of it was cut short. The agent of the next run is told. */
   readonly interrupted?: boolean;
   /** The machine slept while it ran. */
   readonly slept?: boolean;
-  /** How often its scheduler died on it. */
+  /** How many schedulers died while it was open. */
   readonly recoveries?: number;
-  /** How often its role was held for it. */
+  /** How often it led to a hold of its role. */
   readonly held?: number;
-  /** Since when its role's time is counted, where that is limited: when the run was given, and later by what the machine slept. */
+  /** When the run began, moved by the time that the machine slept. Kept only for roles with a budget of time. */
   readonly begun?: Instant;
 }
 
-/** What the facts of a turn's present run carry. */
+/** The stamp of the facts that belong to the turn's current run. */
 export function stampOf({ turn_id, attempt, run, subject }: LedgerTurn): TurnStamp {
   return { turn_id, attempt, run, ...(subject === undefined ? {} : { subject }) };
 }
 
-/** A stored alarm. A passive one only watches: a session in which nothing else is open does not wait for it. */
+/** A stored timer. A session in which nothing else is open does not wait for a passive one. */
 export interface LedgerTimer {
   readonly due_at: Instant;
   readonly passive?: boolean;
 }
 
-/** What a person must answer. `record` is where the text stands. */
+/** Something that a person must answer. */
 export interface LedgerAsk {
   readonly ask_id: string;
   readonly kind: "questions" | "approval" | "review";
+  /** The sequence of the record that holds the text. */
   readonly record: number;
   readonly subject?: string;
 }
 
+/** Executable criteria that are being run. */
 export interface LedgerChecks {
   readonly check_id: string;
   readonly subject?: string;
   readonly criteria: readonly CriterionReference[];
 }
 
-/** A child session as its parent knows it, from when its mode asked for it to its end. */
+/** A child session as its parent knows it, from `open_session` to its end. */
 export interface LedgerChild {
   readonly child: string;
   readonly mode: string;
   readonly subject?: string;
-  /** With texts as references into the parent's log. */
+  /** Texts are references into the parent's log. */
   readonly input: JsonObject;
-  /** What it may use; since it was begun, what is kept for it of the parent's own. */
+  /** What it may use. Once it has begun, this part of the parent's budget is reserved for it. */
   readonly budget: Budget;
   readonly status: "offered" | "open" | "withdrawn";
   /** Why it was withdrawn. */
   readonly reason?: string;
 }
 
-/** What tells more of a stop than its reason: the limit that was reached, or the signal. */
+/** The details of a stop: the limit that was reached, or the signal. */
 export interface StopKept extends Partial<LimitUsed> {
   readonly signal?: "SIGINT" | "SIGTERM" | "SIGHUP";
 }
 
-/** A role that may take no turns until then, or until a person releases it. */
+/** A role that may take no turns, until a time or until a person releases it. */
 export interface LedgerHold {
   readonly role_id: string;
-  /** The code of the failure that held it, or of what it has used up. */
+  /** The code of the failure that led to it, or of the limit that the role has reached. */
   readonly reason: string;
-  /** When it ends by itself; without it only a person ends it. */
+  /** When the hold ends by itself. If absent, only a person ends it. */
   readonly until?: Instant;
-  /** From when it is held, without a break. */
+  /** When the hold began; a hold that is extended keeps this. */
   readonly since?: Instant;
-  /** The account whose roles are all held with it. */
+  /** The account whose roles are held together. */
   readonly account?: string;
-  /** The limit that the registry sets to the role itself, if that holds it and no failure does. */
+  /** The role's own limit, if the hold comes from one and not from a failure. */
   readonly limit?: LimitUsed;
 }
 
-/** The most that the registry lets a role use before a person gives it as much again. */
+/** What the registry lets a role use. A person who releases the role gives it as much again. */
 export interface RoleBudget {
   readonly turns?: number;
   readonly wall_s?: number;
 }
 
-/** What a role with a budget has used of it since it was given it. */
+/** What a role has used of its budget since it was last given it. */
 export interface RoleUse {
   readonly turns: number;
-  /** How long its turns took in all. */
+  /** The time that its turns took in all. */
   readonly wall_ms: number;
 }
 
-/** What the session was opened under, as far as its holds go by it. */
+/** The part of the configuration and the role table that holds and role limits need. */
 export interface LedgerTerms {
-  /** Seconds that a role may be held before the session stops. */
+  /** How long a role may be held before the session stops, in seconds. */
   readonly max_hold_s?: number;
-  /** What the shortest hold grows from, in ms. */
+  /** The length of the shortest hold, before it doubles, in ms. */
   readonly retry_backoff_ms?: number;
-  /** The roles that work under an account, each with it. */
+  /** The account of each role that has one. */
   readonly accounts: readonly (readonly [role_id: string, account: string])[];
-  /** The roles with a budget of their own, each with it. */
+  /** The budget of each role that has one. */
   readonly budgets?: readonly (readonly [role_id: string, budget: RoleBudget])[];
-  /** The roles that share a rate, and how many turns a minute they may take together. */
+  /** Roles that share a rate limit, and how many turns a minute they may take together. */
   readonly rates?: readonly (readonly [roles: readonly [string, ...string[]], turns_per_minute: number])[];
 }
 
-/** What the engine knows of a session besides its mode: figures, and how it stands. */
+/** The session's usage, and whether it is paused, stopped or closed. */
 export interface LedgerFigures {
+  /** Turns that were given to an agent, each run counted. */
   readonly turns: number;
   readonly input_tokens: number;
   readonly output_tokens: number;
   readonly cached_tokens: number;
   readonly cost_usd: number;
-  /** Runs that did not say what they cost, or were cut short before: with any of these the session's cost is unknown, not zero. */
+  /** Runs that ended or were cut short without telling their cost. If there are any, the session's cost is unknown, not zero. */
   readonly unpriced_turns: number;
-  /** The roles whose turns did not say how many tokens they took, or what they cost, since a person last set such a limit. */
+  /** The roles whose turns did not tell their tokens or cost since a person last set a limit of that kind. */
   readonly untold?: { readonly tokens?: readonly string[]; readonly usd?: readonly string[] };
   readonly recoveries: number;
   readonly paused?: boolean;
-  /** It was decided that it stops; what runs is being ended. */
+  /** The session is to stop; open turns are being ended. */
   readonly stopping?: boolean;
-  /** What the log says of its stop. */
+  /** The last recorded stop, until the session is resumed. */
   readonly stopped?: StopKept & { readonly reason: string; readonly message: string };
   readonly closed?: { readonly outcome: Outcome; readonly reason?: string };
+  /** The limits that a person has set since the session was opened. */
   readonly limits?: JsonObject;
 }
 
 /**
- * The engine's own account of a session, kept like a mode's state: written only by `applyToLedger`, derived only from facts and
- * the commands that follow from them. So it is stored as rows, and a replay arrives at the same one.
+ * The engine's own state of a session: what is open, and what was used. It works like a mode's state: only `applyToLedger` writes to
+ * it, it follows from facts and their commands alone, and it is stored as rows. So a replay arrives at the same ledger.
  */
 export interface Ledger {
   readonly turns: Map<string, LedgerTurn>;
@@ -144,17 +149,17 @@ export interface Ledger {
   readonly asks: Map<string, LedgerAsk>;
   readonly checks: Map<string, LedgerChecks>;
   readonly children: Map<string, LedgerChild>;
-  /** By role id those that failures brought; those of a role's own limits have ids of their own (`role-limits.ts`). */
+  /** By role id. The holds that come from a role's own limits have ids of their own (`role-limits.ts`). */
   readonly holds: Map<string, LedgerHold>;
-  /** By role id, of roles with a budget. */
+  /** By role id, for roles with a budget. */
   readonly uses: Map<string, RoleUse>;
-  /** When turns were lately given to roles with a rate, by the first role of those that share it. */
+  /** When the latest turns were given to roles with a rate limit, by the first of the roles that share it. */
   readonly admissions: Map<string, readonly Instant[]>;
   terms: LedgerTerms;
   figures: LedgerFigures;
 }
 
-/** What is stored of it: the value of each of its collections. */
+/** The type of the values in each of its collections, as they are stored. */
 export interface LedgerValues {
   readonly turn: LedgerTurn;
   readonly timer: LedgerTimer;
@@ -168,7 +173,7 @@ export interface LedgerValues {
   readonly figures: LedgerFigures;
 }
 
-/** Which of its maps keeps the rows of a collection. The others, `terms` and `figures`, are single values. */
+/** The map of each collection. The other two collections, `terms` and `figures`, are single values. */
 const MAP_OF = {
   turn: "turns",
   timer: "timers",
@@ -180,12 +185,12 @@ const MAP_OF = {
   admissions: "admissions",
 } as const satisfies Record<Exclude<keyof LedgerValues, "terms" | "figures">, keyof Ledger>;
 
-/** The collections that belong to the engine; a mode's may not have these names. */
+/** The collections of the engine. A mode MUST NOT use these names. */
 export const LEDGER_COLLECTIONS: ReadonlySet<string> = new Set([...Object.keys(MAP_OF), "terms", "figures"]);
 
 /**
- * The collections that belong to neither the engine nor a mode: the processes that the scheduler started, and what people were
- * told of. It must find them again after a crash. No fact gives them, so no replay does.
+ * The collections of the runtime: the processes that it started, and the notifications that it sent. It needs them after a crash.
+ * They follow from no fact, so a replay does not make them.
  */
 export const RUNTIME_COLLECTIONS: ReadonlySet<string> = new Set(["process", "told"]);
 
@@ -225,7 +230,19 @@ export function applyToLedger(ledger: Ledger, change: Change): void {
   }
 }
 
-/** A write to the ledger; what it is given must be plain data. */
+/** A write to the ledger. The value must be plain data. */
 export function put<C extends keyof LedgerValues>(collection: C, id: string, value: LedgerValues[C]): Change {
   return { put: collection, id, value: value as unknown as JsonObject };
+}
+
+/** The turns whose current run ends with a step, given the step's changes to the ledger. */
+export function runsEnded(ledger: Ledger, changes: readonly Change[]): Set<LedgerTurn> {
+  const ended = new Set<LedgerTurn>();
+  for (const change of changes) {
+    if (("put" in change ? change.put : change.drop) !== "turn") continue;
+    const before = ledger.turns.get(change.id);
+    const after = "put" in change ? (change.value as unknown as LedgerTurn) : undefined;
+    if (before?.status === "open" && after?.status !== "open") ended.add(before);
+  }
+  return ended;
 }

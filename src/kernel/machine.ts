@@ -1,16 +1,16 @@
 import { type AnyStateMachine, getInitialSnapshot, transition } from "xstate";
 
-/** A state machine reduced to what a decision needs: from a state, on an event, to a state. */
+/** A state machine as a pure function: from a state, on an event, to a state. */
 export interface Lifecycle<State extends string, Event extends string> {
   readonly initial: State;
-  /** `undefined` when the state does not accept the event; the caller records that as a failure. */
+  /** `undefined` if the state does not accept the event. The caller MUST record that as a refusal. */
   next(from: State, event: Event): State | undefined;
 }
 
 /**
- * The one bridge to xstate. The machine stays the definition (its picture, its model tests); it is driven as a pure function of
- * (state, event) and each answer is kept, because `transition` builds a whole actor system on every call. Only machines
- * without context, guards and delays may come here: anything else would not be a function of (state, event).
+ * The only bridge to xstate. The machine is the definition; it is used as a pure function of state and event. Each result is kept,
+ * because `transition` builds an actor system on every call. The machine MUST NOT have context, guards or delays: with them it
+ * would not be such a function.
  */
 export function lifecycle<State extends string, Event extends string>(
   machine: AnyStateMachine,

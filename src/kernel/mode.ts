@@ -3,47 +3,50 @@ import type { Failure } from "../protocol/failure.ts";
 import type { Budget, PayloadByType, PayloadType, Usage } from "../protocol/payload.ts";
 import type { Effect } from "../protocol/recording.ts";
 import type { Rights } from "../protocol/rights.ts";
-import type { RoleType } from "../protocol/roles.ts";
+import type { Role, RoleType } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { Presentation } from "./presentation.ts";
 
-/** `t<sequence>` or `t<sequence>.<n>`: ids come from the record that made them, so a replay makes the same ones. */
+/** `t<sequence>` or `t<sequence>.<n>`: an id is made from the record that caused it, so that a replay makes the same one. */
 export type TurnId = string;
 
 /**
- * The rules of one kind of session. Everything here is pure: no clock, no randomness, no I/O, no environment. Time is the
- * fact's `received_at`, ids come from sequences; so a session's files alone, fed through `decide`, give every decision again.
+ * The rules of one kind of session. A mode is pure: it has no clock, randomness, I/O or environment. Time is the fact's
+ * `received_at`, and ids come from sequences. So a replay of the recorded facts gives every decision again.
  */
 export interface Mode<S> extends ModeReader<S> {
-  /** Raised when `decide` would decide differently for the same facts; a log made under other rules is not comparable. */
+  /** Raise it when `decide` decides differently for the same facts: a log of other rules cannot be compared. */
   readonly rules: number;
+  /** Which payload types each kind of sender may send, and in answer to what. */
   readonly rights: Rights;
-  /** Answers that may bring one of their fields as a file. */
+  /** The answers of which one field may come as a file. */
   readonly attached?: { readonly [K in PayloadType]?: AttachedField };
+  /** Everything that follows from a fact. Must not write to the state. */
   decide(state: S, fact: Fact): Step;
-  /** What the role is asked in a turn, with texts as references to records, so that the turn can be rebuilt from the log. */
+  /** What the agent of an offered or open turn is asked. Texts are references to records, so that a replay rebuilds the request. */
   request(state: S, turn: TurnStamp): TurnDraft;
-  /** The session's state in a word; asked with every commit, so it costs nothing. */
+  /** The session's state as one word. Called with every commit: it must be cheap. */
   phase(state: S): string;
 }
 
-/** As much of a mode as it takes to load a session's state and to look at it. */
+/** The part of a mode that loads and shows a session, without deciding anything. */
 export interface ModeReader<S> {
   readonly name: string;
   readonly presentation: Presentation;
   empty(): S;
-  /** The only writer of a mode's state: live, loading and replaying. */
+  /** The only function that writes to the state, whether a session runs, is loaded or is replayed. */
   apply(state: S, change: Change): void;
   view(state: S): SessionView;
 }
 
-/** `reference` names the artifact that holds `field`: the value itself, or an object that has it. */
+/** A field that an answer may leave out, if its field `reference` names a kept file that holds it. */
 export interface AttachedField {
   readonly reference: string;
+  /** The file holds this field's value, or an object that has the field. */
   readonly field: string;
 }
 
-/** How `decide`, `request` and `view` declare the state they only read: its maps and sets without their writing methods. The values in them are declared readonly. */
+/** A mode's state as `decide`, `request` and `view` see it: maps and sets have no methods that write. */
 export type ReadonlyState<S> = {
   readonly [K in keyof S]: S[K] extends Map<infer Key, infer Value>
     ? ReadonlyMap<Key, Value>
@@ -52,10 +55,10 @@ export type ReadonlyState<S> = {
       : S[K];
 };
 
-/** An envelope that may move a mode. */
+/** A recorded envelope that may move a mode: an answer, a failed turn, a fired timer, a check result, a user's command, … */
 export type Fact = FactOf<PayloadType>;
 
-/** One of these types. */
+/** A fact of one of these payload types. */
 export type FactOf<T extends PayloadType> = {
   [K in T]: FactHeader & { readonly payload_type: K; readonly payload: PayloadByType[K] };
 }[T];
@@ -63,15 +66,15 @@ export type FactOf<T extends PayloadType> = {
 export interface FactHeader {
   readonly sequence: number;
   readonly received_at: Instant;
-  /** A role id, `user` or `scheduler`, stamped from the channel it came through. */
+  /** A role id, `user` or `scheduler`: who sent it, known from the channel. */
   readonly source: string;
-  /** What it is about, if anything: the turn's subject, or that of the checks. */
+  /** The subject of the turn or checks that it belongs to, such as a ticket id. */
   readonly subject?: string;
   readonly turn?: TurnStamp;
   readonly usage?: Usage;
 }
 
-/** The turn a fact belongs to, known from the channel and never read from the agent's text. */
+/** The turn that a fact belongs to. It is known from the channel, and never read from an agent's text. */
 export interface TurnStamp {
   readonly turn_id: TurnId;
   readonly subject?: string;
@@ -79,132 +82,167 @@ export interface TurnStamp {
   readonly run: number;
 }
 
-/** One write to a mode's state. A collection is a named set of values by id; stores keep each value as a row. */
+/** One write to a state: `put` and `drop` name a collection, in which `id` names a value. A store keeps each value as a row. */
 export type Change =
   | { readonly put: string; readonly id: string; readonly value: Json }
   | { readonly drop: string; readonly id: string };
 
-/** Everything that follows from one fact. */
+/** What a mode decides about one fact. */
 export interface Step {
+  /** Writes to the mode's state. */
   readonly changes: readonly Change[];
-  /** Envelopes the mode itself writes, recorded after the fact in the same transaction. */
+  /** Envelopes of the mode's own, recorded after the fact in the same transaction. */
   readonly envelopes: readonly EnvelopeDraft[];
+  /** Transitions of subjects, recorded with the fact. */
   readonly effects: readonly Effect[];
+  /** What the runtime must do once the step is committed. */
   readonly commands: readonly Command[];
-  /** The fact does not stand: it is recorded as refused, with this reason, and only the step's own changes apply. */
+  /** Set if the fact is not accepted: it is recorded as refused, with this reason. The rest of the step applies all the same. */
   readonly refused?: Failure;
 }
 
-/** An envelope a mode writes; its payload may hold references, resolved before it is recorded. */
+/** An envelope that a mode writes. References in its payload are resolved before it is recorded. */
 export interface EnvelopeDraft {
+  /** A role id or `user`. */
   readonly target: string;
   readonly payload_type: PayloadType;
   readonly subject?: string;
   readonly payload: JsonObject;
 }
 
-/** A limit that was reached, as a `session_stopped` tells it. */
+/** A limit that was reached, as it stands in `session_stopped`. */
 export interface LimitUsed {
   readonly limit: string;
   readonly used: number;
   readonly max: number;
 }
 
-/** Who may take a turn: one role by id, or any role of a type, with a capability if one is named. */
+/** Which roles may take a turn: those of a type, if given with this id, and if given with this capability. */
 export interface Seat {
   readonly type: RoleType;
   readonly role_id?: string;
   readonly capability?: string;
-  /** The role that takes it only if nobody else can. */
+  /** The role that takes the turn only if no other role suits the seat. */
   readonly rather_not?: string;
 }
 
-/**
- * What a mode asks the runtime for.
- * - `offer_turn`: somebody in `seat` should take this turn; lower `priority` goes first. `reserve` names a seat that must be
- *   free for the same subject before the turn is admitted, and is kept for it as long as the subject has turns that want it.
- * - `withdraw_turn`: it is no longer wanted; if it runs already, its processes are ended and its result is late.
- * - `ask`: a person must answer; `record` is the sequence that holds the text.
- * - `set_timer` / `clear_timer`: a stored alarm, fired as a `timer_fired` fact; setting an id again replaces it. A `passive` one only
- *   watches, and keeps no session waiting.
- * - `run_checks`: run the executable criteria and come back with one `check_result` fact.
- * - `open_session`: a child session of another mode is wanted, about the same subject. `child` is the sequence that its id adds to the
- *   parent's; `input` is what its mode is given, with texts as references; it may use no more than `budget`, nor than the parent has left.
- *   It is begun as soon as the parent's limits allow (`session_begun`), and its end comes back as one `session_finished` fact.
- * - `withdraw_session`: it is no longer wanted: cancelled for that reason if it was begun, and then its end still comes back.
- * - `stop_session`: end resumably, without a final report, for a reason and, if it was one, with the limit that was reached.
- *   `finish`: close with an outcome.
- * - `repeat_turn` / `fail_turn`: what a person said about a turn in doubt: it runs again, or a `turn_failed` fact comes back. The
- *   engine's own, like timers whose id begins with `hold:` and asks that have a turn's id; a mode leaves these alone.
- */
+/** Whether a role may take the turns of a seat, whether or not it is free. */
+export function suits(role: Pick<Role, "role_id" | "type" | "capabilities">, seat: Seat): boolean {
+  return (
+    role.type === seat.type &&
+    (seat.role_id === undefined || role.role_id === seat.role_id) &&
+    (seat.capability === undefined || role.capabilities?.includes(seat.capability) === true)
+  );
+}
+
+/** What a mode asks the runtime to do. */
 export type Command =
-  | {
-      readonly do: "offer_turn";
-      readonly turn_id: TurnId;
-      readonly seat: Seat;
-      readonly reserve?: Seat;
-      readonly subject?: string;
-      readonly priority: number;
-      readonly attempt: number;
-    }
+  | OfferTurn
+  /** The turn is no longer wanted. If it is open, its processes are ended and its result is late. */
   | { readonly do: "withdraw_turn"; readonly turn_id: TurnId; readonly reason: string }
-  | {
-      readonly do: "ask";
-      readonly ask_id: string;
-      readonly kind: "questions" | "approval" | "review";
-      readonly record: number;
-      readonly subject?: string;
-    }
+  | Ask
   | { readonly do: "clear_ask"; readonly ask_id: string }
-  | { readonly do: "set_timer"; readonly timer_id: string; readonly due_at: Instant; readonly passive?: boolean }
+  | SetTimer
   | { readonly do: "clear_timer"; readonly timer_id: string }
-  | {
-      readonly do: "run_checks";
-      readonly check_id: string;
-      readonly subject?: string;
-      readonly criteria: readonly CriterionReference[];
-    }
+  | RunChecks
   | { readonly do: "drop_checks"; readonly check_id: string }
-  | {
-      readonly do: "open_session";
-      readonly child: string;
-      readonly mode: string;
-      readonly subject?: string;
-      readonly input: JsonObject;
-      readonly budget: Budget;
-    }
+  | OpenSession
+  /** The child session is no longer wanted. If it has begun, it is cancelled with this reason, and its end still comes back. */
   | { readonly do: "withdraw_session"; readonly child: string; readonly reason: string }
-  | {
-      readonly do: "stop_session";
-      readonly reason: "manager_failed" | "limit" | "waiting";
-      readonly message: string;
-      readonly limit?: LimitUsed;
-    }
+  | StopSession
+  /** Close the session for good. The runtime adds usage and times to the report. */
+  | { readonly do: "finish"; readonly outcome: Outcome; readonly reason?: string; readonly report: JsonObject }
+  /** Run a turn in doubt again, or fail it. Only the engine gives these two (`doubts.ts`). */
   | { readonly do: "repeat_turn"; readonly turn_id: TurnId }
-  | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string }
-  | { readonly do: "finish"; readonly outcome: Outcome; readonly reason?: string; readonly report: JsonObject };
+  | { readonly do: "fail_turn"; readonly turn_id: TurnId; readonly code: string; readonly message: string };
+
+/** A role that suits the seat should take this turn. The dispatcher admits it when limits and holds allow. */
+interface OfferTurn {
+  readonly do: "offer_turn";
+  readonly turn_id: TurnId;
+  readonly seat: Seat;
+  /** A second seat that must be free for the subject before the turn is admitted, and is kept free for its following turns. */
+  readonly reserve?: Seat;
+  readonly subject?: string;
+  /** Lower numbers go first. */
+  readonly priority: number;
+  readonly attempt: number;
+}
+
+/** A person must answer. The engine's own asks have a turn's id. */
+interface Ask {
+  readonly do: "ask";
+  readonly ask_id: string;
+  readonly kind: "questions" | "approval" | "review";
+  /** The sequence of the record that holds the text. */
+  readonly record: number;
+  readonly subject?: string;
+}
+
+/** A stored timer that comes back as a `timer_fired` fact. Setting an id again replaces it. Ids that begin with `hold:` are the engine's. */
+interface SetTimer {
+  readonly do: "set_timer";
+  readonly timer_id: string;
+  readonly due_at: Instant;
+  /** A session does not keep running only for a passive timer. */
+  readonly passive?: boolean;
+}
+
+/** Run executable criteria; they come back as one `check_result` fact. */
+interface RunChecks {
+  readonly do: "run_checks";
+  readonly check_id: string;
+  readonly subject?: string;
+  readonly criteria: readonly CriterionReference[];
+}
+
+/**
+ * A child session of another mode, about the same subject. It begins (`session_begun`) when the parent's limits allow, and its end comes
+ * back as one `session_finished` fact.
+ */
+interface OpenSession {
+  readonly do: "open_session";
+  /** The sequence that the child's id adds to the parent's. */
+  readonly child: string;
+  readonly mode: string;
+  readonly subject?: string;
+  /** The input of the child's mode; texts are references into the parent's log. */
+  readonly input: JsonObject;
+  /** What the child may use, within what the parent has left. */
+  readonly budget: Budget;
+}
+
+/** Stop the session so that it can be resumed. It gets no final report. */
+interface StopSession {
+  readonly do: "stop_session";
+  readonly reason: "manager_failed" | "limit" | "waiting";
+  readonly message: string;
+  /** The limit that was reached, if that is the reason. */
+  readonly limit?: LimitUsed;
+}
 
 export type Outcome = "done" | "failed" | "cancelled";
 
-/** Where an executable criterion stands in the record. */
+/** An executable criterion inside a record. */
 export type CriterionReference = Reference;
 
-/** `[sequence, pointer]`: a value inside a recorded envelope's payload, by JSON pointer. */
+/** The value at a JSON pointer inside the payload of a record. */
 export interface Reference {
   readonly $from: readonly [sequence: number, pointer: string];
 }
 
-/** What a mode says about a turn; the runtime adds role, limits, workspace and directories. */
+/** A mode's part of a turn request; the runtime adds the role, limits, workspace and directories. */
 export interface TurnDraft {
+  /** The payload types that answer the turn. */
   readonly expects: readonly PayloadType[];
   readonly message: { readonly payload_type: PayloadType; readonly payload: Json };
   readonly context: JsonObject;
   readonly discuss?: boolean;
-  /** How many turns about the same thing may follow this one, if the mode limits them. */
+  /** How many turns about the same subject may follow this one, if the mode limits them. */
   readonly remaining_turns?: number;
 }
 
-/** What anyone may know of a session without knowing its mode. */
+/** A session as it can be shown without knowing its mode. */
 export interface SessionView {
   readonly state: string;
   readonly subjects: readonly SubjectView[];
@@ -215,6 +253,7 @@ export interface SessionView {
 export interface SubjectView {
   readonly id: string;
   readonly status: string;
+  /** A text, or a reference to one. */
   readonly title: Json;
   readonly reason?: string;
   readonly owner?: string;
@@ -224,12 +263,12 @@ export interface SubjectView {
   readonly results?: Results;
 }
 
-/** What came of a subject so far. */
+/** What a subject has produced so far. */
 export interface Results {
-  /** The latest record that says it. */
+  /** The sequence of the latest record with a result. */
   readonly latest?: number;
-  /** The records of its kept files. */
+  /** The sequences of the records of its kept files. */
   readonly kept: readonly number[];
-  /** What else the final report has of it. */
+  /** The other fields that the final report has about it. */
   readonly figures: JsonObject;
 }

@@ -3,7 +3,7 @@ import { at } from "../lib/json-pointer.ts";
 import { type Cut, cutEntries, cutQuoted, LEVELS, sizeOf } from "./cut.ts";
 import type { Reference } from "./mode.ts";
 
-/** A recorded envelope as far as references need it. */
+/** The part of a record that references need. */
 export interface Recorded {
   readonly payload_type: string;
   readonly payload: JsonObject;
@@ -15,10 +15,10 @@ export interface Recorded {
   };
 }
 
-/** Where references lead: records by sequence, and files that hold a recorded value for programs that want a path. */
+/** What references lead to: records, and files that hold a recorded value for programs that want a path. */
 export interface Lookup {
   record(sequence: number): Recorded;
-  /** No fewer than the record has bytes; cheap, and not exact. */
+  /** An upper bound for the size of a record, in bytes. Must be cheap. */
   bytes(sequence: number): number;
   file(sequence: number, pointer: string): string;
 }
@@ -28,24 +28,24 @@ export function from(sequence: number, pointer = ""): Reference {
   return { $from: [sequence, pointer] };
 }
 
-/** References to records as the `history[]` entries of SPEC.md. */
+/** A reference to records, resolved as the `history[]` entries of SPEC.md. */
 export function historyOf(sequences: readonly number[]): JsonObject {
   return { $history: sequences };
 }
 
-/** The first of these that there is in the record. */
+/** The first of these references that leads to a value. */
 export function firstOf(...choices: readonly Reference[]): JsonObject {
   return { $first: choices.map((choice) => ({ ...choice })) };
 }
 
-/** Texts below each other; a heading is left out with what it is the heading of. A list has a dash before each entry. */
+/** One text with the parts as lines. A list becomes lines with a dash. A heading is left out if its part is empty. */
 export function linesOf(
   ...parts: readonly (string | Reference | readonly [heading: string, Reference | JsonObject])[]
 ): JsonObject {
   return { $lines: parts as unknown as Json };
 }
 
-/** The value with whatever it quotes cut; with `commands`, what can be run stays whole. */
+/** The value with its references shortened. With `commands`, executable values stay whole. */
 export function cutTo(value: Json, { characters, items }: Omit<Cut, "commands">, commands = false): JsonObject {
   return { $cut: [value, characters, items, commands] };
 }
@@ -54,25 +54,25 @@ export function isCut(value: Json | undefined): boolean {
   return typeof value === "object" && value !== null && "$cut" in value;
 }
 
-/** Whether also what can be run is cut in it. */
+/** Whether a value is one that was cut, executable values included. */
 export function hasCutCommands(value: Json | undefined): boolean {
   return isJsonObject(value) && Array.isArray(value.$cut) && value.$cut[3] === false;
 }
 
-/** The value whole if it has at most so many bytes, else with whatever it quotes cut so far that it has. */
+/** The value, with its references shortened as far as needed to fit into so many bytes. */
 export function fitting(value: JsonObject | readonly Json[], bytes: number): JsonObject {
   return { $fit: [value, bytes] };
 }
 
-/** What is resolved is counted, and what is over the limit is not resolved any further. */
+/** Counts the bytes that are resolved. Resolving stops when none are left. */
 interface Meter {
   left: number;
 }
 
 /**
- * Puts the recorded texts in place of references: `$from` a value, `$history` entries of SPEC.md's `history[]`, `$file` a path,
- * `$first` the first that exists, `$lines` texts below each other, `$cut` and `$fit` a value that may be too long. What is missing in the record is left out of its
- * object. The result of a draft is therefore a function of the draft and the log: what was sent can be rebuilt byte for byte.
+ * Replaces references by recorded values: `$from` by a value, `$history` by `history[]` entries of SPEC.md, `$file` by a path, `$first` by
+ * the first that exists, `$lines` by one text, `$cut` and `$fit` by a shortened value. A member whose reference leads nowhere is left out.
+ * The result depends only on the draft and the log, so a replay rebuilds every request byte for byte.
  */
 export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): Json | undefined {
   if (meter && meter.left < 0) return undefined;
@@ -84,7 +84,7 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
   const referred = keys.length === 1 ? REFERENCES.get(only) : undefined;
   if (referred && Array.isArray(object[only])) return referred(object[only] as never, lookup, cut, meter);
   if (meter) meter.left -= 2;
-  // Copied only where something is put in or left out: most of what is put to somebody holds no reference.
+  // Copied only if a member changes: most objects contain no reference.
   let resolved: Record<string, Json> | undefined;
   for (let place = 0; place < keys.length; place += 1) {
     const key = keys[place] as string;
@@ -97,7 +97,7 @@ export function resolve(value: Json, lookup: Lookup, cut?: Cut, meter?: Meter): 
   return resolved ?? object;
 }
 
-/** Not in `resolve` itself: there what its two functions reach would be put aside for each value that is no list, too. */
+/** Apart from `resolve` for speed: there, its closures would be allocated for values that are no lists too. */
 function listFrom(values: readonly Json[], lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined): Json {
   if (meter) meter.left -= 1 + values.length;
   const entries = cut ? cutEntries(values, cut) : values;
@@ -107,7 +107,7 @@ function listFrom(values: readonly Json[], lookup: Lookup, cut: Cut | undefined,
 
 type Resolver = (of: never, lookup: Lookup, cut: Cut | undefined, meter: Meter | undefined) => Json | undefined;
 
-/** A reference is an object whose only member has one of these names, and holds a list. */
+/** An object is a reference if its only member has one of these names and a list as its value. */
 const REFERENCES: ReadonlyMap<string, Resolver> = new Map<string, Resolver>([
   [
     "$from",
@@ -159,14 +159,14 @@ function quoted(
   return counted(cut ? cutQuoted(value, cut, sequence) : value, meter);
 }
 
-/** The value with its references resolved if that has at most so many bytes as canonical JSON. */
+/** The resolved value, or undefined if it has more than so many bytes as canonical JSON. */
 export function resolveWithin(value: Json, lookup: Lookup, bytes: number): Json | undefined {
   const meter = { left: bytes };
   const found = resolve(value, lookup, undefined, meter);
   return meter.left < 0 ? undefined : found;
 }
 
-/** An object says in its `metadata` that it was cut. Should the last level not suffice, it is given all the same. */
+/** Tries the levels until the value fits; the last one is given in any case. A cut object says so in its `metadata`. */
 function fitted(value: JsonObject, bytes: number, lookup: Lookup): Json | undefined {
   const whole = resolveWithin(value, lookup, bytes);
   if (whole !== undefined) return whole;
@@ -199,13 +199,13 @@ function linesFrom(part: Json, lookup: Lookup, cut: Cut | undefined, meter: Mete
   return heading === undefined || texts.length === 0 ? texts : [heading, ...texts];
 }
 
-/** The text, or that of an object which has one; nothing if it is neither. */
+/** The text of a value that is a text or an object with one; otherwise nothing. */
 function textOf(value: Json | undefined): string[] {
   const text = isJsonObject(value) ? value.text : value;
   return typeof text === "string" ? [text] : [];
 }
 
-/** All but its payload. */
+/** A `history[]` entry without its payload. */
 function historyEntry(sequence: number, recorded: Recorded): Json {
   const subject = recorded.record.ticket_id;
   const effect = recorded.record.effects?.find((one) => subject === undefined || one.ticket_id === subject);

@@ -1,9 +1,8 @@
 import { type Instant, later, milliseconds } from "../protocol/timestamp.ts";
-import { type Ledger, type LedgerHold, type LedgerTerms, type RoleUse, put } from "./ledger.ts";
+import { type Ledger, type LedgerHold, type LedgerTerms, put, type RoleUse, runsEnded } from "./ledger.ts";
 import type { Change, Fact, FactOf } from "./mode.ts";
-import { runsEnded } from "./runs.ts";
 
-/** What the holds of a role's own limits are kept under; no role id has a colon. A role may have one of each, and one by a failure. */
+/** Prefixes for the ids of holds that come from a role's own limits. No role id has a colon. A role may have one of each, and one from a failure. */
 export const BUDGET_HOLD = "budget:";
 export const RATE_HOLD = "rate:";
 
@@ -11,13 +10,13 @@ const MINUTE_MS = 60_000;
 
 type Roles = FactOf<"session_opened">["payload"]["roles"];
 
-/** What the registry lets roles use; nothing where it sets no such limit. */
+/** The limits that the registry sets to single roles. */
 export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"> {
   const budgets = roles.flatMap(({ role_id, budget: { turns, wall_s } = {} }) => {
     const budget = { ...(turns === undefined ? {} : { turns }), ...(wall_s === undefined ? {} : { wall_s }) };
     return Object.keys(budget).length === 0 ? [] : [[role_id, budget] as const];
   });
-  // Roles of one account share its limits: their turns count together, against the lowest rate that one of them names.
+  // Roles of one account share a rate: their turns count together, against the lowest rate that one of them has.
   const shared = Map.groupBy(roles, ({ role_id, account }) => (account === undefined ? `/${role_id}` : account));
   const rates = [...shared.values()].flatMap(([first, ...others]) => {
     const named = [first, ...others].flatMap((role) => role?.rate_limit?.turns_per_minute ?? []);
@@ -27,20 +26,20 @@ export function roleTermsOf(roles: Roles): Pick<LedgerTerms, "budgets" | "rates"
   return { ...(budgets.length > 0 ? { budgets } : {}), ...(rates.length > 0 ? { rates } : {}) };
 }
 
-/** Whether it matters how long the role's turns take. */
+/** Whether the role has a budget of time. */
 export function countsTime({ terms }: Ledger, role_id: string): boolean {
   return terms.budgets?.some(([one, { wall_s }]) => one === role_id && wall_s !== undefined) === true;
 }
 
-/** How many turns a role may still take by its budget; undefined if it has none in turns. */
+/** How many turns a role's budget has left. Undefined if it has no budget of turns. */
 export function turnsLeft({ terms, uses }: Ledger, role_id: string): number | undefined {
   const turns = terms.budgets?.find(([one]) => one === role_id)?.[1].turns;
   return turns === undefined ? undefined : turns - (uses.get(role_id)?.turns ?? 0);
 }
 
 /**
- * What a step uses up of the roles' own limits, from the changes that it made to their turns, and who is held for it. A session
- * that is `closed` by the step holds nobody.
+ * Adds the ledger's changes for the roles' own limits: what a step uses up of them, given its changes so far, and the holds that
+ * follow. A session that the step closes (`closed`) gets no holds.
  */
 export function limitRoles(ledger: Ledger, fact: Fact, closed: boolean, changes: Change[]): void {
   const { budgets, rates } = ledger.terms;
@@ -69,7 +68,7 @@ function spend(
     const after: RoleUse = { turns: before.turns + (role_id === given ? 1 : 0), wall_ms: before.wall_ms + wall_ms };
     const isUsed = after.turns > before.turns || wall_ms > 0;
     if (isUsed) changes.push(put("role_use", role_id, after));
-    // A session that had been closed holds nobody any more, but what was spent is spent.
+    // Closing a session ended its holds. A budget that was spent before is held again when the session is reopened.
     if (closed || ledger.holds.has(id) || !(isUsed || fact.payload_type === "session_reopened")) continue;
     const limit = limitReached(budget, after);
     if (!limit) continue;
@@ -83,7 +82,7 @@ function limitReached({ turns, wall_s }: { turns?: number; wall_s?: number }, us
   return { limit: "role_wall_s", used: Math.floor(use.wall_ms / 1000), max: wall_s };
 }
 
-/** How long the runs took that end with this step, by role. A stop ends all; when a scheduler that died was cut short nobody knows. */
+/** How long the runs took that end with this step, in ms by role. A stop ends all runs. After a crash, nobody knows when they ended. */
 function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): ReadonlyMap<string, number> {
   const took = new Map<string, number>();
   if (fact.payload_type === "session_recovered") return took;
@@ -99,7 +98,7 @@ function timeTaken(ledger: Ledger, fact: Fact, changes: readonly Change[]): Read
   return took;
 }
 
-/** In any `window_ms` at most so many: a whole number of them a minute, or one in as many minutes as it takes. */
+/** A rate as whole turns: at most `most` in any `window_ms`. A rate below one a minute is one turn in a longer window. */
 export function windowOf(
   per_minute: number,
   minute_ms = MINUTE_MS,

@@ -1,13 +1,13 @@
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Fact, Step, TurnId } from "./mode.ts";
 
-/** The state does not accept what a step wants of it, with the reason as message: thrown while a step is written, for `stepOf`. */
+/** Thrown while a step is written if the state does not accept an event; the message says why. `stepOf` turns it into a refusal. */
 export class EventRefused extends Error {}
 
-/** The step of what moves nothing. */
+/** The step of a fact that moves nothing. */
 export const NOTHING: Step = { changes: [], envelopes: [], effects: [], commands: [] };
 
-/** The step that is written; a refusal without changes where the state does not accept it, so that nothing is dropped in silence. */
+/** The step that `write` gives, or a refusal without changes if the state does not accept it: no fact is dropped silently. */
 export function stepOf(write: () => Step): Step {
   try {
     return write();
@@ -17,40 +17,41 @@ export function stepOf(write: () => Step): Step {
   }
 }
 
-/** Why a word that answers no turn is refused: there is no message to put again. */
+/** The refusal of something that answers no turn, so that no message can be put again. */
 export function notPermitted(message: string, hint: string): Failure {
   return failure("not_permitted", message, { hint });
 }
 
-/** The id of the `n`th turn that is offered in a fact's step. */
+/** The id of the `n`th turn, from 1, that a fact's step offers. */
 export function turnId({ sequence }: Fact, n: number): TurnId {
   return n === 1 ? `t${sequence}` : `t${sequence}.${n}`;
 }
 
-/** Back-off doubles and stays below this. */
+/** Back-off doubles up to this. */
 const MAX_BACKOFF_MS = 60_000;
 
-/** How long to wait after one more failure, when so many came before it. */
+/** How long to wait after a failure, in ms, if `before` failures came before it. */
 export function backoff(first_ms: number, before: number): number {
   return Math.min(first_ms * 2 ** before, MAX_BACKOFF_MS);
 }
 
-/** New values for some fields; `undefined` takes a field away. */
+/** New values for some fields; `undefined` removes a field. */
 export type Patch<T> = { readonly [K in keyof T]?: T[K] | undefined };
 
+/** A copy with the patch applied. */
 export function patched<T extends object>(value: T, patch: Patch<T>): T {
   const next = { ...value } as Record<string, unknown>;
   const given = patch as Readonly<Record<string, unknown>>;
-  let isLess = false;
+  let removesField = false;
   for (const key in given) {
     if (given[key] === undefined && next[key] === undefined) continue;
     next[key] = given[key];
-    if (given[key] === undefined) isLess = true;
+    if (given[key] === undefined) removesField = true;
   }
-  return (isLess ? withoutUndefined(next) : next) as T;
+  return (removesField ? withoutUndefined(next) : next) as T;
 }
 
-/** Copied and not deleted from: an object that lost a member costs several times the memory and the time. */
+/** Copies instead of deleting: in V8, an object with a deleted member takes several times the memory and time. */
 function withoutUndefined(value: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const next: Record<string, unknown> = {};
   for (const key in value) if (value[key] !== undefined) next[key] = value[key];

@@ -1,8 +1,15 @@
 import { type Advance, advance, type Engine } from "../../src/kernel/engine.ts";
 import { emptyLedger, type LedgerChild, type LedgerTurn, stampOf } from "../../src/kernel/ledger.ts";
-import type { Command, Fact, Mode, Outcome, TurnDraft, TurnStamp } from "../../src/kernel/mode.ts";
+import {
+  type Command,
+  type Fact,
+  type Mode,
+  type Outcome,
+  suits,
+  type TurnDraft,
+  type TurnStamp,
+} from "../../src/kernel/mode.ts";
 import { type Lookup, type Recorded, resolve } from "../../src/kernel/references.ts";
-import { suits } from "../../src/kernel/seat.ts";
 import { NOTHING } from "../../src/kernel/step.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import {

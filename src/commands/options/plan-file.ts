@@ -3,7 +3,7 @@ import { crewProgram } from "../../config/installation.ts";
 import type { LoadedPlan } from "../../config/plan-file.ts";
 import { explain, problemsFailure } from "../../config/problem.ts";
 import { checkGraph } from "../../kernel/graph.ts";
-import { suits } from "../../kernel/seat.ts";
+import { suits } from "../../kernel/mode.ts";
 import { circleIn, type GraphNode } from "../../lib/circle.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { workerFor } from "../../modes/schedule/tasks.ts";

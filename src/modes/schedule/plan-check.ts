@@ -1,5 +1,5 @@
 import { checkGraph } from "../../kernel/graph.ts";
-import { suits } from "../../kernel/seat.ts";
+import { suits } from "../../kernel/mode.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
 import type { Draft } from "./draft.ts";

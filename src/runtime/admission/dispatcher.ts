@@ -1,6 +1,5 @@
 import type { LedgerTurn } from "../../kernel/ledger.ts";
-import type { Seat } from "../../kernel/mode.ts";
-import { suits } from "../../kernel/seat.ts";
+import { type Seat, suits } from "../../kernel/mode.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Seats } from "./seats.ts";
 import { TurnQueue } from "./turn-queue.ts";

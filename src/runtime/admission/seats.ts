@@ -1,5 +1,4 @@
-import type { Seat } from "../../kernel/mode.ts";
-import { suits } from "../../kernel/seat.ts";
+import { type Seat, suits } from "../../kernel/mode.ts";
 import type { Role, RoleType } from "../../protocol/roles.ts";
 
 /** How many turns of each type of role may run at once. */
