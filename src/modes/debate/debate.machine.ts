@@ -2,8 +2,8 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A debate's life. Stopping is not closing: `stopped` (a limit, a signal, a judge that cannot) and `waiting` (a person is needed
- * and none is there) go on where they left, and `closed` is final: who wants another answer opens another debate.
+ * The life of a debate. `stopped` (a limit, a signal, a judge that failed) and `waiting` (a person is needed) resume in the phase that
+ * they left. `closed` is final.
  *
  *   debating ──round_over──► debating ──argued──► judging ──finished──► closed
  */
@@ -23,7 +23,7 @@ export const debateMachine = setup({ types: { events: {} as { type: DebateEvent 
   },
 });
 
-/** A phase that a stop interrupts and a resumption goes back to. */
+/** A phase that a stop interrupts and a resume returns to. */
 export type WorkingPhase = "debating" | "judging";
 
 export type DebatePhase = WorkingPhase | "waiting" | "stopped" | "closed";

@@ -2,8 +2,8 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A debater's life: asked once a round, set back by a failed turn until a timer asks again, dropped when the retries are spent, a person
- * says so, or the debate ends before it has answered.
+ * The life of a debater. It is asked once in each round. A failed turn sets it back until a timer fires. It is dropped when its retries are
+ * spent, when a person drops it, or when the debate ends before its answer.
  *
  *   waiting ──asked──► answering ──opinion_given──► answered ──asked──► answering
  *   answering ──set_back──► waiting      waiting | answering | answered ──dropped──► dropped

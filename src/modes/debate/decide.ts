@@ -9,7 +9,7 @@ import { beginRound, endRound } from "./rounds.ts";
 import type { DebateState, OpenTurn } from "./state.ts";
 import { refuseAnswer, setBack } from "./trouble.ts";
 
-/** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
+/** Everything that follows from a fact. If the state does not accept it, the step is a refusal without changes. */
 export function decide(state: ReadonlyState<DebateState>, fact: Fact): Step {
   return stepOf(() => {
     const draft = new Draft(state, fact);
@@ -27,7 +27,7 @@ const HANDLERS: Handlers = {
   session_stopped: onSessionStopped,
   session_recovered: onSessionRecovered,
   session_reopened: onSessionReopened,
-  // A turn that was admitted, and what is said on the way to its answer, move nothing.
+  // Admitted turns, kept files and progress move nothing.
   turn_request: () => {},
   artifact_ref: () => {},
   report: (draft, fact) => {
@@ -41,7 +41,7 @@ function dispatch(draft: Draft, fact: Fact): void {
   handle(draft, fact);
 }
 
-/** What cannot be debated is closed at once, and its refusal says why. */
+/** Opens the debate. Input that is invalid closes the session at once, and the refusal says why. */
 function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   if (draft.isOpen) return draft.refuse(notPermitted("the debate is open already", "begin another: bosun debate"));
   const { input, roles, config } = fact.payload;
@@ -68,7 +68,7 @@ function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
   beginRound(draft, 1);
 }
 
-/** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. Anything else has no place here. */
+/** Handles the end of a turn: removes the turn from its holder, then handles the answer. Refuses a fact that ends no open turn. */
 function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
   const turn = draft.asked(id)?.turn;
@@ -124,7 +124,7 @@ function expected(who: string, wanted: string, fact: Fact): Failure {
   );
 }
 
-/** The back-off of the judge or of a debater is over; the ledger lets no timer fire that nobody set. */
+/** The back-off of the judge or of a debater is over. */
 function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
   const id = fact.payload.timer_id.slice(retryTimer(undefined).length) || undefined;
   const asked = draft.asked(id);

@@ -8,12 +8,12 @@ import { type DebateEvent, debateLifecycle } from "./debate.machine.ts";
 import { type DebaterEvent, debaterLifecycle } from "./debater.machine.ts";
 import type { Debate, Debater, DebateState, Judge, OpenTurn, Try } from "./state.ts";
 
-/** The timer after which the same message is put again to a debater, or to the judge where `id` is absent. */
+/** The id of the back-off timer of a debater, or of the judge if `id` is absent. */
 export function retryTimer(id: string | undefined): string {
   return `retry:${id ?? ""}`;
 }
 
-/** One step being written: reads see what the step has put so far, writes are collected in order. */
+/** A step while it is written. Reads see what was written so far. */
 export class Draft {
   readonly fact: Fact;
   readonly #changes: Change[] = [];
@@ -48,7 +48,7 @@ export class Draft {
     return this.debate.order.flatMap((id) => this.#debaters.get(id) ?? []);
   }
 
-  /** Those who are still in the debate. */
+  /** The debaters that were not dropped, in the order of the input. */
   seated(): Debater[] {
     return this.all().filter((debater) => debater.status !== "dropped");
   }
@@ -77,7 +77,7 @@ export class Draft {
     this.putDebater(patched(debater, patch));
   }
 
-  /** Who was asked: a debater, or the judge where `id` is absent. */
+  /** The debater, or the judge if `id` is absent. */
   asked(id: string | undefined): Debater | Judge | undefined {
     return id === undefined ? this.debate.judge : this.debater(id);
   }
@@ -92,7 +92,7 @@ export class Draft {
     this.#effects.push({ subject: id, from: null, event: "seated", to: debaterLifecycle.initial });
   }
 
-  /** Moves a debater along an arrow of its machine, keeping the effect for the record. */
+  /** Moves a debater along an arrow of its machine, and records the effect. */
   move(id: string, event: DebaterEvent, reason?: string): void {
     const debater = this.debater(id);
     if (!debater) throw new EventRefused(`there is no debater "${id}"`);
@@ -110,7 +110,7 @@ export class Draft {
     this.patchDebate({ phase: to });
   }
 
-  /** Puts the message to a debater, or to the judge where `id` is absent. */
+  /** Offers a turn to a debater, or to the judge if `id` is absent. */
   offer(id: string | undefined, { retries, refused }: Try = { retries: 0 }): void {
     this.#turns += 1;
     const turn_id = turnId(this.fact, this.#turns);
@@ -129,7 +129,7 @@ export class Draft {
     });
   }
 
-  /** Takes back what is under way for a debater, or for the judge where `id` is absent: the turn, or the timer. */
+  /** Withdraws the turn or the timer of a debater, or of the judge if `id` is absent. */
   withdraw(id: string | undefined, reason: string): void {
     const asked = this.asked(id);
     if (asked?.turn) this.command({ do: "withdraw_turn", turn_id: asked.turn.turn_id, reason });

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import type { Draft } from "./draft.ts";
 import type { Debater } from "./state.ts";
 
-/** Closes the debate: what is under way is withdrawn, who still owed an answer is dropped, and the report says how it ended. */
+/** Closes the debate: withdraws open turns, drops the debaters that still owe an answer, and reports how it ended. */
 export function finish(draft: Draft, outcome: Outcome, reason?: string): void {
   for (const { id, status } of draft.seated()) {
     draft.withdraw(id, "the session is closing");
@@ -16,13 +16,13 @@ export function finish(draft: Draft, outcome: Outcome, reason?: string): void {
   draft.command(closing(draft));
 }
 
-/** The end of a debate that has ended, as it was and is again. */
+/** The command that closes a debate as it has ended. */
 export function closing(draft: Draft): Extract<Command, { do: "finish" }> {
   const { ended = { outcome: "failed" } } = draft.debate;
   return { do: "finish", ...ended, report: report(draft) };
 }
 
-/** The end of a session that never became a debate, for a reason that stands in its own refusal. */
+/** The command that closes a session whose opening was refused. */
 export function closingUnopened(): Extract<Command, { do: "finish" }> {
   return {
     do: "finish",
@@ -42,14 +42,14 @@ function report(draft: Draft): JsonObject {
       judge: judge.role_id,
       rounds: { held: round, of: rounds },
       ...(argued_by === undefined ? {} : { argued_by }),
-      debaters: draft.all().map(standing),
+      debaters: draft.all().map(debaterResult),
     },
     next_steps: ended?.outcome === "done" ? ["bosun replay --verify"] : ["bosun log"],
   };
 }
 
-/** Where a debater stood at the end, and whether it was still there. */
-function standing(debater: Debater): Json {
+/** A debater's last status and opinion. */
+function debaterResult(debater: Debater): Json {
   const last = debater.opinions.at(-1);
   return {
     role_id: debater.id,

@@ -3,7 +3,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import type { Until } from "./state.ts";
 
-/** What `session_opened.input` says of a debate. */
+/** The input of a debate, from `session_opened`. */
 export interface DebateInput {
   readonly topic: string;
   /** Role ids of participants, in the order in which they are shown. */
@@ -16,14 +16,14 @@ export interface DebateInput {
 
 export const DEFAULT_ROUNDS = 3;
 export const MAX_ROUNDS = 20;
-/** With every opinion of the longest debate, a judge's transcript stays within what a request may hold. */
+/** So that the judge's transcript of the longest debate fits into a request. */
 const MAX_DEBATERS = 100;
 
 type KnownRole = Pick<Role, "role_id" | "type">;
 
 /**
- * Reads the input of a debate among the roles of its session, with the defaults for what it leaves out: 3 rounds, all of them
- * held. Fails with `validation_failed`, naming the field, and for a role the ones there are.
+ * Reads the input of a debate, with defaults for missing fields: 3 rounds, all of them held. Fails with `validation_failed`, and names
+ * the field; for a role it names the roles that fit.
  */
 export function readInput(input: unknown, roles: readonly KnownRole[]): Result<DebateInput, Failure> {
   const { topic, debaters, judge, rounds, until, ...unknown } = (input ?? {}) as Record<string, unknown>;

@@ -6,7 +6,7 @@ import { endRound } from "./rounds.ts";
 import type { Debater } from "./state.ts";
 import { drop } from "./trouble.ts";
 
-/** A person's word, to the whole debate or about one debater. What is told reaches everyone who is asked after it. */
+/** A person's command, to the whole debate or about one debater. A note reaches every turn that is requested later. */
 export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void {
   const id = fact.payload.ticket_id;
   const debater = id === undefined ? undefined : draft.debater(id);
@@ -42,12 +42,12 @@ export function onUserCommand(draft: Draft, fact: FactOf<"user_command">): void 
   }
 }
 
-/** Whether a turn of it can still begin: after its answer in the last round none does. */
+/** Whether a debater can still get a turn: not after its answer in the last round. */
 function isAskedAgain({ debate }: Draft, { status }: Debater): boolean {
   return debate.argued_by === undefined && (status !== "answered" || debate.round < debate.rounds);
 }
 
-/** The runtime let go of the session without closing it. */
+/** The runtime has stopped the session without closing it. */
 export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">): void {
   if (fact.payload.reason === "no_progress") {
     finish(draft, "failed", "no_progress");
@@ -58,7 +58,7 @@ export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">):
   draft.moveDebate(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
 }
 
-/** Work goes on: in the phase that was left, with the judge asked again if it had failed too often. */
+/** The session resumes in the phase that it left. A judge whose retries were spent is asked again. */
 export function onSessionRecovered(draft: Draft): void {
   const { interrupted, judge } = draft.debate;
   if (interrupted !== undefined) {
@@ -66,11 +66,11 @@ export function onSessionRecovered(draft: Draft): void {
     draft.patchDebate({ interrupted: undefined });
   }
   if (judge.put_again?.waits_for === "resume") draft.offer(undefined, judge.put_again);
-  // A debater that a person dropped while the session was stopping may have been the last one awaited.
+  // The last awaited debater may have been dropped while the session was stopped.
   endRound(draft);
 }
 
-/** Another answer needs another debate. The engine takes the session as open by this fact, so it is closed again as it was. */
+/** A closed debate cannot go on. This fact opens the session in the ledger, so it is closed again as before. */
 export function onSessionReopened(draft: Draft): void {
   draft.refuse(notPermitted("a debate that has ended cannot go on", "begin another: bosun debate"));
   if (!draft.isOpen) draft.command(closingUnopened());

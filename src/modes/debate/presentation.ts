@@ -25,7 +25,7 @@ function parts({ verdict, judge, rounds, argued_by, debaters }: JsonObject): Res
     conclusion === undefined
       ? { title: "No verdict", text: "The debate ended without one." }
       : { title: `Verdict of ${textOf(judge)}`, text: textOf(conclusion) };
-  return [{ ...concluded, points }, ...listOf(debaters).map((debater) => standing(objectOf(debater)))];
+  return [{ ...concluded, points }, ...listOf(debaters).map((debater) => debaterPart(objectOf(debater)))];
 }
 
 const WHY_OVER: Readonly<Record<string, string>> = {
@@ -33,7 +33,8 @@ const WHY_OVER: Readonly<Record<string, string>> = {
   one_left: ", since only one was left",
 };
 
-function standing({ role_id, status, reason, opinion }: JsonObject): ResultPart {
+/** A debater's last position, with its reasons. */
+function debaterPart({ role_id, status, reason, opinion }: JsonObject): ResultPart {
   const { position, reasons } = objectOf(opinion);
   const left = status === "dropped" ? ` (dropped${reason === undefined ? "" : `: ${textOf(reason)}`})` : "";
   const text = position === undefined ? "It gave no opinion." : textOf(position);
@@ -44,7 +45,7 @@ function textsOf(value: Json | undefined): string[] {
   return listOf(value).map(textOf);
 }
 
-/** A plain string may stand for the object that has only that text. */
+/** The text of a value that is a text or an object with one. */
 function textOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
   const { text } = objectOf(value);

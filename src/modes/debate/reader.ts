@@ -3,7 +3,7 @@ import { debatePresentation } from "./presentation.ts";
 import { apply, type DebateState, empty } from "./state.ts";
 import { view } from "./view.ts";
 
-/** A debate for those who only look. */
+/** The part of the debate mode that loads and shows a session. */
 export const debateReader: ModeReader<DebateState> = {
   name: "debate",
   presentation: debatePresentation,

@@ -6,8 +6,8 @@ import { DEBATE_RIGHTS } from "./rights.ts";
 import type { Debate, Debater, DebateState, OpenTurn } from "./state.ts";
 
 /**
- * What a debater or the judge is asked, so that a program without memory can answer: a debater gets everyone's opinions of the
- * round before (its own among them once, to revise it), the judge the whole debate. Nothing of the round that runs is ever told.
+ * What a debater or the judge is asked, with the context that an agent without memory needs. A debater gets all opinions of the round
+ * before, its own included; the judge gets the whole debate. A debater never sees opinions of the current round.
  */
 export function request(state: ReadonlyState<DebateState>, stamp: TurnStamp): TurnDraft {
   const { debate } = state;
@@ -48,7 +48,7 @@ function toJudge(state: ReadonlyState<DebateState>, debate: Debate, turn: OpenTu
 }
 
 function context(debate: Debate, turn: OpenTurn, transcript: readonly Json[], own: readonly number[] = []): JsonObject {
-  // In the order in which they were told.
+  // In the order in which they were sent.
   const notes = [...debate.notes, ...own].toSorted((a, b) => a - b);
   return {
     requirement: topic(debate),

@@ -1,8 +1,8 @@
 import type { Rights } from "../../protocol/rights.ts";
 
 /**
- * Who may say what in a debate. Debaters are participants and are put the topic as a `requirement`; the judge, a participant or a
- * manager, is put the `report` that the debaters have argued. So the message alone tells who may answer with which.
+ * Who may send what in a debate. Debaters are participants and get the topic as a `requirement`. The judge is a participant or a manager and
+ * gets a `report` that the debaters have argued. So the message alone says which answer is allowed.
  */
 export const DEBATE_RIGHTS: Rights = {
   participant: {
@@ -19,7 +19,7 @@ export const DEBATE_RIGHTS: Rights = {
   worker: {},
   user: {
     user_command: "always",
-    // What the engine asks about a turn that a crash cut short; a debate asks nothing itself.
+    // Answers the engine's question about a turn in doubt. A debate itself asks nothing.
     clarification_response: ["clarification"],
   },
   scheduler: {

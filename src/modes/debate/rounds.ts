@@ -1,13 +1,13 @@
 import type { Draft } from "./draft.ts";
 import type { ArguedBy } from "./state.ts";
 
-/** Asks everybody who is still there. All are asked in one step and see only the round before, so they answer independently. */
+/** Asks every debater that is left, in one step. They see only the round before, so they answer independently. */
 export function beginRound(draft: Draft, round: number): void {
   draft.patchDebate({ round });
   for (const debater of draft.seated()) draft.offer(debater.id);
 }
 
-/** When the last one has answered, the next round begins, or the judge is asked. */
+/** If every debater has answered, begins the next round or asks the judge. */
 export function endRound(draft: Draft): void {
   if (draft.debate.phase !== "debating" || draft.seated().some((debater) => debater.status !== "answered")) return;
   const argued_by = arguedBy(draft);

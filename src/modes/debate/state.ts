@@ -5,37 +5,38 @@ import type { Instant } from "../../protocol/timestamp.ts";
 import type { DebatePhase, WorkingPhase } from "./debate.machine.ts";
 import type { DebaterStatus } from "./debater.machine.ts";
 
-/** How often the same message was put before, and what was wrong with the latest answer to it (`context.refused`). */
+/** The counts of earlier tries of the same message. */
 export interface Try {
-  /** Tries beyond the first: failed turns and refused answers both count. */
+  /** How often the message was sent before. Failed turns and refused answers both count. */
   readonly retries: number;
+  /** Why the previous answer was refused; sent as `context.refused`. */
   readonly refused?: readonly Json[];
 }
 
-/** The turn that somebody holds. */
+/** A turn that is offered or open. */
 export interface OpenTurn extends Try {
   readonly turn_id: string;
 }
 
-/** Whoever is asked holds a turn, or waits until the same message is put again, or neither. */
+/** A debater or the judge: it holds a turn, or waits until the same message is sent again, or neither. */
 interface Asked {
   readonly turn?: OpenTurn;
-  /** A debater's waits for its back-off timer; the judge's for that, or for the session to be resumed. */
+  /** A debater waits for its back-off timer; the judge for that, or for the session to be resumed. */
   readonly put_again?: Try & { readonly waits_for: "timer" | "resume" };
 }
 
-/** One side of the debate; its id is the role's. Texts stand in the records. */
+/** One side of the debate. Its id is its role id. */
 export interface Debater extends Asked {
   readonly id: string;
   readonly status: DebaterStatus;
   readonly since: Instant;
-  /** The records of its opinions: one a round, from round 1, without gaps. */
+  /** The sequences of its opinions, one for each round from 1. */
   readonly opinions: readonly number[];
-  /** It said of its latest opinion that this is the one of the round before. */
+  /** It said that its latest opinion has not changed. */
   readonly unchanged?: boolean;
   /** Why it waits or was dropped. */
   readonly reason?: string;
-  /** What a person told this debater alone. */
+  /** The sequences of notes that a person sent to this debater alone. */
   readonly notes?: readonly number[];
 }
 
@@ -44,20 +45,20 @@ export interface Judge extends Asked {
   readonly type: RoleType;
 }
 
-/** When the debaters have argued enough: after all rounds, or as soon as none of them changes its position in one. */
+/** When the arguing ends: after all rounds, or after a round in which no position changed. */
 export type Until = "rounds" | "stable";
 
-/** Why the debaters stopped: the rounds were over, nobody moved any more, or only one was left. */
+/** Why the arguing ended: all rounds were held, no position changed, or only one debater was left. */
 export type ArguedBy = "rounds" | "stable" | "one_left";
 
-/** What belongs to the debate and to no debater. */
+/** The debate's own state. */
 export interface Debate {
   readonly phase: DebatePhase;
-  /** The phase a stop interrupted. */
+  /** The phase that a stop interrupted. */
   readonly interrupted?: WorkingPhase;
-  /** The record that holds the topic. */
+  /** The sequence of the record that holds the topic. */
   readonly topic: number;
-  /** Every debater, also the dropped ones, in the order of the input: rows come back in another. */
+  /** Every debater, dropped ones too, in the order of the input. Rows are loaded in another order. */
   readonly order: readonly string[];
   readonly judge: Judge;
   readonly rounds: number;
@@ -71,7 +72,7 @@ export interface Debate {
   readonly ended?: { readonly outcome: Outcome; readonly reason?: string };
 }
 
-/** The debate mode's state in memory; `debate` is absent only where the opening could not stand. */
+/** The debate mode's state. `debate` is absent only if the opening was refused. */
 export interface DebateState {
   debate: Debate | undefined;
   readonly debaters: Map<string, Debater>;

@@ -8,15 +8,15 @@ import { finish } from "./finish.ts";
 import { endRound } from "./rounds.ts";
 import type { OpenTurn } from "./state.ts";
 
-/** An answer that cannot stand: recorded as refused, and the same message put again with the reason. It counts as a retry. */
+/** Refuses an answer, and sends the same message again with the reason. It counts as a retry. */
 export function refuseAnswer(draft: Draft, id: string | undefined, turn: OpenTurn, why: Failure): void {
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
   if (turn.retries < draft.debate.max_retries) draft.offer(id, { retries: turn.retries + 1, refused: [refused] });
-  else exhausted(draft, id, turn, why.code, [refused]);
+  else retriesSpent(draft, id, turn, why.code, [refused]);
 }
 
-/** A turn came to nothing: the same message is put again after a back-off, as long as there are retries left. */
+/** A turn has failed: sends the same message again after a back-off, while retries are left. */
 export function setBack(
   draft: Draft,
   id: string | undefined,
@@ -26,7 +26,7 @@ export function setBack(
 ): void {
   const { max_retries, retry_backoff_ms } = draft.debate;
   if (turn.retries >= max_retries || NOT_RETRIED.has(code)) {
-    exhausted(draft, id, turn, code, refused);
+    retriesSpent(draft, id, turn, code, refused);
     return;
   }
   if (id !== undefined) draft.move(id, "set_back", code);
@@ -36,8 +36,14 @@ export function setBack(
   draft.setTimer(retryTimer(id), backoff(retry_backoff_ms, turn.retries));
 }
 
-/** The others go on without a debater; without its judge a debate cannot end, so a person must look, and `resume` asks it again. */
-function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: string, refused: readonly Json[]): void {
+/** A debater is dropped, and the others go on. Without a judge the debate cannot end: it stops, and resuming it asks the judge again. */
+function retriesSpent(
+  draft: Draft,
+  id: string | undefined,
+  turn: OpenTurn,
+  code: string,
+  refused: readonly Json[],
+): void {
   if (id !== undefined) {
     drop(draft, id, code);
     return;
@@ -51,7 +57,7 @@ function exhausted(draft: Draft, id: string | undefined, turn: OpenTurn, code: s
   });
 }
 
-/** Takes a debater out of the debate for good; what it said stands. Without any left to argue the debate has failed. */
+/** Drops a debater for good; its opinions stay. If no debater is left to argue, the debate has failed. */
 export function drop(draft: Draft, id: string, reason: string): void {
   draft.withdraw(id, reason);
   draft.move(id, "dropped", reason);

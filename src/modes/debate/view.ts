@@ -3,12 +3,12 @@ import { from } from "../../kernel/references.ts";
 import type { DebatePhase } from "./debate.machine.ts";
 import type { Debater, DebateState } from "./state.ts";
 
-/** The debate's phase; `closed` where it could not be opened. */
+/** The debate's phase: `closed` if it could not be opened. */
 export function phase(state: ReadonlyState<DebateState>): DebatePhase {
   return state.debate?.phase ?? "closed";
 }
 
-/** What reporters and `status` may know: one subject a debater, in the order of the input, titled by what it holds. */
+/** A subject for each debater, in the order of the input, titled by its latest position. */
 export function view(state: ReadonlyState<DebateState>): SessionView {
   const debaters = (state.debate?.order ?? []).flatMap((id) => state.debaters.get(id) ?? []);
   const counts: Record<string, number> = {};

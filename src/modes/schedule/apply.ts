@@ -1,7 +1,7 @@
 import type { Change } from "../../kernel/mode.ts";
 import type { QuestionSet, ScheduleState, SessionValue, Ticket } from "./state.ts";
 
-/** The only writer of the state: takes a value over, and keeps the indexes true. */
+/** The only function that writes to the state. Stores a value and updates the indexes. */
 export function apply(state: ScheduleState, change: Change): void {
   if ("drop" in change) {
     if (change.drop === "ticket") dropTicket(state, change.id);
@@ -22,7 +22,7 @@ export function apply(state: ScheduleState, change: Change): void {
   }
 }
 
-/** Rows may arrive in any order (loading), so each index is kept true by what is known of both ends of a dependency. */
+/** Rows are loaded in any order, so a ticket updates the indexes for its dependencies and for its dependents. */
 function putTicket(state: ScheduleState, ticket: Ticket): void {
   const before = state.tickets.get(ticket.id);
   state.tickets.set(ticket.id, ticket);
@@ -37,7 +37,7 @@ function putTicket(state: ScheduleState, ticket: Ticket): void {
     if (before) forgetDependencies(state, before);
     let unmet = 0;
     for (const dependency of new Set(ticket.depends_on)) {
-      // Made empty: what a set is made of has room for eight.
+      // An empty set takes less memory than one made from a list, which gets room for eight.
       const waiting = state.dependents.get(dependency) ?? new Set();
       state.dependents.set(dependency, waiting.add(ticket.id));
       const status = state.tickets.get(dependency)?.status;
@@ -86,7 +86,7 @@ function blockByError(state: ScheduleState, id: string): void {
   }
 }
 
-/** Looks only where something can have changed: a plan may bring many tickets back at once. */
+/** Removes tickets from `blockedByError` that no longer wait for one. Visits only tickets that may have changed. */
 function relieve(state: ScheduleState, id: string): void {
   const reached = [id];
   for (let next = reached.pop(); next !== undefined; next = reached.pop()) {
@@ -101,7 +101,7 @@ function relieveDependents(state: ScheduleState, id: string): void {
   for (const dependent of state.dependents.get(id) ?? []) relieve(state, dependent);
 }
 
-/** Whether it depends on one in error, or on one that does. */
+/** Whether a ticket depends on one in error, directly or not. */
 function waitsForError(state: ScheduleState, { depends_on }: Ticket): boolean {
   return depends_on.some((one) => state.tickets.get(one)?.status === "error" || state.blockedByError.has(one));
 }

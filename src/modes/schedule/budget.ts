@@ -3,7 +3,7 @@ import type { Task } from "../../protocol/payload.ts";
 import { type Instant, later, milliseconds } from "../../protocol/timestamp.ts";
 import type { Allowance, MessageType, Settings, Ticket } from "./state.ts";
 
-/** A task's own budget, and where it says nothing the configuration's; undefined if neither limits anything. */
+/** The budget of a task's new ticket: its own limits, else those of the configuration. Undefined without limits. */
 export function allowanceOf({ ticket_budget }: Settings, task: Task): Allowance | undefined {
   const turns = task.budget?.turns ?? ticket_budget?.turns;
   const wall_s = task.budget?.wall_s ?? ticket_budget?.wall_s;
@@ -11,7 +11,7 @@ export function allowanceOf({ ticket_budget }: Settings, task: Task): Allowance 
   return { ...(turns === undefined ? {} : { turns }), ...(wall_s === undefined ? {} : { wall_s }), used: 0 };
 }
 
-/** Whether nothing is left of a ticket's budget at that time. */
+/** Whether a ticket's budget is spent at that time. */
 export function isSpent({ allowance }: Ticket, now: Instant): boolean {
   if (!allowance) return false;
   const { turns, used } = allowance;
@@ -19,42 +19,39 @@ export function isSpent({ allowance }: Ticket, now: Instant): boolean {
   return (turns !== undefined && used >= turns) || (end !== undefined && milliseconds(now) >= milliseconds(end));
 }
 
-/** When a ticket's time is up, once it runs. */
+/** When a budget of time ends. Undefined before the first turn is offered. */
 export function endOf({ wall_s, from }: Allowance): Instant | undefined {
   return wall_s === undefined || from === undefined ? undefined : later(from, wall_s * 1000);
 }
 
-/** The budget that a revised plan gives, with what has been used of the one before. */
-export function spentOf({ allowance }: Ticket, { used, from }: Allowance): Pick<Partial<Ticket>, "allowance"> {
+/** The budget that a revised plan gives, with what was used of the one before. */
+export function carriedOver({ allowance }: Ticket, { used, from }: Allowance): Pick<Partial<Ticket>, "allowance"> {
   return allowance ? { allowance: { ...allowance, used, ...(from === undefined ? {} : { from }) } } : {};
 }
 
-/** Whether a blocked ticket can only go on with a larger budget, as far as it stands in its state. */
-export function wantsBudget({ allowance, reason }: Ticket): boolean {
+/** Whether a blocked ticket needs a larger budget to go on. */
+export function needsBudget({ allowance, reason }: Ticket): boolean {
   if (!allowance) return false;
   return reason === "budget_exhausted" || (allowance.turns !== undefined && allowance.used >= allowance.turns);
 }
 
-/** The same budget with nothing used of it: what a person's `retry` gives. */
-export function afresh({ allowance }: Ticket): Pick<Partial<Ticket>, "allowance"> {
+/** The same budget with nothing used, for a person's retry. */
+export function withFreshBudget({ allowance }: Ticket): Pick<Partial<Ticket>, "allowance"> {
   if (!allowance) return {};
   const { from: _, ...rest } = allowance;
   return { allowance: { ...rest, used: 0 } };
 }
 
-/** Timers that begin so end a ticket's time. */
+/** The prefix of the timers that end a ticket's budget of time. */
 export const BUDGET_TIMER = "budget:";
 
-/**
- * Messages that a spent budget keeps nobody from: what was delivered is reviewed all the same, and an `error` turn is the way out,
- * which is not even counted.
- */
-export function isBeyondBudget(message: MessageType): boolean {
+/** Whether a message is sent even if the budget is spent: delivered work is reviewed, and `error` asks for a way out. */
+export function isExemptFromBudget(message: MessageType): boolean {
   return message === "review_request" || message === "error";
 }
 
-/** Why a manager cannot go on with a ticket by an instruction. */
-export function nothingLeft({ id, allowance }: Ticket): Failure {
+/** The refusal of an instruction for a ticket whose budget is spent. */
+export function budgetSpent({ id, allowance }: Ticket): Failure {
   const most = [
     ...(allowance?.turns === undefined ? [] : [`${allowance.turns} turns`]),
     ...(allowance?.wall_s === undefined ? [] : [`${allowance.wall_s} s`]),

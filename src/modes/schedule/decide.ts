@@ -10,15 +10,15 @@ import { onClarification, onClarificationResponse } from "./questions.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { OpenTurn, ScheduleState, Ticket } from "./state.ts";
 import { isReviewable, onCheckResult, onReview } from "./reviewing.ts";
-import { onError, onTimerFired, onTurnFailed, refuseAnswer, stopSpent } from "./trouble.ts";
+import { onError, onTimerFired, onTurnFailed, refuseAnswer, stopExhausted } from "./trouble.ts";
 import { onInstruction, onInstructionProposal, onReport, onTurnRequest } from "./work.ts";
 
-/** All that follows from one fact. A state that does not accept it makes the step a refusal, with no changes. */
+/** Everything that follows from a fact. If the state does not accept it, the step is a refusal without changes. */
 export function decide(state: ReadonlyState<ScheduleState>, fact: Fact): Step {
   return stepOf(() => {
     const draft = new Draft(state, fact);
     dispatch(draft, fact);
-    for (const id of draft.exhausted) stopSpent(draft, id);
+    for (const id of draft.exhausted) stopExhausted(draft, id);
     return draft.step();
   });
 }
@@ -53,7 +53,7 @@ function dispatch(draft: Draft, fact: Fact): void {
   handle(draft, fact);
 }
 
-/** A turn's end: it is taken off its holder first, so that whatever follows starts from a free one. Anything else has no place here. */
+/** Handles the end of a turn: removes the turn from its holder, then handles the answer. Refuses a fact that ends no open turn. */
 function onAnswer(draft: Draft, fact: Fact): void {
   const id = fact.subject;
   const turn = draft.holder(id)?.turn;
@@ -64,16 +64,16 @@ function onAnswer(draft: Draft, fact: Fact): void {
   draft.answered = turn;
   draft.patchHolder(id, { turn: undefined });
   if (id !== undefined) draft.remember(id);
-  answered(draft, fact, turn, draft.ticket(id));
+  dispatchAnswer(draft, fact, turn, draft.ticket(id));
 }
 
-function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | undefined): void {
+function dispatchAnswer(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | undefined): void {
   if (fact.payload_type === "turn_failed") {
     onTurnFailed(draft, fact, turn);
     return;
   }
   if (!permits(SCHEDULE_RIGHTS, isForWorker(turn.message) ? "worker" : "manager", fact.payload_type, turn.message)) {
-    unexpected(draft, fact, turn);
+    refuseUnexpected(draft, fact, turn);
     return;
   }
   switch (fact.payload_type) {
@@ -98,15 +98,15 @@ function answered(draft: Draft, fact: Fact, turn: OpenTurn, ticket: Ticket | und
       if (ticket) onReport(draft, fact, ticket, turn.message);
       return;
     case "review":
-      if (ticket && turn.message === "error" && !isReviewable(ticket)) unexpected(draft, fact, turn);
+      if (ticket && turn.message === "error" && !isReviewable(ticket)) refuseUnexpected(draft, fact, turn);
       else if (ticket) onReview(draft, fact, ticket);
       return;
     default:
-      unexpected(draft, fact, turn);
+      refuseUnexpected(draft, fact, turn);
   }
 }
 
-function unexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
+function refuseUnexpected(draft: Draft, fact: Fact, turn: OpenTurn): void {
   refuseAnswer(
     draft,
     fact.subject,

@@ -9,18 +9,18 @@ import { offer } from "./offering.ts";
 import type { Discussion, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor, waitingForSession } from "./waiting.ts";
 
-/** What holds for a discussion whose configuration does not say. */
+/** The defaults of a discussion. */
 const DEFAULT_BUDGET: Budget = { turns: 40 };
 const DEFAULT_TIMEOUT_S = 3600;
 
-/** What the configuration says of discussions; undefined if proposals are put to the worker. */
+/** The configuration of discussions. Undefined if the worker answers proposals. */
 export function discussionOf({ discussion }: ResolvedConfiguration): Discussion | undefined {
   if (!discussion) return undefined;
   const { mode, input = {}, budget = DEFAULT_BUDGET, timeout_s = DEFAULT_TIMEOUT_S } = discussion;
   return { mode, input, budget, timeout_s };
 }
 
-/** The manager's proposal for a ticket is discussed in a session of its own, of which the manager is told the end. */
+/** Opens a child session that discusses the manager's proposal for a ticket. */
 export function discuss(draft: Draft, ticket: Ticket, { mode, input, budget }: Discussion): void {
   if (isSpent(ticket, draft.fact.received_at)) {
     draft.exhausted.add(ticket.id);
@@ -58,13 +58,13 @@ export function onSessionBegun(draft: Draft, fact: FactOf<"session_begun">): voi
   draft.setTimer(DISCUSSION_TIMER + ticket.id, discussion.timeout_s * 1000, true);
 }
 
-/** Broken off, its end still comes back. */
+/** Withdraws a discussion whose time is up. Its end still comes back. */
 export function onDiscussionTimeUp(draft: Draft, id: string): void {
   const child = sessionWaitedFor(draft.ticket(id)?.waits_for);
   if (child !== undefined) draft.command({ do: "withdraw_session", child, reason: "timeout" });
 }
 
-/** However the discussion ended, the manager hears of it and gives the instruction. Its turns count as the ticket's. */
+/** A discussion has ended: the manager gets its result and instructs the ticket. Its turns count towards the ticket's budget. */
 export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">): void {
   const ticket = draft.ticket(fact.subject);
   const { session_id, usage } = fact.payload;
@@ -80,18 +80,19 @@ export function onSessionFinished(draft: Draft, fact: FactOf<"session_finished">
   offer(draft, id, "report");
 }
 
-/** The end of a discussion as the report on the manager's proposal. A mode says what it came to in its result, or in a verdict there. */
+/** The end of a discussion, as a report on the manager's proposal. A mode has `conclusion` and `dissent` in its result, or in a `verdict` there. */
 export function discussionReport(finished: number): JsonObject {
-  const said = (what: string) => firstOf(from(finished, `/result/verdict/${what}`), from(finished, `/result/${what}`));
+  const resultOf = (field: string) =>
+    firstOf(from(finished, `/result/verdict/${field}`), from(finished, `/result/${field}`));
   return {
     status: "proposal",
     summary: linesOf(
       "The proposal was discussed in a session of its own.",
       ["How that ended:", from(finished, "/outcome")],
       ["Why:", from(finished, "/reason")],
-      ["What it came to:", said("conclusion")],
+      ["What it came to:", resultOf("conclusion")],
     ),
-    issues: said("dissent"),
+    issues: resultOf("dissent"),
     metadata: { session_id: { ...from(finished, "/session_id") } },
   };
 }

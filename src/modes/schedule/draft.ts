@@ -17,10 +17,10 @@ import {
 } from "./state.ts";
 import { type TicketEvent, ticketLifecycle } from "./ticket.machine.ts";
 
-/** How many records of a ticket go into `context.history[]`: the latest, and the manager's instruction that counts. */
+/** How many records of a ticket go into `context.history[]`: the latest ones, and always the current instruction. */
 const HISTORY_LENGTH = 20;
 
-/** One step being written: reads see what the step has put so far, and of several writes to one value only the last is its change. */
+/** A step while it is written. Reads see what was written so far; several writes to one value become one change. */
 export class Draft {
   readonly fact: Fact;
   readonly #state: ReadonlyState<ScheduleState>;
@@ -33,13 +33,13 @@ export class Draft {
   #session: SessionValue | undefined;
   #refused: Failure | undefined;
   #turns = 0;
-  /** The turn that the fact answers, already taken off its holder. */
+  /** The turn that the fact ends. Its holder no longer has it. */
   answered: OpenTurn | undefined;
   /** Tickets that reached `done` or `error` in this step. */
   readonly closed = new Map<string, "done" | "error">();
-  /** A plan was taken in this step, so what was known of all tickets before it no longer counts. */
+  /** This step took a plan over, so the indexes of the state before it say nothing about the tickets now. */
   replanned = false;
-  /** Tickets of whose budget nothing was left for what was to be offered in this step. */
+  /** Tickets that could not be offered a turn in this step, because their budget is spent. */
   readonly exhausted = new Set<string>();
 
   constructor(state: ReadonlyState<ScheduleState>, fact: Fact) {
@@ -48,7 +48,7 @@ export class Draft {
     this.#session = state.session;
   }
 
-  /** The state as it was before the step, for its indexes. */
+  /** The state before the step, for its indexes. */
   get before(): ReadonlyState<ScheduleState> {
     return this.#state;
   }
@@ -89,7 +89,7 @@ export class Draft {
     return next;
   }
 
-  /** The ticket, or the session where `id` is absent. */
+  /** The ticket, or the session if `id` is absent. */
   holder(id: string | undefined): Holder | undefined {
     return id === undefined ? this.session : this.ticket(id);
   }
@@ -108,7 +108,7 @@ export class Draft {
     this.#questions.set(set.id, set);
   }
 
-  /** Moves a ticket along an arrow of its machine, keeping the effect for the record. */
+  /** Moves a ticket along an arrow of its machine, and records the effect. */
   move(id: string, event: TicketEvent, reason?: string): Ticket {
     const ticket = this.ticket(id);
     if (!ticket) throw new EventRefused(`there is no ticket "${id}"`);
@@ -148,23 +148,20 @@ export class Draft {
     this.patchSession({ phase: to });
   }
 
-  /**
-   * Remembers that the fact, or a record that it led to, belongs to the ticket's story, `instead` of one that says the same; said once in
-   * a step.
-   */
+  /** Adds a record to the ticket's history: the fact, or one that it leads to. It replaces the record `instead`, if given. */
   remember(id: string, sequence = this.fact.sequence, instead?: number): void {
     const ticket = this.ticket(id);
     if (!ticket) return;
     const { instruction } = ticket;
     const history = (ticket.history ?? []).filter((earlier) => earlier !== instead);
     const latest = history.slice(1 - HISTORY_LENGTH);
-    // Whoever has no memory could not tell what the work was told, once that is long ago.
+    // An agent without memory needs the current instruction, however old it is.
     const kept = history.find((earlier) => earlier === instruction?.[0]);
     const before = kept === undefined || latest.includes(kept) ? latest : [kept, ...latest.slice(1)];
     this.patchTicket(id, { history: [...before, sequence] });
   }
 
-  /** The sequence of the record that it will be, unless the step is refused. */
+  /** Adds an envelope. Returns the sequence of its record, which holds unless the step is refused. */
   envelope(draft: EnvelopeDraft): number {
     this.#envelopes.push(draft);
     return this.fact.sequence + this.#envelopes.length;
@@ -184,7 +181,7 @@ export class Draft {
     return turnId(this.fact, this.#turns);
   }
 
-  /** A ticket's time no longer ends when it would have, until its next turn is offered. */
+  /** Clears the timer of a ticket's budget of time. Its next turn sets it again. */
   stopTime({ id, allowance }: Ticket): void {
     if (allowance?.wall_s !== undefined) this.command({ do: "clear_timer", timer_id: BUDGET_TIMER + id });
   }

@@ -9,8 +9,8 @@ import { artifactsOf, type QuestionSet, type Ticket } from "./state.ts";
 import { reasonOf } from "./view.ts";
 
 /**
- * After tickets were closed in this step: is anything left that can still be done? Costs what the step changed. While a plan is
- * being written or waits for approval it may add work, so then the end waits for it.
+ * Closes the session if this step ended the last ticket that could still be done. Costs only as much as the step changed. While a
+ * plan is being written or approved, the session stays open, since the plan may add work.
  */
 export function finishIfOver(draft: Draft): void {
   if (draft.session.phase !== "running") return;
@@ -20,7 +20,7 @@ export function finishIfOver(draft: Draft): void {
   }
   const { tickets, counts, blockedByError } = draft.before;
   let open = tickets.size - (counts.get("done") ?? 0) - (counts.get("error") ?? 0) - blockedByError.size;
-  const newlyDoomed = new Set<string>();
+  const newlyBlocked = new Set<string>();
   for (const [id, to] of draft.closed) {
     if (!blockedByError.has(id)) open -= 1;
     if (to !== "error") continue;
@@ -29,20 +29,20 @@ export function finishIfOver(draft: Draft): void {
       const status = draft.ticket(next)?.status;
       if (
         blockedByError.has(next) ||
-        newlyDoomed.has(next) ||
+        newlyBlocked.has(next) ||
         draft.closed.has(next) ||
         status === "error" ||
         status === "done"
       )
         continue;
-      newlyDoomed.add(next);
+      newlyBlocked.add(next);
       for (const dependent of draft.before.dependents.get(next) ?? []) reached.push(dependent);
     }
   }
-  if (open - newlyDoomed.size === 0) conclude(draft);
+  if (open - newlyBlocked.size === 0) conclude(draft);
 }
 
-/** The same question by counting afresh, for steps that changed the whole plan. Says whether all was over. */
+/** The same for steps that changed the plan: looks at every ticket. Returns whether the session is over. */
 export function finishIfAllOver(draft: Draft): boolean {
   const { phase, plan, ended } = draft.session;
   const all = draft.all();
@@ -73,7 +73,7 @@ function conclude(draft: Draft): void {
   draft.command({ do: "ask", ask_id, kind: "approval", record: draft.fact.sequence });
 }
 
-/** Closes the session: tickets that are not over are withdrawn, for the session's reason, and the report says how it ended. */
+/** Closes the session: withdraws the open tickets with the session's reason, and reports how it ended. */
 export function finish(draft: Draft, outcome?: Outcome, reason?: string): void {
   withdraw(draft, undefined, "the session is closing");
   const all = draft.all();
@@ -138,8 +138,8 @@ function ticketsForReport(draft: Draft): Json[] {
 }
 
 /**
- * What a person was asked and what they answered, about the whole and then ticket by ticket: which ticket's question came first may be another
- * in a session that was broken off. What nobody answered was decided by agents.
+ * The questions that a person answered: those about the session, then ticket by ticket in the order of the plan. The order in which
+ * tickets asked may differ in a session that was interrupted, and must not change the report.
  */
 function answersForReport(draft: Draft): { clarifications?: Json[] } {
   const order = new Map<string | undefined, number>(draft.all().map((ticket, index) => [ticket.id, index]));
@@ -161,7 +161,7 @@ function answersForReport(draft: Draft): { clarifications?: Json[] } {
   return clarifications.length === 0 ? {} : { clarifications };
 }
 
-/** Pending tickets that wait, directly or not, for one in error, with that one's id. One pass: plans may be long chains. */
+/** The pending tickets that depend on one in error, directly or not, each with that ticket's id. Iterative, since plans may be long chains. */
 function blockersOf(all: readonly Ticket[]): Map<string, string> {
   const dependents = new Map<string, Ticket[]>();
   for (const ticket of all) {

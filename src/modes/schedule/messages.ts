@@ -1,6 +1,6 @@
 import type { MessageType } from "./state.ts";
 
-/** Error first, then reviews, reports, and new tickets last: what is nearly done is finished before more is begun. */
+/** Errors first and new tickets last, so that started work is finished before more is begun. */
 export const PRIORITY: Record<MessageType, number> = {
   error: 0,
   review_request: 1,
@@ -14,13 +14,13 @@ export const PRIORITY: Record<MessageType, number> = {
 
 const TO_WORKER: ReadonlySet<MessageType> = new Set(["instruction", "instruction_proposal"]);
 
-/** Whether a message is a worker's to answer; all others are the manager's. */
+/** Whether a worker answers the message. The manager answers all others. */
 export function isForWorker(message: MessageType): boolean {
   return TO_WORKER.has(message);
 }
 
-/** Reasons that only a plan, a person or the rules give. A session whose tickets are all done or withdrawn is done. */
-const NO_AGENTS: ReadonlySet<string> = new Set([
+/** Reasons that an agent's error cannot give: only a plan, a person or the rules do. */
+const NOT_FROM_AGENTS: ReadonlySet<string> = new Set([
   "cancelled",
   "needs_input",
   "no_progress",
@@ -31,7 +31,7 @@ const NO_AGENTS: ReadonlySet<string> = new Set([
   "withdrawn",
 ]);
 
-/** The reason that an agent's error gives: its code, unless no agent can know that. */
-export function reasonSaid(code: string): string {
-  return NO_AGENTS.has(code) ? "agent_failed" : code;
+/** The reason that an agent's error gives a ticket: its code, unless agents cannot give that one. */
+export function reasonOfError(code: string): string {
+  return NOT_FROM_AGENTS.has(code) ? "agent_failed" : code;
 }

@@ -5,7 +5,7 @@ import { request } from "./request.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
 import type { ScheduleState } from "./state.ts";
 
-/** The scheduler: a manager plans, instructs and reviews tickets; workers do them. */
+/** The schedule mode: a manager plans, instructs and reviews tickets; workers do them. */
 export const scheduleMode: Mode<ScheduleState> = {
   ...scheduleReader,
   rules: 11,

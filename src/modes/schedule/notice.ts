@@ -3,7 +3,7 @@ import type { Json } from "../../lib/json.ts";
 import { milliseconds } from "../../protocol/timestamp.ts";
 import type { Draft } from "./draft.ts";
 
-/** How many of those that wait a notice names. */
+/** How many waiting tickets a notice names. */
 const NOTICE_LENGTH = 10;
 
 export function armNotice(draft: Draft): void {
@@ -12,7 +12,7 @@ export function armNotice(draft: Draft): void {
   draft.setTimer("notice", draft.session.settings.dependency_notice_s * 1000, true);
 }
 
-/** Says which unfinished tickets hold up others: to the person at once, to the manager with the next message about such a ticket. */
+/** Reports the unfinished tickets that hold up others for long. A person sees it at once, the manager in the history of the ticket's next turn. */
 export function notice(draft: Draft): void {
   const after = draft.session.settings.dependency_notice_s * 1000;
   const now = milliseconds(draft.fact.received_at);
@@ -34,7 +34,7 @@ export function notice(draft: Draft): void {
         metadata: { reason: "waiting_for_dependency", ticket_ids: waiting.slice(0, NOTICE_LENGTH) },
       },
     });
-    // Told every hour, they would leave no room for what was said of the ticket.
+    // Each notice replaces the one before, so that they do not crowd out the history.
     draft.remember(id, told, ticket.noticed);
     draft.patchTicket(id, { noticed: told });
   }

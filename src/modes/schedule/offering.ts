@@ -1,20 +1,20 @@
 import type { Seat } from "../../kernel/mode.ts";
-import { BUDGET_TIMER, endOf, isBeyondBudget, isSpent } from "./budget.ts";
+import { BUDGET_TIMER, endOf, isExemptFromBudget, isSpent } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { isForWorker, PRIORITY } from "./messages.ts";
 import type { MessageType, OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { endWaiting } from "./waiting.ts";
 
-/** What came of the message so far, where it is put again. */
+/** The counts of earlier tries, if the message is sent again. */
 type Tries = Partial<Omit<PutAgain, "message">>;
 
 /**
- * Puts a message to whoever may answer it: about a ticket, or about the session when `id` is absent. Where nothing is left of the
- * ticket's budget it is not put, and the ticket is `exhausted`.
+ * Offers a turn with a message about a ticket, or about the session if `id` is absent. If the ticket's budget is spent, no turn is
+ * offered, and the ticket is added to `draft.exhausted`.
  */
 export function offer(draft: Draft, id: string | undefined, message: MessageType, tries: Tries = {}): void {
   const spender = draft.ticket(id);
-  if (spender && !isBeyondBudget(message) && isSpent(spender, draft.fact.received_at)) {
+  if (spender && !isExemptFromBudget(message) && isSpent(spender, draft.fact.received_at)) {
     draft.patchTicket(spender.id, { turn: undefined, waits_for: undefined, put_again: undefined });
     draft.exhausted.add(spender.id);
     return;
@@ -41,19 +41,19 @@ export function offer(draft: Draft, id: string | undefined, message: MessageType
   });
 }
 
-/** Who failed at it last tries again only if nobody else can; an answer that was refused is best mended by whoever gave it. */
+/** After a failure, preferably another worker tries. After a refused answer, the same worker corrects it. */
 function seatOf({ seat, owner }: Ticket, { retries = 0, refused }: Tries): Seat {
   return retries > 0 && !refused?.length && owner !== undefined ? { ...seat, rather_not: owner } : seat;
 }
 
-/** Begins every ticket that may be begun: used when the whole plan changed; a single completion looks at its dependents only. */
+/** Begins every ticket that is ready, after the plan has changed. A ticket that is done begins only its dependents. */
 export function beginReady(draft: Draft): void {
   for (const ticket of draft.all()) {
     if (ticket.depends_on.every((dependency) => draft.ticket(dependency)?.status === "done")) begin(draft, ticket.id);
   }
 }
 
-/** A ticket whose dependencies are done is put to the manager, or straight to a worker when the plan gave its instruction. */
+/** Begins a ticket whose dependencies are done: the manager instructs it, unless the plan already did. */
 export function begin(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   if (ticket?.status !== "pending" || ticket.gated || ticket.turn || ticket.waits_for) return;
@@ -68,18 +68,18 @@ function spend(draft: Draft, { id, allowance }: Ticket): void {
   if (due_at) draft.command({ do: "set_timer", timer_id: BUDGET_TIMER + id, due_at, passive: true });
 }
 
-/** Keeps a message back until a timer fires or a person answers; `waits_for` is that timer's or question set's id. */
+/** Keeps a message until what `waits_for` names has come, such as a timer or answers. */
 export function putAgainLater(draft: Draft, id: string | undefined, waits_for: string, put_again: PutAgain): void {
   draft.patchHolder(id, { waits_for, put_again, turn: undefined });
 }
 
-/** Puts the message again that was kept back for `waits_for`, if it still waits for that. */
+/** Sends the message that was kept for `waits_for`, if there still is one. */
 export function putAgain(draft: Draft, id: string | undefined, waits_for: string): void {
   const holder = draft.holder(id);
   if (holder?.put_again && holder.waits_for === waits_for) offer(draft, id, holder.put_again.message, holder.put_again);
 }
 
-/** Takes back what is under way for a ticket, or for the session: its turn, its timer, its kept-back message. */
+/** Withdraws what a ticket or the session holds: its turn, what it waits for, its kept message. */
 export function withdraw(draft: Draft, id: string | undefined, reason: string): void {
   const holder = draft.holder(id);
   if (!holder) return;

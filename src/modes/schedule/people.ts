@@ -1,6 +1,6 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
-import { afresh } from "./budget.ts";
+import { withFreshBudget } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfAllOver, finishIfOver } from "./finish.ts";
 import { begin, offer, putAgain, withdraw } from "./offering.ts";
@@ -8,15 +8,15 @@ import { armNotice } from "./notice.ts";
 import { acceptPlan, closeGate, takePlan } from "./planning.ts";
 import type { SessionEvent } from "./session.machine.ts";
 import type { Ticket } from "./state.ts";
-import { isAgainstEvidence, judgeAgain, onReview, refuseReview } from "./reviewing.ts";
+import { isAgainstEvidence, restartReview, onReview, refuseReview } from "./reviewing.ts";
 import { escalate, retry } from "./trouble.ts";
 import { canBeRetried, REVISION, waitsForChecks } from "./waiting.ts";
 
-/** The person's word on the plan, or on the result. */
+/** A person approves, sends back or rejects the plan or the result. */
 export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   const { decision, notes, plan, ask_id } = fact.payload;
   const { gate, phase } = draft.session;
-  // What was sent back is not approved by a word that comes after; nor is one plan by a word about another.
+  // An approval must be about what is open now: a plan that was sent back, or another plan, is not approved.
   if (!gate || phase !== "approving" || (ask_id !== undefined && ask_id !== gate.ask_id)) {
     draft.refuse(
       notPermitted(
@@ -40,7 +40,7 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
       else acceptPlan(draft, gate.revision);
       return;
     case "changes_requested":
-      // A first plan that is sent back is still the first: the next one replaces it wholly. Of a revision its manager is shown what it wrote.
+      // The gate stays: the next plan replaces a first plan as a whole, and the manager is shown the revision that it wrote.
       if (gate.subject === "plan") draft.patchSession({ gate });
       draft.moveSession("plan_sent_back");
       offer(draft, undefined, "requirement");
@@ -53,7 +53,7 @@ export function onApproval(draft: Draft, fact: FactOf<"approval">): void {
   }
 }
 
-/** A rejected revision has changed nothing: the trouble that it answered is the manager's again. */
+/** Drops a rejected revision, and escalates the tickets that waited for it to the manager again. */
 function dropRevision(draft: Draft): void {
   draft.moveSession("plan_accepted");
   for (const { id, waits_for, reason = "agent_failed" } of draft.all()) {
@@ -65,7 +65,7 @@ function dropRevision(draft: Draft): void {
   finishIfAllOver(draft);
 }
 
-/** A review that was asked of the person, or given by one while the manager had not yet spoken, or did not know what to do with the work. */
+/** A person reviews delivered work, whether asked to or instead of the manager. */
 export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
   const ticket = draft.ticket(fact.payload.ticket_id);
   if (ticket?.status !== "awaiting_review" && !ticket?.delivered) {
@@ -80,7 +80,7 @@ export function onUserReview(draft: Draft, fact: FactOf<"review">): void {
     );
     return;
   }
-  // Refused against its evidence, a review leaves whoever was asked for one with the question.
+  // A refused review leaves the request for a review open.
   if (isAgainstEvidence(fact, ticket)) {
     refuseReview(draft, ticket);
     return;
@@ -151,7 +151,7 @@ function retryTicket(draft: Draft, id: string): void {
       check_rounds: undefined,
       review_rounds: undefined,
       question_rounds: undefined,
-      ...afresh(ticket),
+      ...withFreshBudget(ticket),
     });
     if (draft.session.gate?.subject === "result") {
       closeGate(draft);
@@ -163,7 +163,7 @@ function retryTicket(draft: Draft, id: string): void {
     withdraw(draft, id, "a person had its review resumed");
     draft.remember(id);
     freshBudget(draft, ticket);
-    judgeAgain(draft, id);
+    restartReview(draft, id);
   } else if (ticket.status === "blocked" && ticket.reason === "budget_exhausted") {
     withdraw(draft, id, "a person gave it a fresh budget");
     draft.remember(id);
@@ -179,7 +179,7 @@ function retryTicket(draft: Draft, id: string): void {
   }
 }
 
-/** The ticket in error that this one waits for, directly or not, and that waits for none itself: the one that can be tried again. */
+/** The ticket in error that this one depends on, directly or not, and that depends on no other in error: the one to retry. */
 function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
   const cannotBeDone = (id: string) => draft.ticket(id)?.status === "error" || draft.before.blockedByError.has(id);
   let found: string | undefined;
@@ -190,17 +190,17 @@ function errorBefore(draft: Draft, ticket: Ticket): string | undefined {
   return found;
 }
 
-/** A person who has it tried again lets it use as much once more. */
+/** Gives a ticket its budget once more, for a person's retry. */
 function freshBudget(draft: Draft, ticket: Ticket): void {
   if (!ticket.allowance) return;
-  draft.patchTicket(ticket.id, afresh(ticket));
+  draft.patchTicket(ticket.id, withFreshBudget(ticket));
   draft.stopTime(ticket);
 }
 
-/** The runtime let go of the session without closing it. */
+/** The runtime has stopped the session without closing it. */
 export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">): void {
   if (fact.payload.reason === "no_progress") {
-    // One that was reopened for nothing is simply over again.
+    // A session that was reopened without effect is closed as before.
     if (!finishIfAllOver(draft)) finish(draft, "failed", "no_progress");
     return;
   }
@@ -210,7 +210,7 @@ export function onSessionStopped(draft: Draft, fact: FactOf<"session_stopped">):
   draft.moveSession(fact.payload.reason === "waiting" ? "left_waiting" : "stopped");
 }
 
-/** Work goes on: in the phase that was left, with what only waited for this. */
+/** The session resumes in the phase that it left, and sends the messages that waited for this. */
 export function onSessionRecovered(draft: Draft): void {
   const { phase, interrupted } = draft.session;
   if (phase === "stopped" || phase === "waiting") {

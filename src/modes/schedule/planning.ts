@@ -2,7 +2,6 @@ import type { FactOf } from "../../kernel/mode.ts";
 import { notPermitted } from "../../kernel/step.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Task } from "../../protocol/payload.ts";
-import { executables } from "./criteria.ts";
 import { discussionOf } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finishIfAllOver } from "./finish.ts";
@@ -11,7 +10,7 @@ import { beginReady, offer, withdraw } from "./offering.ts";
 import { checkPlan } from "./plan-check.ts";
 import { create, isAdding, revise, revisionOf } from "./revising.ts";
 import type { Place, Revision, RoleEntry, SessionValue, Settings } from "./state.ts";
-import { newTicket, taskAt } from "./tasks.ts";
+import { executables, newTicket, taskAt } from "./tasks.ts";
 import { REVISION } from "./waiting.ts";
 
 export function onSessionOpened(draft: Draft, fact: FactOf<"session_opened">): void {
@@ -67,8 +66,8 @@ export function onRequirement(draft: Draft, fact: FactOf<"requirement">): void {
 }
 
 /**
- * A plan, the manager's or the person's: the first one, one sent back and written again, or a revision while work is under way.
- * It stands in the fact at `pointer`. Returns why it cannot stand; then nothing of it has been taken over.
+ * Takes a plan over, from the manager or a person: a first plan, one that was sent back and rewritten, or a revision while work is
+ * under way. `pointer` says where it is in the fact. Returns why the plan is invalid; then nothing has changed.
  */
 export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/plan"): Failure | undefined {
   const wrong = checkPlan(draft, tasks);
@@ -80,7 +79,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   withdraw(draft, undefined, "a plan was given");
   closeGate(draft);
   if (before && gate?.first !== true) {
-    // Before the revision is looked at: what waits for it is begun anew with it.
+    // Must come before `revisionOf`: a ticket that waits for the revision is restarted by it.
     if (draft.answered?.message === "error") draft.patchHolder(fact.subject, { waits_for: REVISION });
     const revision = revisionOf(draft, tasks, plan);
     if (asks && isAdding(draft, revision)) openGate(draft, tasks.length, revision);
@@ -94,7 +93,7 @@ export function takePlan(draft: Draft, tasks: readonly Task[], pointer: "" | "/p
   return undefined;
 }
 
-/** The plan counts, with what a revision makes of it: what waited for approval is begun. */
+/** Makes the plan current, with the changes of a revision, and begins what is ready. */
 export function acceptPlan(draft: Draft, revision?: Revision): void {
   draft.replanned = true;
   if (revision) revise(draft, revision);
@@ -105,7 +104,7 @@ export function acceptPlan(draft: Draft, revision?: Revision): void {
   finishIfAllOver(draft);
 }
 
-/** The approval that was waited for, if any, is asked for no longer. */
+/** Withdraws the open approval, if there is one. */
 export function closeGate(draft: Draft): void {
   const { gate } = draft.session;
   if (!gate) return;
@@ -113,7 +112,7 @@ export function closeGate(draft: Draft): void {
   draft.patchSession({ gate: undefined });
 }
 
-/** A first plan's tickets are there and wait; a revision is only kept, and nothing of it counts. */
+/** Asks a person to approve a plan. The tickets of a first plan exist already and wait; a revision changes nothing yet. */
 function openGate(draft: Draft, tasks: number, revision?: Revision): void {
   const ask_id = `a${draft.session.asked + 1}`;
   const gate = { ask_id, subject: "plan", first: !revision, ...(revision ? { revision } : {}) } as const;

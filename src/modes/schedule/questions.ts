@@ -5,7 +5,7 @@ import { offer, putAgain, putAgainLater } from "./offering.ts";
 import type { OpenTurn, Place, QuestionSet } from "./state.ts";
 import { refuseAnswer } from "./trouble.ts";
 
-/** The manager asks the person: only what the turn was about waits. */
+/** The manager asks a person. Only the subject of its turn waits for the answer. */
 export function onClarification(draft: Draft, fact: FactOf<"clarification">, turn: OpenTurn): void {
   const id = fact.subject;
   const rounds = (turn.rounds ?? 0) + 1;
@@ -72,13 +72,13 @@ export function onClarification(draft: Draft, fact: FactOf<"clarification">, tur
   });
 }
 
-/** The manager says that it has nothing to ask about the requirement, which it can say once: so it is asked for the plan. */
+/** Whether the manager says that it has no questions about the requirement. It can say so once; then it is asked for the plan. */
 function hasNoQuestions(draft: Draft, { payload }: FactOf<"clarification">, turn: OpenTurn): boolean {
   if (payload.questions.length > 0 || payload.status !== "complete") return false;
   return turn.message === "requirement" || (turn.rounds ?? 0) < draft.session.settings.max_clarification_rounds;
 }
 
-/** Answers count by scoped id (`c2.q1`), or by a bare one where only one open question (of the set that `ask_id` names) has it. All stand or none. */
+/** Takes answers by scoped id (`c2.q1`), or by bare id if only one open question has it; `ask_id` limits the sets. All are taken or none. */
 export function onClarificationResponse(draft: Draft, fact: FactOf<"clarification_response">): void {
   const { ask_id } = fact.payload;
   const open = [...draft.before.questions.values()]
@@ -125,7 +125,7 @@ function settle(draft: Draft, set: QuestionSet, complete: boolean): void {
   if (!holder) return;
   const clarifications = [...(holder.clarifications ?? []), set.id];
   const again = holder.put_again;
-  // "No more questions, please": the same message may not ask again.
+  // The person wants no more questions: the same message may not lead to any.
   const put_again = again && complete ? { ...again, rounds: draft.session.settings.max_clarification_rounds } : again;
   draft.patchHolder(set.subject, { clarifications, put_again });
   if (set.subject !== undefined) draft.remember(set.subject);

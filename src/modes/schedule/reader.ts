@@ -4,7 +4,7 @@ import { schedulePresentation } from "./presentation.ts";
 import { empty, type ScheduleState } from "./state.ts";
 import { view } from "./view.ts";
 
-/** The scheduler for those who only look: without the rules, and so without what decides by them. */
+/** The part of the schedule mode that loads and shows a session. It imports no rules, so that `status` starts fast. */
 export const scheduleReader: ModeReader<ScheduleState> = {
   name: "schedule",
   presentation: schedulePresentation,

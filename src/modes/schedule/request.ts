@@ -4,7 +4,7 @@ import type { Json, JsonObject } from "../../lib/json.ts";
 import { WIRE_CODES } from "../../protocol/failure.ts";
 import type { PayloadType } from "../../protocol/payload.ts";
 import { expectedAnswers } from "../../protocol/rights.ts";
-import { wantsBudget } from "./budget.ts";
+import { needsBudget } from "./budget.ts";
 import { discussionReport } from "./discussion.ts";
 import { isForWorker } from "./messages.ts";
 import { SCHEDULE_RIGHTS } from "./rights.ts";
@@ -21,8 +21,8 @@ import {
 import { isReviewable } from "./reviewing.ts";
 
 /**
- * What a role is asked: the message, and the context that lets a program without memory answer it. Texts are references, and
- * of the plan only the ticket's own part and its direct dependencies are told, so a request does not grow with the plan.
+ * What an agent is asked: the message, and the context that it needs to answer without memory. Texts are references. Of the plan, the
+ * context has only the ticket's task and its direct dependencies, so a request does not grow with the plan.
  */
 export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): TurnDraft {
   const session = state.session;
@@ -38,7 +38,7 @@ export function request(state: ReadonlyState<ScheduleState>, stamp: TurnStamp): 
   };
 }
 
-/** The turn that is asked for has been counted already. */
+/** How many turns the budget has left after this one, which is counted already. */
 function remainingTurns(allowance: Allowance | undefined): { remaining_turns?: number } {
   if (allowance?.turns === undefined) return {};
   return { remaining_turns: Math.max(0, allowance.turns - allowance.used) };
@@ -60,18 +60,18 @@ function message(
     case "ticket":
       return ticketPayload(ticket);
     case "instruction_proposal":
-      return whole(ticket.proposal);
+      return payloadOf(ticket.proposal);
     case "report":
-      return ticket.discussed === undefined ? whole(ticket.report) : discussionReport(ticket.discussed);
+      return ticket.discussed === undefined ? payloadOf(ticket.report) : discussionReport(ticket.discussed);
     case "instruction":
-      return place(ticket.instruction);
+      return valueAt(ticket.instruction);
     case "review_request":
       return {
         ticket_id: ticket.id,
-        instruction: place(ticket.instruction),
-        report: whole(ticket.report),
-        checks: ticket.check === undefined ? [] : place([ticket.check, "/results"]),
-        artifacts: artifactsOf(ticket).map(whole),
+        instruction: valueAt(ticket.instruction),
+        report: payloadOf(ticket.report),
+        checks: ticket.check === undefined ? [] : valueAt([ticket.check, "/results"]),
+        artifacts: artifactsOf(ticket).map(payloadOf),
       };
     case "error":
       return {
@@ -86,9 +86,9 @@ function message(
   }
 }
 
-/** What a manager may answer about a ticket in trouble. */
+/** The answers that a manager may give about a blocked ticket. */
 function waysOut(ticket: Ticket): string {
-  const work = wantsBudget(ticket)
+  const work = needsBudget(ticket)
     ? "its budget is spent: answer with a revised plan that gives its task a larger one"
     : "answer with a new instruction, a revised plan";
   const review = isReviewable(ticket) ? ", a review of the work as it was delivered" : "";
@@ -101,24 +101,24 @@ function sessionMessage(state: ReadonlyState<ScheduleState>, session: SessionVal
   if (turn.message === "clarification_response" && set) {
     const answers = set.questions.flatMap((id, index): Json[] => {
       const answer = set.answers[index];
-      return answer ? [{ question_id: `${set.id}.${id}`, text: place(answer) }] : [];
+      return answer ? [{ question_id: `${set.id}.${id}`, text: valueAt(answer) }] : [];
     });
     const { max_clarification_rounds } = session.settings;
     const settled = answers.length === set.questions.length && (turn.rounds ?? 0) < max_clarification_rounds;
     return { answers, status: settled ? "answered" : "complete" };
   }
   if (turn.message === "clarification_response") return { answers: [], status: "complete" };
-  return session.requirement ? place(session.requirement) : { text: "" };
+  return session.requirement ? valueAt(session.requirement) : { text: "" };
 }
 
 function errorCode(ticket: Ticket): string {
   return WIRE_CODES.find((code) => code === ticket.reason) ?? "agent_failed";
 }
 
-/** Of a failure's details what the wire lets an `error` say; the rest is in the history. */
+/** The details of a failure that the schema of `error` allows. The others are in the history. */
 function detailsOf(failure: number): JsonObject {
   const known = ["exit_code", "signal", "retry_at", "pointer", "rule"];
-  return Object.fromEntries(known.map((name) => [name, place([failure, `/details/${name}`])]));
+  return Object.fromEntries(known.map((name) => [name, valueAt([failure, `/details/${name}`])]));
 }
 
 function ticketPayload(ticket: Ticket): JsonObject {
@@ -128,7 +128,7 @@ function ticketPayload(ticket: Ticket): JsonObject {
     status: ticket.status,
     ...(ticket.owner === undefined ? {} : { owner: ticket.owner }),
     ...(ticket.reason === undefined ? {} : { reason: ticket.reason }),
-    task: place(ticket.task),
+    task: valueAt(ticket.task),
   };
 }
 
@@ -139,15 +139,15 @@ function context(
   ticket: Ticket | undefined,
 ): JsonObject {
   const notes = [...session.notes, ...(ticket?.notes ?? [])];
-  // Whoever may plan again goes on from what it planned last, though that is not approved: it would be given up unsaid.
+  // A manager that may plan again is shown its latest revision, even if it is not approved. Otherwise it would drop it unknowingly.
   const proposed = expects(turn, ticket).includes("plan") ? session.gate?.revision?.plan : undefined;
   const plan = proposed ?? session.plan;
   return {
-    requirement: session.requirement ? place([session.requirement[0], "/text"]) : "",
+    requirement: session.requirement ? valueAt([session.requirement[0], "/text"]) : "",
     clarifications: clarifications(state, [...session.clarifications, ...(ticket?.clarifications ?? [])]),
     ...(plan
       ? {
-          plan: { summary: place([plan[0], `${plan[1]}/summary`]), counts: countsOf(state) },
+          plan: { summary: valueAt([plan[0], `${plan[1]}/summary`]), counts: countsOf(state) },
           plan_file: { $file: plan },
         }
       : {}),
@@ -170,8 +170,8 @@ function clarifications(state: ReadonlyState<ScheduleState>, ids: readonly strin
     return set.questions.map((_, index): Json => {
       const answer = set.answers[index];
       return {
-        question: place([set.record, `${set.pointer}/${index}/text`]),
-        answer: answer ? place(answer) : "(not answered: decide yourself)",
+        question: valueAt([set.record, `${set.pointer}/${index}/text`]),
+        answer: answer ? valueAt(answer) : "(not answered: decide yourself)",
       };
     });
   });
@@ -181,20 +181,20 @@ function dependency(state: ReadonlyState<ScheduleState>, id: string): JsonObject
   const ticket = state.tickets.get(id);
   return {
     task_id: id,
-    outputs: ticket?.report === undefined ? [] : { ...place([ticket.report, "/outputs"]) },
-    artifacts: artifactsOf(ticket).map(whole),
+    outputs: ticket?.report === undefined ? [] : { ...valueAt([ticket.report, "/outputs"]) },
+    artifacts: artifactsOf(ticket).map(payloadOf),
   };
 }
 
-/** A note is a `tell`'s text, or the words with which a person sent a plan back. */
+/** A note: the text of a `tell`, or the notes of an approval. */
 function note(sequence: number): Json {
   return firstOf(from(sequence, "/text"), from(sequence, "/notes"));
 }
 
-function whole(sequence: number | undefined): Json {
-  return sequence === undefined ? {} : place([sequence, ""]);
+function payloadOf(sequence: number | undefined): Json {
+  return sequence === undefined ? {} : valueAt([sequence, ""]);
 }
 
-function place(at: Place | readonly [number, string] | undefined): JsonObject {
+function valueAt(at: Place | readonly [number, string] | undefined): JsonObject {
   return at === undefined ? {} : { ...from(at[0], at[1]) };
 }

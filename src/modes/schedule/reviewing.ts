@@ -6,30 +6,30 @@ import type { Draft } from "./draft.ts";
 import { finishIfOver } from "./finish.ts";
 import { begin, offer } from "./offering.ts";
 import type { Ticket } from "./state.ts";
-import { escalate, refuseAnswer, stopSpent } from "./trouble.ts";
+import { escalate, refuseAnswer, stopExhausted } from "./trouble.ts";
 
-/** Whether the manager, asked what to do with a blocked ticket, may say that its delivered work is good enough after all. */
+/** Whether the manager may review the delivered work of a blocked ticket instead of instructing it. */
 export function isReviewable(ticket: Ticket): boolean {
   return ticket.delivered === true && ticket.review === "manager";
 }
 
-/** Delivered work that was blocked is under review again, with its rounds afresh. */
+/** Moves a blocked ticket with delivered work back into review, with fresh rounds. */
 function resumeReview(draft: Draft, id: string): Ticket {
   draft.move(id, "review_resumed");
   return draft.patchTicket(id, { check_rounds: undefined, review_rounds: undefined });
 }
 
-/** Delivered work that was blocked is checked and reviewed again, by whoever reviews this ticket. */
-export function judgeAgain(draft: Draft, id: string): void {
+/** Checks and reviews the delivered work of a blocked ticket again. */
+export function restartReview(draft: Draft, id: string): void {
   resumeReview(draft, id);
-  judge(draft, id);
+  startReview(draft, id);
 }
 
-/** Work has been delivered: evidence first, opinions afterwards. */
-export function judge(draft: Draft, id: string): void {
+/** Checks delivered work, then asks for a review. */
+export function startReview(draft: Draft, id: string): void {
   const criteria = draft.ticket(id)?.criteria ?? [];
   if (criteria.length === 0) {
-    toReview(draft, id);
+    askForReview(draft, id);
     return;
   }
   const check_id = `k${draft.fact.sequence}`;
@@ -54,17 +54,17 @@ export function onCheckResult(draft: Draft, fact: FactOf<"check_result">): void 
     checks_passed: passed,
     failed_reviews: undefined,
   });
-  // Where nothing is left for the worker to mend it with, its reviewer has the evidence at once.
+  // If the budget leaves no turn for a correction, the reviewer gets the evidence at once.
   if (!passed && rounds < draft.session.settings.check_rounds && !isSpent(ticket, fact.received_at)) {
     draft.patchTicket(ticket.id, { check_rounds: rounds + 1 });
     draft.move(ticket.id, "changes_requested", "checks_failed");
     offer(draft, ticket.id, "instruction");
     return;
   }
-  toReview(draft, ticket.id);
+  askForReview(draft, ticket.id);
 }
 
-function toReview(draft: Draft, id: string): void {
+function askForReview(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   if (!ticket) return;
   switch (ticket.review) {
@@ -95,8 +95,8 @@ function toReview(draft: Draft, id: string): void {
 }
 
 /**
- * A review, the manager's or the person's, also of work that was blocked while it was under review. Approval against failed
- * evidence never makes a ticket done: it is refused and put again once, and then counts as changes requested.
+ * A review by the manager or a person, also of delivered work that was blocked. An approval although checks failed never makes a ticket
+ * done: it is refused once, and the second time counts as `changes_requested`.
  */
 export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): void {
   if (isAgainstEvidence(fact, ticket)) {
@@ -116,16 +116,16 @@ export function onReview(draft: Draft, fact: FactOf<"review">, ticket: Ticket): 
     return;
   }
   draft.patchTicket(ticket.id, { review_rounds: rounds, check_rounds: undefined });
-  // Blocked as it was delivered, it can still be approved.
+  // The ticket is still in review, so it is blocked as delivered and can still be approved.
   if (isSpent(ticket, fact.received_at)) {
-    stopSpent(draft, ticket.id);
+    stopExhausted(draft, ticket.id);
     return;
   }
   draft.move(ticket.id, "changes_requested");
   offer(draft, ticket.id, "instruction");
 }
 
-/** Whether a review approves what failed its checks, for the first time. */
+/** Whether a review approves work that failed its checks, for the first time. */
 export function isAgainstEvidence(fact: FactOf<"review">, ticket: Ticket): boolean {
   return fact.payload.decision === "approved" && ticket.checks_passed === false && !ticket.failed_reviews;
 }

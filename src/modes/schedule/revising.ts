@@ -1,12 +1,12 @@
 import type { Task } from "../../protocol/payload.ts";
-import { spentOf } from "./budget.ts";
+import { carriedOver } from "./budget.ts";
 import type { Draft } from "./draft.ts";
 import { withdraw } from "./offering.ts";
 import { isAddition, type Place, type Revision, type Ticket } from "./state.ts";
 import { newTicket, taskAt } from "./tasks.ts";
 import { REVISION } from "./waiting.ts";
 
-/** What a revised plan makes of the tickets as they stand. */
+/** What a revised plan changes about the tickets. */
 export function revisionOf(draft: Draft, tasks: readonly Task[], plan: Place): Revision {
   const tickets = tasks.map((task, index) => newTicket(draft, task, taskAt(plan, index)));
   const ids = new Set(tickets.map(({ id }) => id));
@@ -14,24 +14,24 @@ export function revisionOf(draft: Draft, tasks: readonly Task[], plan: Place): R
     plan,
     planned: tickets.filter((one) => {
       const ticket = draft.ticket(one.id);
-      if (ticket?.digest !== one.digest || isBegunAnew(ticket, one)) return true;
+      if (ticket?.digest !== one.digest || restarts(ticket, one)) return true;
       return ticket.order !== one.order || ticket.unplanned === true;
     }),
-    // What a plan left out before and is not in error now, a person has taken up again. A plan about another ticket knows nothing of that.
+    // A ticket that an earlier plan left out and a person has retried stays: this plan is not about it.
     left_out: draft.all().flatMap(({ id, unplanned, waits_for }) => {
       return ids.has(id) || (unplanned && waits_for !== REVISION) ? [] : [id];
     }),
   };
 }
 
-/** Whether a person has not approved all that it wants done. */
+/** Whether a revision adds tickets, which a person must approve. */
 export function isAdding(draft: Draft, { planned }: Revision): boolean {
   return planned.some(({ id }) => isAddition(draft.ticket(id)));
 }
 
 /**
- * Takes over a revised plan. Absent tasks are withdrawn. Changed ones start again, as do those whose trouble a plan answers. New ones
- * are added. What was done before it was approved stands as it was done, whatever the plan says of it.
+ * Applies a revised plan. Tickets that it leaves out are withdrawn. Changed tickets restart, and so do those that waited for the revision. New
+ * tickets are added. Tickets that were done meanwhile stay done.
  */
 export function revise(draft: Draft, { plan, planned, left_out }: Revision): void {
   for (const id of left_out) {
@@ -43,19 +43,19 @@ export function revise(draft: Draft, { plan, planned, left_out }: Revision): voi
   for (const one of planned) {
     const ticket = draft.ticket(one.id);
     if (!ticket) create(draft, one);
-    else if (isBegunAnew(ticket, one)) restart(draft, ticket, one);
-    // Later plans are held to how this one has what is done, since it is the one that their manager is shown.
+    else if (restarts(ticket, one)) restart(draft, ticket, one);
+    // Later plans are compared with this one, since it is the plan that the manager is shown.
     else draft.patchTicket(ticket.id, { order: one.order, digest: one.digest, unplanned: undefined });
   }
   draft.patchSession({ plan });
 }
 
-function isBegunAnew(ticket: Ticket, planned: Ticket): boolean {
+function restarts(ticket: Ticket, planned: Ticket): boolean {
   if (ticket.status === "done") return false;
   return ticket.digest !== planned.digest || ticket.waits_for === REVISION || isAddition(ticket);
 }
 
-/** Back to pending along the machine's own arrows, keeping what the ticket has lived through. */
+/** Moves a ticket back to pending along the arrows of its machine. It keeps its history, notes and counts. */
 function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
   withdraw(draft, ticket.id, "the plan was revised");
   draft.stopTime(ticket);
@@ -68,10 +68,10 @@ function restart(draft: Draft, ticket: Ticket, planned: Ticket): void {
   const { attempt, history, notes, clarifications, since, escalations, allowance } = draft.ticket(ticket.id) ?? ticket;
   draft.putTicket({
     ...planned,
-    ...(allowance ? spentOf(planned, allowance) : {}),
+    ...(allowance ? carriedOver(planned, allowance) : {}),
     since,
     attempt,
-    // Else a manager that answers every trouble with a plan would never come to the end of its escalations.
+    // Kept, or a manager that answers every escalation with a plan would never reach the limit.
     ...(escalations === undefined ? {} : { escalations }),
     ...(history ? { history } : {}),
     ...(notes ? { notes } : {}),

@@ -1,8 +1,8 @@
 import type { Rights } from "../../protocol/rights.ts";
 
 /**
- * Who may say what in the schedule mode: SPEC.md's table of messages and answers. A worker never plans, instructs, reviews or
- * speaks for the person; a manager never reports work. An `error` says that the sender cannot, so agents may answer anything with it.
+ * Who may send what in the schedule mode: SPEC.md's table of messages and answers. A worker never plans, instructs, reviews or
+ * answers for a person; a manager never reports work. Any turn may be answered with `error`.
  */
 export const SCHEDULE_RIGHTS: Rights = {
   manager: {
@@ -10,7 +10,7 @@ export const SCHEDULE_RIGHTS: Rights = {
     plan: ["requirement", "clarification_response", "error"],
     instruction_proposal: ["ticket"],
     instruction: ["ticket", "report", "error"],
-    // To an error only about work that was delivered and is the manager's to review; `expects` says when.
+    // In answer to an error only if there is delivered work that the manager reviews; `expects` says when.
     review: ["review_request", "error"],
     error: "any_turn",
     artifact_ref: "always",
@@ -27,7 +27,7 @@ export const SCHEDULE_RIGHTS: Rights = {
   user: {
     requirement: "always",
     clarification_response: ["clarification"],
-    // The person's own plan, given at the start.
+    // A plan of the person's own.
     plan: "always",
     approval: ["approval_request"],
     review: "always",
@@ -52,11 +52,11 @@ export const SCHEDULE_RIGHTS: Rights = {
     approval_request: "always",
     ticket: "always",
     review_request: "always",
-    // Where checks review, their passing is the approval.
+    // If checks review a ticket, the scheduler approves it when they pass.
     review: "always",
-    // A ticket that waits long for a dependency is told to the manager as a blocked report.
+    // The notice that tickets wait for another one is a blocked report to the manager.
     report: "always",
-    // Questions go to the person with scoped ids; default answers come back when nobody is there.
+    // Questions go to a person with scoped ids; default answers come back if there is no person.
     clarification: "always",
     clarification_response: ["clarification"],
     error: "always",

@@ -2,8 +2,8 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A schedule session's life. Stopping is not closing: `stopped` (a limit, a signal, a manager that cannot) and `waiting` (a
- * person is needed and none is there) go on in the phase they left, and only `closed` has a final report.
+ * The life of a schedule session. `stopped` (a limit, a signal, a manager that failed) and `waiting` (a person is needed) resume in the
+ * phase that they left. Only `closed` has a final report.
  *
  *   planning ◄──► clarifying      planning ──plan_proposed──► approving ──plan_accepted──► running ──finished──► closed
  */

@@ -6,10 +6,10 @@ import type { Instant } from "../../protocol/timestamp.ts";
 import type { SessionPhase } from "./session.machine.ts";
 import type { TicketStatus } from "./ticket.machine.ts";
 
-/** Where a text stands: a record's sequence and a pointer into its payload. State holds these, never the text. */
+/** The place of a value: a record's sequence, and a JSON pointer into its payload. The state holds places instead of texts. */
 export type Place = readonly [sequence: number, pointer: string];
 
-/** What a turn asks for; the message it carries has the same name on the wire. */
+/** The payload type of the message that a turn carries. */
 export type MessageType =
   | "requirement"
   | "clarification_response"
@@ -20,19 +20,19 @@ export type MessageType =
   | "review_request"
   | "error";
 
-/** The turn that somebody holds, or the message that waits to be put again. */
+/** A turn that is offered or open. */
 export interface OpenTurn {
   readonly turn_id: string;
   readonly message: MessageType;
-  /** Tries of this same message beyond the first: failed and refused answers both count. */
+  /** How often the same message was sent before. Failed turns and refused answers both count. */
   readonly retries: number;
-  /** Why the previous answer was refused, put again as `context.refused`. */
+  /** Why the previous answer was refused; sent as `context.refused`. */
   readonly refused?: readonly Json[];
-  /** Clarification rounds that this same message has caused. */
+  /** How many rounds of questions this message has led to. */
   readonly rounds?: number;
 }
 
-/** A message kept back for a while, and what its next turn will be told. */
+/** A message that will be sent again, and the counts of its next turn. */
 export interface PutAgain {
   readonly message: MessageType;
   readonly retries: number;
@@ -40,27 +40,27 @@ export interface PutAgain {
   readonly refused?: readonly Json[];
 }
 
-/** Whoever is waited for: a ticket, or the session about what is no ticket's. */
+/** What holds a turn: a ticket, or the session for messages about no ticket. It holds a turn, or waits, or neither. */
 export interface Holder {
   readonly turn?: OpenTurn;
-  /** What it waits for: a back-off timer, a person's answer, checks, a child session, a revised plan, being resumed. */
+  /** The id of what it waits for: a back-off timer, a set of questions, an approval, checks, a child session; or `revision` or `resume`. */
   readonly waits_for?: string;
   readonly put_again?: PutAgain;
-  /** The question sets that were settled. */
+  /** The ids of the question sets that were answered. */
   readonly clarifications?: readonly string[];
 }
 
-/** What a ticket may use, and what it has used of that. */
+/** A ticket's budget, and what the ticket has used of it. */
 export interface Allowance {
   readonly turns?: number;
   readonly wall_s?: number;
-  /** Turns that were offered about it, but for the manager's `error` turns. */
+  /** Turns that were offered about the ticket, without the manager's `error` turns. */
   readonly used: number;
   /** When the first of them was offered. */
   readonly from?: Instant;
 }
 
-/** A ticket: one value, one row. Optional fields are absent until they are needed, since sessions hold 100,000 of these. */
+/** A ticket, stored as one row. Optional fields are absent until they are needed: a session may hold 100,000 tickets. */
 export interface Ticket extends Holder {
   readonly id: string;
   readonly status: TicketStatus;
@@ -68,48 +68,50 @@ export interface Ticket extends Holder {
   /** Why it is blocked or in error. */
   readonly reason?: string;
   readonly task: Place;
-  /** Its place in the plan: whatever is done "for each ticket" is done in this order, however the rows were loaded. */
+  /** Its index in the plan. Tickets are always handled in this order; rows are loaded in any order. */
   readonly order: number;
-  /** Digest of the task as planned: a revised plan is compared by it. */
+  /** A digest of the task as planned, by which a revised plan is compared. */
   readonly digest: string;
   readonly depends_on: readonly string[];
   readonly seat: Seat;
   readonly review: ReviewPolicy;
-  /** Only where it has a budget. */
+  /** Absent if the ticket has no budget. */
   readonly allowance?: Allowance;
   readonly discuss?: boolean;
-  /** The instruction that counts, and where the executable criteria stand: the task's, the configuration's, every instruction's. */
+  /** The latest instruction. */
   readonly instruction?: Place;
+  /** The executable criteria of the configuration, the task and every instruction. */
   readonly criteria?: readonly Place[];
+  /** The role that works on it, or worked on it last. */
   readonly owner?: string;
   readonly attempt: number;
-  /** The child session that it waits for was begun, so that its end comes back however it is broken off. */
+  /** The child session that it waits for has begun, so its end will come back in any case. */
   readonly session_begun?: boolean;
-  /** Not begun before the person has approved the plan that added it. */
+  /** It does not begin until a person has approved the plan that added it. */
   readonly gated?: boolean;
-  /** The plan that counts leaves it out; a person may have it tried again all the same. */
+  /** The current plan does not contain it. A person may still retry it. */
   readonly unplanned?: boolean;
   readonly retries?: number;
   readonly escalations?: number;
   readonly check_rounds?: number;
   readonly review_rounds?: number;
-  /** How often its workers were stuck with questions, since it was planned or last taken out of an escalation. */
+  /** How often its workers reported questions since it was planned or last escalated. */
   readonly question_rounds?: number;
-  /** Blocked while the work that was delivered was under review: that review can be resumed. */
+  /** It was blocked during a review of delivered work. That review can be resumed. */
   readonly delivered?: boolean;
-  /** The latest notice that it holds others up. */
+  /** The record of the latest notice that other tickets wait for it. */
   readonly noticed?: number;
   readonly reviews?: number;
   readonly failed_reviews?: number;
   readonly proposal?: number;
   readonly report?: number;
-  /** The end of the session in which its proposal was discussed, until its worker reports. */
+  /** The record of the end of its discussion, until its worker reports. */
   readonly discussed?: number;
-  /** How its worker's latest turn failed, until one reports. */
+  /** The record of its worker's latest failure, until a worker reports. */
   readonly failure?: number;
   readonly check?: number;
   readonly checks_passed?: boolean;
-  /** The records of its kept files by label; a label that is used again means the newer file. */
+  /** The records of its kept files, by label. A label that is used again stands for the newer file. */
   readonly artifacts?: Readonly<Record<string, number>>;
   readonly notes?: readonly number[];
   readonly history?: readonly number[];
@@ -117,19 +119,19 @@ export interface Ticket extends Holder {
 
 export type ReviewPolicy = "manager" | "user" | "checks";
 
-/** A set of questions put to a person. */
+/** A set of questions for a person. */
 export interface QuestionSet {
   readonly id: string;
   readonly record: number;
   readonly pointer: string;
   readonly questions: readonly string[];
-  /** For each question where its answer stands; by position, because an agent's ids may be any text. */
+  /** The place of each question's answer, in the order of the questions. */
   readonly answers: readonly (Place | null)[];
   readonly subject?: string;
   readonly closed?: boolean;
 }
 
-/** In what child session proposals are discussed, and what one may use. */
+/** The child session in which proposals are discussed. */
 export interface Discussion {
   readonly mode: string;
   readonly input: JsonObject;
@@ -137,7 +139,7 @@ export interface Discussion {
   readonly timeout_s: number;
 }
 
-/** What the mode needs of the configuration. Times in seconds as configured, back-off in ms. */
+/** The configuration that the mode needs. Times are in seconds, the back-off is in ms. */
 export interface Settings {
   readonly max_retries: number;
   readonly retry_backoff_ms: number;
@@ -150,11 +152,11 @@ export interface Settings {
   readonly confirm: boolean;
   readonly review: ReviewPolicy;
   readonly proposal: "risk" | "always" | "never";
-  /** Absent where proposals are put to the worker. */
+  /** Absent if the worker answers proposals. */
   readonly discussion?: Discussion;
-  /** Places of the configuration's own executable criteria. */
+  /** The configuration's own executable criteria. */
   readonly checks: readonly Place[];
-  /** What a ticket may use whose task says nothing else. */
+  /** The budget of a ticket whose task has none. */
   readonly ticket_budget?: { readonly turns?: number; readonly wall_s?: number };
 }
 
@@ -164,26 +166,27 @@ export interface RoleEntry {
   readonly capabilities: readonly string[];
 }
 
-/** What a revised plan makes of the tickets, as far as that is not how they stood when it came. */
+/** What a revised plan changes. */
 export interface Revision {
   readonly plan: Place;
-  /** Those that it adds, begins anew or puts elsewhere, with nothing lived through yet. */
+  /** The tickets that it adds, restarts or moves, as new tickets. */
   readonly planned: readonly Ticket[];
+  /** The tickets that it no longer contains. */
   readonly left_out: readonly string[];
 }
 
-/** What belongs to the session and to no ticket. */
+/** The session's own state. */
 export interface SessionValue extends Holder {
   readonly phase: SessionPhase;
-  /** The phase a stop interrupted. */
+  /** The phase that a stop interrupted. */
   readonly interrupted?: SessionPhase;
-  /** The person gave the plan, so nobody is asked for one. */
+  /** A person gives the plan, so the manager is not asked for one. */
   readonly plan_given?: boolean;
   readonly settings: Settings;
   readonly roles: readonly RoleEntry[];
   readonly requirement?: Place;
   readonly plan?: Place;
-  /** The approval that is waited for: of the `first` plan, whose tickets stay `gated` until then, of a revision, or of the result. */
+  /** The open approval: of the first plan, whose tickets are `gated`, of a revision, or of the result. */
   readonly gate?: {
     readonly ask_id: string;
     readonly subject: "plan" | "result";
@@ -192,25 +195,26 @@ export interface SessionValue extends Holder {
   };
   readonly clarifications: readonly string[];
   readonly notes: readonly number[];
+  /** How many questions and approvals were asked for; their ids count up. */
   readonly asked: number;
   readonly notice?: boolean;
-  /** How it was closed, until a ticket moves again: one that is reopened in vain is closed as it was. */
+  /** How it was closed, until a ticket moves again. A session that is reopened without effect is closed as before. */
   readonly ended?: { readonly outcome: Outcome; readonly reason?: string };
 }
 
-/** The schedule mode's state in memory: values as stored, and indexes derived from them by `apply`. */
+/** The schedule mode's state: the stored values, and indexes that `apply` derives from them. */
 export interface ScheduleState {
   session: SessionValue | undefined;
   readonly tickets: Map<string, Ticket>;
   readonly questions: Map<string, QuestionSet>;
   readonly counts: Map<TicketStatus, number>;
-  /** Who waits for a ticket, in no order. */
+  /** The tickets that depend on a ticket, in no order. */
   readonly dependents: Map<string, Set<string>>;
-  /** Dependencies not yet done, by ticket. */
+  /** How many dependencies of a ticket are not done. */
   readonly unmet: Map<string, number>;
-  /** Tickets that wait, directly or not, on one in error. */
+  /** Open tickets that depend on a ticket in error, directly or not. */
   readonly blockedByError: Set<string>;
-  /** Tickets that are neither pending, done nor in error: few, whatever the plan's size. */
+  /** Tickets that are neither pending, done nor in error. They are few, even in a large plan. */
   readonly underway: Set<string>;
 }
 
@@ -227,22 +231,22 @@ export function empty(): ScheduleState {
   };
 }
 
-/** Whether a plan that has it adds it: what an earlier one withdrew counts as new. */
+/** Whether a plan adds this ticket. A ticket that an earlier plan withdrew counts as new. */
 export function isAddition(ticket: Ticket | undefined): boolean {
   return !ticket || (ticket.status === "error" && ticket.reason === "withdrawn");
 }
 
-/** The records of a ticket's kept files, oldest first. */
+/** The sequences of the records of a ticket's kept files, oldest first. */
 export function artifactsOf(ticket: Ticket | undefined): number[] {
   return Object.values(ticket?.artifacts ?? {}).toSorted((a, b) => a - b);
 }
 
-/** How many tickets are in each status that any is in. */
+/** How many tickets are in each status, without zeros. */
 export function countsOf(state: ReadonlyState<ScheduleState>): Record<string, number> {
   return Object.fromEntries([...state.counts].filter(([, count]) => count > 0));
 }
 
-/** The order of the plan: for sorting tickets. */
+/** Compares tickets by their order in the plan. */
 export function planOrder(a: Ticket, b: Ticket): number {
   return a.order - b.order || (a.id < b.id ? -1 : 1);
 }

@@ -3,20 +3,19 @@ import type { Seat } from "../../kernel/mode.ts";
 import { canonicalJson } from "../../lib/canonical.ts";
 import type { Task } from "../../protocol/payload.ts";
 import { allowanceOf } from "./budget.ts";
-import { executables } from "./criteria.ts";
 import type { Draft } from "./draft.ts";
 import type { Place, Ticket } from "./state.ts";
 
-/** Expected outputs that change something others depend on; such a ticket is discussed before it is begun. */
+/** Words for outputs that may do damage. A ticket with such an output is discussed first. */
 const RISKY_OUTPUT =
   /\b(deploy|deployment|release|publish|migrat\w*|delet\w*|drop|production|credential\w*|payment\w*)\b/i;
 
-/** Where the plan that stands at `plan` has that task. */
+/** The place of a task in the plan at `plan`. */
 export function taskAt([sequence, pointer]: Place, index: number): Place {
   return [sequence, `${pointer}/tasks/${index}`];
 }
 
-/** The ticket that a task of a plan becomes, with nothing lived through yet. What it can share it shares: there may be 100,000 of them. */
+/** The new ticket for a task of a plan. It shares objects where it can: there may be 100,000 tickets. */
 export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   const { settings } = draft.session;
   const criteria = executablesOf(draft, task, place);
@@ -48,7 +47,7 @@ export function newTicket(draft: Draft, task: Task, place: Place): Ticket {
   };
 }
 
-/** Places of a task's executable criteria, those of an instruction given with it, and the configuration's own. */
+/** The executable criteria of the configuration, of a task, and of the instruction that its plan gives. */
 export function executablesOf(draft: Draft, task: Task, place: Place): Place[] {
   const own = executables(task.acceptance_criteria, place[0], `${place[1]}/acceptance_criteria`);
   const instructed = executables(
@@ -59,9 +58,20 @@ export function executablesOf(draft: Draft, task: Task, place: Place): Place[] {
   return [...draft.session.settings.checks, ...own, ...instructed];
 }
 
+/** The places of the criteria that have a command, in a list at `pointer` of the record `sequence`. */
+export function executables(criteria: readonly unknown[] | undefined, sequence: number, pointer: string): Place[] {
+  return (criteria ?? []).flatMap((criterion, index): Place[] =>
+    isExecutable(criterion) ? [[sequence, `${pointer}/${index}`]] : [],
+  );
+}
+
+function isExecutable(criterion: unknown): boolean {
+  return typeof criterion === "object" && criterion !== null && "command" in criterion;
+}
+
 const ANY_WORKER: Seat = { type: "worker" };
 
-/** Who may work on a task: whom it names, or any worker, as for most of a plan. */
+/** The seat of a task: the role or capability that it is assigned to, or any worker. */
 export function workerFor({ assigned_to: to }: Task): Seat {
   if (to && "role_id" in to && to.role_id !== undefined) return { type: "worker", role_id: to.role_id };
   if (to && "capability" in to && to.capability !== undefined) return { type: "worker", capability: to.capability };
@@ -76,9 +86,9 @@ function text(value: unknown): string {
       : "";
 }
 
-/** What the manager may not change of a done task, and what makes a revised one different: all but its `status` echo. */
+/** A digest of a task without `status`: if it differs, the task has changed. */
 export function digestOf(task: Task): string {
   const { status: _echo, ...planned } = task;
-  // Not the beginning of the whole digest's text: that would be kept with it.
+  // A substring of the hexadecimal text would keep the whole text in memory.
   return hash("sha256", canonicalJson(planned), "buffer").toString("hex", 0, 8);
 }

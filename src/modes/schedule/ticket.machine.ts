@@ -2,14 +2,14 @@ import { setup } from "xstate";
 import { lifecycle } from "../../kernel/machine.ts";
 
 /**
- * A ticket's life:
+ * The life of a ticket:
  *
  *   pending ──proposal_needed──► discussing ──instruction_finalized──► in_progress
  *   pending ──instruction_received──────────────────────────────────► in_progress ──report_completed──► awaiting_review
  *   in_progress ──report_blocked──► blocked ──unblocked | retry──► in_progress
  *   awaiting_review ──changes_requested──► in_progress      awaiting_review ──approved──► done
  *   blocked ──retries_exceeded──► error ──manual_reset──► pending
- *   pending | discussing | in_progress | awaiting_review ──work_stopped──► blocked     (why is the ticket's `reason`)
+ *   pending | discussing | in_progress | awaiting_review ──work_stopped──► blocked     (`reason` says why)
  *   blocked ──replanned──► pending     blocked ──review_resumed──► awaiting_review     any open state ──withdrawn──► error
  */
 export const ticketMachine = setup({ types: { events: {} as { type: TicketEvent } } }).createMachine({

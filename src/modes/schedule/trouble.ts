@@ -4,20 +4,20 @@ import { howOften } from "../../lib/how-often.ts";
 import type { Json } from "../../lib/json.ts";
 import { type Failure, NOT_RETRIED } from "../../protocol/failure.ts";
 import { refusalFrom } from "../../protocol/refusal.ts";
-import { BUDGET_TIMER, isBeyondBudget, isSpent } from "./budget.ts";
+import { BUDGET_TIMER, isExemptFromBudget, isSpent } from "./budget.ts";
 import { onDiscussionTimeUp } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { finish, finishIfOver } from "./finish.ts";
-import { isForWorker, reasonSaid } from "./messages.ts";
+import { isForWorker, reasonOfError } from "./messages.ts";
 import { notice } from "./notice.ts";
 import { offer, putAgain, putAgainLater, withdraw } from "./offering.ts";
 import type { OpenTurn, PutAgain, Ticket } from "./state.ts";
 import { DISCUSSION_TIMER, sessionWaitedFor } from "./waiting.ts";
 
 /**
- * An answer that cannot stand is recorded as refused, and the same message is put again with the reason. It counts as a retry.
- * When those are spent, a worker's ticket goes on to the manager, and a manager stops the session. With `once` it is put again
- * though no retry is left: for what is refused only the first time, and means something the next.
+ * Refuses an answer, and sends the same message again with the reason. It counts as a retry. When the retries are spent, a worker's
+ * ticket escalates to the manager, and a manager's failure stops the session. With `once`, the message is sent again even without
+ * a retry left: for an answer that is refused the first time and accepted the second.
  */
 export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure, once = false): void {
   const holder = draft.holder(id);
@@ -29,10 +29,10 @@ export function refuseAnswer(draft: Draft, id: string | undefined, why: Failure,
   const refused = { ...refusalFrom(draft.fact.payload_type, why) };
   draft.refuse(why);
   const retries = once ? Math.min(turn.retries, draft.session.settings.max_retries - 1) : turn.retries;
-  again(draft, id, { ...turn, retries }, [refused], 0, why.code);
+  tryAgain(draft, id, { ...turn, retries }, [refused], 0, why.code);
 }
 
-/** A turn ended without an answer that counts. */
+/** A turn has ended without an accepted answer. */
 export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: OpenTurn): void {
   const id = fact.subject;
   const { code, refused } = fact.payload;
@@ -44,7 +44,7 @@ export function onTurnFailed(draft: Draft, fact: FactOf<"turn_failed">, turn: Op
   afterFailure(draft, id, turn, refused, code);
 }
 
-/** A message that came to nothing is put again after a back-off, unless another try would only repeat that. */
+/** Sends the message of a failed turn again after a back-off, unless another try would fail the same way. */
 function afterFailure(
   draft: Draft,
   id: string | undefined,
@@ -52,12 +52,12 @@ function afterFailure(
   refused: readonly Json[] | undefined,
   code: string,
 ): void {
-  if (NOT_RETRIED.has(code)) exhausted(draft, id, turn, code, refused);
-  else again(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
+  if (NOT_RETRIED.has(code)) retriesSpent(draft, id, turn, code, refused);
+  else tryAgain(draft, id, turn, refused, backoff(draft.session.settings.retry_backoff_ms, turn.retries), code);
 }
 
-/** Puts the same message again, at once or after a delay, until the retries are spent. */
-function again(
+/** Sends the same message again, at once or after a delay, until the retries are spent. */
+function tryAgain(
   draft: Draft,
   id: string | undefined,
   turn: OpenTurn,
@@ -65,7 +65,7 @@ function again(
   delay_ms: number,
   code: string,
 ): void {
-  // An instruction's tries are the ticket's, whether a report was refused or the work failed.
+  // The ticket counts the retries of an instruction: refused reports and failed work together.
   const instructed = turn.message === "instruction" ? draft.ticket(id) : undefined;
   const retries = (instructed ? (instructed.retries ?? 0) : turn.retries) + 1;
   const next: PutAgain = {
@@ -75,7 +75,7 @@ function again(
     ...(refused?.length ? { refused } : {}),
   };
   if (retries > draft.session.settings.max_retries) {
-    exhausted(draft, id, turn, code, refused);
+    retriesSpent(draft, id, turn, code, refused);
     return;
   }
   if (instructed) draft.patchTicket(instructed.id, { retries });
@@ -88,7 +88,8 @@ function again(
   }
 }
 
-function exhausted(
+/** A worker's ticket escalates to the manager; a manager's failure stops the session. */
+function retriesSpent(
   draft: Draft,
   id: string | undefined,
   turn: OpenTurn,
@@ -101,7 +102,7 @@ function exhausted(
     escalate(draft, id, code);
     return;
   }
-  // Without a manager nothing can be judged or planned; a person must look, and `resume` puts the message again.
+  // Without a manager nothing can go on. A person must look; resuming the session sends the message again.
   putAgainLater(draft, id, "resume", {
     message: turn.message,
     retries: 0,
@@ -117,7 +118,7 @@ function exhausted(
   });
 }
 
-/** The worker's attempt came to nothing: try again after a back-off, or hand the ticket to the manager. */
+/** An attempt has failed: retry after a back-off, or escalate to the manager. */
 export function stopWork(draft: Draft, id: string, reason: string, refused?: readonly Json[]): void {
   const ticket = draft.move(id, "work_stopped", reason);
   if (isSpent(ticket, draft.fact.received_at)) {
@@ -141,7 +142,7 @@ export function stopWork(draft: Draft, id: string, reason: string, refused?: rea
   draft.setTimer(timer_id, backoff(retry_backoff_ms, retries - 1));
 }
 
-/** The manager is asked what to do with a blocked ticket; past `max_escalations` it is given up. */
+/** Asks the manager what to do with a blocked ticket. After `max_escalations` the ticket is given up. */
 export function escalate(draft: Draft, id: string, reason: string): void {
   const escalations = (draft.ticket(id)?.escalations ?? 0) + 1;
   if (escalations > draft.session.settings.max_escalations) {
@@ -152,23 +153,23 @@ export function escalate(draft: Draft, id: string, reason: string): void {
   offer(draft, id, "error");
 }
 
-/** Nothing is left of a ticket's budget: the manager is asked what to do with it, however its work stood. */
-export function stopSpent(draft: Draft, id: string): void {
+/** Blocks a ticket whose budget is spent, and asks the manager what to do. */
+export function stopExhausted(draft: Draft, id: string): void {
   const status = draft.ticket(id)?.status;
   if (status === undefined || status === "done" || status === "error") return;
   if (status !== "blocked") draft.move(id, "work_stopped", "budget_exhausted");
   escalate(draft, id, "budget_exhausted");
 }
 
-/** A ticket's time is up. What nobody is at work on is stopped when it would go on. */
+/** A ticket's budget of time is spent. A ticket without a turn is stopped later, when its next turn is offered. */
 function onTimeUp(draft: Draft, id: string): void {
   const ticket = draft.ticket(id);
   if (!ticket || !isSpent(ticket, draft.fact.received_at)) return;
   const discussed = sessionWaitedFor(ticket.waits_for) !== undefined;
   if (discussed && ticket.session_begun) return onDiscussionTimeUp(draft, id);
-  if (!discussed && (!ticket.turn || isBeyondBudget(ticket.turn.message))) return;
+  if (!discussed && (!ticket.turn || isExemptFromBudget(ticket.turn.message))) return;
   withdraw(draft, id, "the ticket's budget is spent");
-  stopSpent(draft, id);
+  stopExhausted(draft, id);
 }
 
 function giveUp(draft: Draft, id: string, reason: string): void {
@@ -176,9 +177,9 @@ function giveUp(draft: Draft, id: string, reason: string): void {
   finishIfOver(draft);
 }
 
-/** An agent says that it cannot. A worker's word is a failed attempt; the manager's word about a ticket is final for it. */
+/** An agent gives up. From a worker it is a failed attempt; from the manager it ends the ticket, or the session. */
 export function onError(draft: Draft, fact: FactOf<"error">, ticket: Ticket | undefined, turn: OpenTurn): void {
-  const code = reasonSaid(fact.payload.code);
+  const code = reasonOfError(fact.payload.code);
   if (!ticket) {
     finish(draft, "failed", code);
     return;
@@ -211,7 +212,7 @@ export function onTimerFired(draft: Draft, fact: FactOf<"timer_fired">): void {
   retry(draft, timer_id.slice("retry:".length) || undefined, timer_id);
 }
 
-/** What waits for `waits_for` goes on; a blocked ticket moves back to work first. */
+/** Sends the message that waits for `waits_for`. A blocked ticket moves back to work first. */
 export function retry(draft: Draft, id: string | undefined, waits_for: string): void {
   const ticket = draft.ticket(id);
   if (

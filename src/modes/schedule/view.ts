@@ -2,7 +2,7 @@ import type { ReadonlyState, Results, SessionView, SubjectView } from "../../ker
 import { from } from "../../kernel/references.ts";
 import { artifactsOf, countsOf, planOrder, type ScheduleState, type Ticket } from "./state.ts";
 
-/** What reporters and `status` may know: one subject a ticket, in plan order. */
+/** A subject for each ticket, in the order of the plan. */
 export function view(state: ReadonlyState<ScheduleState>): SessionView {
   const waiting = waitingForTrouble(state);
   return {
@@ -30,13 +30,13 @@ function resultsOf(ticket: Ticket): Results {
   return { ...(report === undefined ? {} : { latest: report }), kept: artifactsOf(ticket), figures };
 }
 
-/** Why a ticket stands where it does; one that has not begun has no reason of its own, but may wait for one in trouble. */
+/** Why a ticket has its status. A pending ticket has no reason of its own, but may wait for one that is blocked or in error. */
 export function reasonOf({ status, reason }: Ticket, waits: boolean): { reason?: string } {
   if (reason !== undefined) return { reason };
   return waits && status === "pending" ? { reason: "waiting_for_dependency" } : {};
 }
 
-/** The tickets that wait, directly or not, for one that is blocked or in error. Costs what waits, not what is planned. */
+/** The tickets that depend on one that is blocked or in error, directly or not. Visits only those. */
 function waitingForTrouble(state: ReadonlyState<ScheduleState>): ReadonlySet<string> {
   const waiting = new Set(state.blockedByError);
   const reached = [...state.underway].filter((id) => state.tickets.get(id)?.status === "blocked");

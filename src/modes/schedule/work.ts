@@ -1,15 +1,15 @@
 import type { FactOf } from "../../kernel/mode.ts";
 import { failure } from "../../protocol/failure.ts";
-import { isSpent, nothingLeft } from "./budget.ts";
-import { executables } from "./criteria.ts";
+import { budgetSpent, isSpent } from "./budget.ts";
 import { discuss } from "./discussion.ts";
 import type { Draft } from "./draft.ts";
 import { offer } from "./offering.ts";
-import { judge } from "./reviewing.ts";
+import { startReview } from "./reviewing.ts";
 import type { MessageType, Ticket } from "./state.ts";
+import { executables } from "./tasks.ts";
 import { escalate, refuseAnswer, stopWork } from "./trouble.ts";
 
-/** The dispatcher admitted a turn: the ticket is now really in somebody's hands. */
+/** The dispatcher has admitted a turn, so an agent now works on it. */
 export function onTurnRequest(draft: Draft, fact: FactOf<"turn_request">): void {
   const ticket = draft.ticket(fact.subject);
   if (!ticket || ticket.turn?.turn_id !== fact.payload.turn_id) return;
@@ -33,10 +33,10 @@ export function onTurnRequest(draft: Draft, fact: FactOf<"turn_request">): void 
   }
 }
 
-/** The manager's formal instruction: the work begins, or begins anew. */
+/** The manager instructs a ticket: work begins, or begins again. */
 export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket: Ticket): void {
   if (draft.answered?.message === "error" && isSpent(ticket, fact.received_at)) {
-    refuseAnswer(draft, ticket.id, nothingLeft(ticket));
+    refuseAnswer(draft, ticket.id, budgetSpent(ticket));
     return;
   }
   const added = executables(fact.payload.acceptance_criteria, fact.sequence, "/acceptance_criteria");
@@ -54,7 +54,7 @@ export function onInstruction(draft: Draft, fact: FactOf<"instruction">, ticket:
   offer(draft, ticket.id, "instruction");
 }
 
-/** The manager wants another view first: the worker's, or that of a session of its own. */
+/** The manager proposes an instruction: the worker answers it, or a child session discusses it. */
 export function onInstructionProposal(draft: Draft, fact: FactOf<"instruction_proposal">, ticket: Ticket): void {
   if (ticket.status === "pending") draft.move(ticket.id, "proposal_needed");
   draft.patchTicket(ticket.id, { proposal: fact.sequence });
@@ -65,9 +65,9 @@ export function onInstructionProposal(draft: Draft, fact: FactOf<"instruction_pr
 
 export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, asked: MessageType): void {
   const { status, questions } = fact.payload;
-  const fitting = [asked === "instruction_proposal" ? "proposal" : "completed", "blocked", "error"];
-  if (!fitting.includes(status)) {
-    const message = `"${asked}" is answered by a report that says ${fitting.join(", ")}, not "${status}"`;
+  const expected = [asked === "instruction_proposal" ? "proposal" : "completed", "blocked", "error"];
+  if (!expected.includes(status)) {
+    const message = `"${asked}" is answered by a report that says ${expected.join(", ")}, not "${status}"`;
     refuseAnswer(draft, ticket.id, failure("validation_failed", message, { details: { pointer: "/status" } }));
     return;
   }
@@ -80,7 +80,7 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
     else refuseProposal(draft, ticket);
   } else if (status === "completed") {
     draft.move(ticket.id, "report_completed");
-    judge(draft, ticket.id);
+    startReview(draft, ticket.id);
   } else if (status === "blocked") {
     draft.move(ticket.id, "report_blocked", "needs_input");
     if (questions?.length) offer(draft, ticket.id, "report");
@@ -90,7 +90,7 @@ export function onReport(draft: Draft, fact: FactOf<"report">, ticket: Ticket, a
   }
 }
 
-/** Counts one more round of a ticket's questions; true when its workers have asked often enough, and the manager must find another way. */
+/** Counts a round of questions from the ticket's workers. True if there were too many, so that the ticket escalates. */
 function isOutOfQuestions(draft: Draft, ticket: Ticket): boolean {
   const rounds = (ticket.question_rounds ?? 0) + 1;
   if (rounds > draft.session.settings.max_clarification_rounds) return true;
