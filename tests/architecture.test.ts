@@ -61,6 +61,8 @@ const KNOWING_A_MODE: Readonly<Record<string, readonly string[]>> = {
 /** The two impure files of `lib`, and the folders that may import them. */
 const CRASH_POINTS = "lib/crash-point.ts";
 const DIRECTORIES = "lib/directory.ts";
+/** It loads its libraries when they are needed. */
+const TEXT_LAYOUT = "lib/text-layout.ts";
 const AT_THE_WORLD = ["store", "log", "agents", "runtime"];
 
 /** The only files that read the wall clock, randomness or the environment. */
@@ -291,7 +293,7 @@ describe("the engine", () => {
   });
 
   it("is not imported by the modes, which are pure", () => {
-    const sources = inFolders(...PURE).filter(({ name }) => name !== CRASH_POINTS && name !== DIRECTORIES);
+    const sources = inFolders(...PURE).filter(({ name }) => ![CRASH_POINTS, DIRECTORIES, TEXT_LAYOUT].includes(name));
     const impure = sources.flatMap(({ name, code }) => [
       ...importsOf(code)
         .filter((specifier) => specifier.startsWith("node:") && !PURE_MAY_IMPORT.includes(specifier))

@@ -1,4 +1,5 @@
-import { replaceEachUnsafe, widthOf } from "../lib/terminal-text.ts";
+import { widthOf } from "../lib/text-layout.ts";
+import { replaceEachUnsafe } from "../lib/terminal-text.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
 /** One thing that is wrong in a file a person wrote, with all they need to find and mend it. */

@@ -63,18 +63,3 @@ export function isUnsafe(text: string): boolean {
 export function jsonEscaped(character: string): string {
   return character.replace(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
-
-/** How many terminal columns a line takes; of emoji that are joined at most so many. */
-export function widthOf(line: string): number {
-  if (isPlain(line)) return line.length;
-  let width = 0;
-  for (const character of withoutSequences(line)) {
-    if (!NO_WIDTH.test(character)) width += WIDE.test(character) ? 2 : 1;
-  }
-  return width;
-}
-
-const NO_WIDTH = /[\p{M}\u200D]/u;
-
-const WIDE =
-  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Emoji_Presentation}\u3000-\u303f\uff01-\uff60]/u;

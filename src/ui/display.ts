@@ -1,4 +1,5 @@
-import { isPlain, jsonEscaped, replaceEachUnsafe, widthOf, withoutSequences } from "../lib/terminal-text.ts";
+import { isPlain, jsonEscaped, replaceEachUnsafe, withoutSequences } from "../lib/terminal-text.ts";
+import { cut, widthOf, wrap } from "../lib/text-layout.ts";
 
 /** Marks that are piled on a character beyond this many are taken off, since a pile covers the lines above. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
@@ -22,36 +23,17 @@ export function safeLine(text: string): string {
 /** One line, cut with an ellipsis to at most `width` terminal columns. */
 export function clipped(text: string, width: number): string {
   const line = safeLine(text);
-  if (widthOf(line) <= width) return line;
-  let kept = "";
-  let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(line)) {
-    const wide = widthOf(segment);
-    if (used + wide > width - 1) break;
-    kept += segment;
-    used += wide;
-  }
-  return `${kept.trimEnd()}…`;
+  return widthOf(line) <= width ? line : `${cut(line, width - 1).trimEnd()}…`;
 }
 
-/** Text as lines of at most `width` columns with `indent` blanks before each, broken between words; a longer word stays whole. */
+/** Text as lines of at most `width` columns with `indent` blanks before each, broken between words. A longer word stays whole. */
 export function wrapped(text: string, width: number, indent: number): string[] {
-  const before = " ".repeat(indent);
-  const lines: string[] = [];
-  let line = "";
-  for (const word of safeLine(text).split(" ")) {
-    const longer = line === "" ? before + word : `${line} ${word}`;
-    if (line !== "" && widthOf(longer) > width) {
-      lines.push(line);
-      line = before + word;
-    } else line = longer;
-  }
-  return [...lines, line];
+  return wrap(safeLine(text), width - indent).map((line) => " ".repeat(indent) + line);
 }
 
 /**
- * The same where the first line goes on another, `indent` columns wide, or stands before the others. A command at the end, which is made
- * safe already, is to be copied: it is not broken, and has a line of its own where it does not fit.
+ * Text broken like `wrapped` whose first line has no indent: it goes on a line that is `indent` columns wide already, or stands out.
+ * A `command` at the end is to be copied, so it is not broken and gets a line of its own where it does not fit. It must be safe.
  */
 export function hanging(text: string, width: number, indent: number, command?: string): string[] {
   const lines = wrapped(text, width, indent);

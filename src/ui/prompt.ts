@@ -1,7 +1,7 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isCounted } from "../config/picked-option.ts";
-import { widthOf } from "../lib/terminal-text.ts";
+import { widthOf } from "../lib/text-layout.ts";
 import { hanging, safeLine, safeText, wrapped } from "./display.ts";
 import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";

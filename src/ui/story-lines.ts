@@ -1,4 +1,4 @@
-import { widthOf } from "../lib/terminal-text.ts";
+import { widthOf } from "../lib/text-layout.ts";
 import { hanging, safeLine } from "./display.ts";
 import type { RecordLine } from "./format-options.ts";
 import type { Output } from "./terminal.ts";

@@ -1,4 +1,4 @@
-import { widthOf } from "../lib/terminal-text.ts";
+import { widthOf } from "../lib/text-layout.ts";
 import { clipped, safeLine } from "./display.ts";
 
 /** One column: its heading, and the widest it may get. */

@@ -1,5 +1,5 @@
 import { shellWord } from "../lib/shell-word.ts";
-import { widthOf } from "../lib/terminal-text.ts";
+import { widthOf } from "../lib/text-layout.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
 import { clipped, hanging, safeLine, safeText } from "./display.ts";

@@ -49,7 +49,7 @@ describe("the excerpt", () => {
     expect(shown).toContain("\ufffd");
   });
   test("shows emoji as they are", () => {
-    expect(told("a.json", '{"👩‍👧": tru}')).toContain('1 | {"👩‍👧": tru}\n    |          ^\n');
+    expect(told("a.json", '{"👩‍👧": tru}')).toContain('1 | {"👩‍👧": tru}\n    |        ^\n');
   });
   test("counts lines the same for LF, CR LF and CR", () => {
     for (const end of ["\n", "\r\n", "\r"]) {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { widthOf } from "../../src/lib/terminal-text.ts";
+import { widthOf } from "../../src/lib/text-layout.ts";
 import { clipped, safeJson, safeLine, safeText, wrapped } from "../../src/ui/display.ts";
 import { computing } from "../computing.ts";
 
@@ -81,7 +81,8 @@ describe("text on a terminal", () => {
     expect(clipped("漢字漢字", 5)).toBe("漢字…");
     expect(clipped("short", 5)).toBe("short");
     expect(clipped("👩‍👩‍👧 family", 200)).toBe("👩‍👩‍👧 family");
-    expect(clipped("👩‍👩‍👧 family", 6)).toBe("…");
+    expect(clipped("👩‍👩‍👧 family", 6)).toBe("👩‍👩‍👧 fa…");
+    expect(clipped("👩‍👩‍👧 family", 2)).toBe("…");
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme" }),
