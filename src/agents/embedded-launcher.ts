@@ -1,11 +1,10 @@
-import { sandboxMechanism } from "./isolation/machine.ts";
+import { sandboxMechanism } from "./isolation/probe.ts";
 import { start } from "./launch.ts";
 import type { Launcher } from "./launcher.ts";
 import { endLeftovers } from "./processes.ts";
 
 /**
- * The launcher inside the scheduler's own process. `path` is where the programs are looked for that keep others apart; without it, only
- * what needs none can be started.
+ * A launcher in the scheduler's own process. `path` is the `PATH` on which it looks for the sandbox programs.
  */
 export function embeddedLauncher(path?: string): Launcher {
   return {

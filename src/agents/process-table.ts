@@ -2,29 +2,29 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { ProcessIdentity } from "../kernel/agent.ts";
 
-/** A process as the system knows it. A zombie is not living: it can do nothing, and under an init that never reaps it stays for ever. */
+/** A process as the system knows it. A zombie is not living: it does nothing, and under an init that does not reap it stays. */
 export interface ProcessEntry extends ProcessIdentity {
   readonly living: boolean;
   readonly parent: number;
   readonly group: number;
 }
 
-/** All living processes of one moment. */
+/** All living processes at one moment. */
 export interface ProcessTable {
   readonly entries: ReadonlyMap<number, ProcessEntry>;
   /** By the parent's pid. */
   readonly children: ReadonlyMap<number, readonly ProcessEntry[]>;
 }
 
-/** PF_EXITING: it runs no code of its own any more. */
+/** PF_EXITING: the process runs no more code. */
 const EXITING = 4;
 
 let shared: { readonly table: ProcessTable; readonly read_at: number } | undefined;
 
 /**
- * Every living process, for finding families, as it was at `since` (`performance.now()`) or later: an older table knows nothing
- * of a process that was started meanwhile. To read it takes 10 µs a process and more. So all who ask in the same turn of the
- * event loop share one, if it is young enough: a thousand agents that are ended together cost one reading.
+ * All living processes, as of `since` (`performance.now()`) or later: an older table lacks processes started since. Reading takes 10 µs
+ * and more for each process. So callers in the same turn of the event loop share a table that is new enough: ending a thousand agents
+ * together reads it once.
  */
 export function processTable(since: number): ProcessTable {
   if (shared === undefined || shared.read_at < since) {
@@ -37,13 +37,13 @@ export function processTable(since: number): ProcessTable {
   return shared.table;
 }
 
-/** What the system knows of one process now; undefined if it is gone or a zombie. */
+/** The entry of one process now; undefined if it is gone or a zombie. */
 export function entryOf(pid: number): ProcessEntry | undefined {
   const entry = anyEntryOf(pid);
   return entry?.living === true ? entry : undefined;
 }
 
-/** When a process was started, in the words of this platform, also if it is a zombie by now; empty if nobody can tell. */
+/** The start time of a process, zombies included, in the format of the platform; empty if unknown. */
 export function startOf(pid: number): string {
   return anyEntryOf(pid)?.started ?? "";
 }
@@ -52,7 +52,7 @@ function anyEntryOf(pid: number): ProcessEntry | undefined {
   return process.platform === "linux" ? entryFromProc(pid) : readPs(["-p", String(pid)])[0];
 }
 
-/** Everything below these processes, by parent; without them. */
+/** The descendants of these processes, without the processes themselves. */
 export function descendantsOf(pids: Iterable<number>, table: ProcessTable): ProcessEntry[] {
   const found = new Map<number, ProcessEntry>();
   const open = [...pids];
@@ -66,7 +66,7 @@ export function descendantsOf(pids: Iterable<number>, table: ProcessTable): Proc
   return [...found.values()];
 }
 
-/** The variables that a process was started with, `NAME=value`; none where the platform or the process does not let them be read. */
+/** The environment that a process was started with, `NAME=value`; empty if it cannot be read. */
 export function environmentOf(pid: number): readonly string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
@@ -75,12 +75,12 @@ export function environmentOf(pid: number): readonly string[] {
   }
 }
 
-/** Up to so many numbers are asked after one by one, which costs less than a list of every process. */
+/** Up to so many pids are looked up one by one, which costs less than listing all processes. */
 const FEW = 50;
 
 /**
- * The pids that can have been given to processes younger than this one: pids are given in a circle. A circle that has closed
- * meanwhile makes this list too short. Empty without `/proc`.
+ * The pids that processes younger than this one can have: the system assigns pids in ascending order and then starts over. Too short if
+ * it has gone through all pids meanwhile. Empty without `/proc`.
  */
 export function pidsGivenSince(pid: number): number[] {
   if (process.platform !== "linux") return [];
@@ -91,7 +91,7 @@ export function pidsGivenSince(pid: number): number[] {
   );
 }
 
-/** The same where they are few; undefined where they are not, and without `/proc`. */
+/** `pidsGivenSince` if they are few; undefined if they are many, and without `/proc`. */
 export function fewGivenSince(pid: number): number[] | undefined {
   return process.platform === "linux" ? fewBetween(pid, lastPid()) : undefined;
 }
@@ -106,18 +106,18 @@ function fewBetween(pid: number, last: number): number[] | undefined {
   return Array.from({ length: given }, (_, index) => pid + 1 + index).filter(isProcess);
 }
 
-/** Threads have numbers of the same kind. No list shows them, but who asks after one by its number is told of it as of a process. */
+/** Threads share the numbers of processes: `/proc` does not list them, but has an entry for each. */
 function isProcess(pid: number): boolean {
   if (!existsSync(`/proc/${pid}`)) return false;
   try {
     return /^Tgid:\s*(\d+)$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] === String(pid);
   } catch {
-    // It went in this moment.
+    // It ended in the meantime.
     return false;
   }
 }
 
-/** Every pid there is; empty without `/proc`. */
+/** All pids; empty without `/proc`. */
 export function allPids(): number[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc").flatMap((name) => {
@@ -126,7 +126,7 @@ export function allPids(): number[] {
   });
 }
 
-/** What `ps` prints of these processes, for platforms without `/proc`. */
+/** The entries of processes as `ps` prints them, for platforms without `/proc`. */
 export function readPs(which: readonly string[]): ProcessEntry[] {
   const columns = ["pid", "ppid", "pgid", "stat", "lstart"].flatMap((column) => ["-o", `${column}=`]);
   let lines: string;
@@ -161,7 +161,7 @@ function entryFromProc(pid: number): ProcessEntry | undefined {
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, parent, group, , , , flags] = fields;
-  // The first process of a namespace can hang in its own end, until strangers have reaped what was in there.
+  // The first process of a namespace stays in its exit until the processes of the namespace are reaped.
   const living = state !== "Z" && state !== "X" && (Number(flags) & EXITING) === 0;
   return { pid, living, parent: Number(parent), group: Number(group), started: fields[19] ?? "" };
 }

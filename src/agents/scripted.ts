@@ -1,16 +1,15 @@
 import type { Agent, Answer, TurnContext, TurnRequest, TurnResult } from "../kernel/agent.ts";
 import { failure } from "../protocol/failure.ts";
 
-/** What plays a scripted agent: its answer, or a whole result where a test wants a failure, a refusal or a bad exit. */
+/** Plays a scripted agent: returns its answer, or a whole result for a failure, a refusal or a bad exit. */
 export type ScriptedHandler = (
   request: TurnRequest,
   context: TurnContext,
 ) => Answer | TurnResult | Promise<Answer | TurnResult>;
 
 /**
- * An agent inside the process, for tests, simulation and measurements. It keeps the contract of the others at next to no cost:
- * cancelling and `timeout_ms` end the turn, a handler that throws is `agent_failed`. There is no process, so `started` is
- * not called.
+ * An agent inside the process, for tests, simulation and benchmarks. Cancelling and `timeout_ms` end its turns; a handler that throws
+ * gives `agent_failed`. There is no process, so `started` is not called.
  */
 export function scriptedAgent(handler: ScriptedHandler): Agent {
   return { turn: (request, context) => play(handler, request, context) };
@@ -35,8 +34,8 @@ async function play(handler: ScriptedHandler, request: TurnRequest, context: Tur
 
 async function answer(handler: ScriptedHandler, request: TurnRequest, context: TurnContext): Promise<TurnResult> {
   try {
-    const said = await handler(request, context);
-    return "payload_type" in said ? { answer: said, refused: [] } : said;
+    const result = await handler(request, context);
+    return "payload_type" in result ? { answer: result, refused: [] } : result;
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);
     return {

@@ -3,7 +3,7 @@ import { makeDirectory } from "../lib/directory.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 
-/** What the disk itself says, whatever stands on it. */
+/** Error codes that are about the disk. */
 const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
   ENOSPC: "storage_full",
   EDQUOT: "storage_full",
@@ -13,14 +13,14 @@ const DISK: Readonly<Record<string, "storage" | "storage_full">> = {
 };
 
 /**
- * Makes sure of a directory in which agents put files, whatever an agent has put in its place. Fails with `storage` or
- * `storage_full` if the disk refuses it, with `environment` if what stands there does.
+ * Makes a directory for agents' files; removes a file that an agent has put in its place. Fails with `storage` or `storage_full` for
+ * errors of the disk, with `environment` for others.
  */
 export function makeWorkDirectory(path: string): Result<void, Failure> {
   try {
-    const there = lstatSync(path, { throwIfNoEntry: false });
-    if (there?.isDirectory()) return ok(undefined);
-    if (there) rmSync(path, { force: true });
+    const existing = lstatSync(path, { throwIfNoEntry: false });
+    if (existing?.isDirectory()) return ok(undefined);
+    if (existing) rmSync(path, { force: true });
     makeDirectory(path);
     return ok(undefined);
   } catch (error) {
@@ -35,7 +35,7 @@ export function makeWorkDirectory(path: string): Result<void, Failure> {
     }
     return err(
       failure("environment", `The directory for artifacts cannot be made: ${reason}`, {
-        hint: `See what stands at ${path}, and move it away.`,
+        hint: `Check what is at ${path}, and move it away.`,
       }),
     );
   }

@@ -1,4 +1,4 @@
-import { saidByShell } from "../agents/isolation/inside.ts";
+import { exitFromShell } from "../agents/isolation/namespace.ts";
 import type { Exit } from "../protocol/record.ts";
 
 /** Holds the command back until its process is on record: a scheduler that dies before that leaves nothing running. */
@@ -38,6 +38,6 @@ export function gated(command: readonly string[], expect_exit: number): GatedChe
   return {
     command: ["sh", "-c", witness(expect_exit), "check", ...command],
     endedAs: ({ code, signal }) =>
-      saidByShell({ code: code === expect_exit ? WITNESSED : code === WITNESSED ? expect_exit : code, signal }),
+      exitFromShell({ code: code === expect_exit ? WITNESSED : code === WITNESSED ? expect_exit : code, signal }),
   };
 }

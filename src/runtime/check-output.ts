@@ -18,7 +18,7 @@ export class OutputEnd implements OutputListener {
   /** What each stream has said of a line that has not ended. */
   readonly #begun = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
 
-  piece(stream: Stream, bytes: Buffer): void {
+  chunk(stream: Stream, bytes: Buffer): void {
     const begun = this.#begun[stream];
     const next = bytes.lastIndexOf(LINE_FEED) + 1;
     if (next > 0) this.#lines = endOf(this.#lines, begun, bytes.subarray(0, next));

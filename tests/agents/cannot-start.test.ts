@@ -7,8 +7,8 @@ import { Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const REFUSED = join(import.meta.dirname, "children/refused.ts");
 
-/** What is said where the system refuses a start with EACCES: it binds everybody but root, so somebody else tries. */
-describe("a program that may not be started", () => {
+/** Failures with EACCES. Root never gets it, so a child drops its rights. */
+describe("a program without permission to start", () => {
   let cleanup: Cleanup;
   let directory: string;
 
@@ -28,7 +28,7 @@ describe("a program that may not be started", () => {
     ) as Failure | null;
   }
 
-  test.each(["closed", join("closed", "inner")])("in the directory %s is told with the directory", (name) => {
+  test.each(["closed", join("closed", "inner")])("in the directory %s: the failure names the directory", (name) => {
     const where = join(directory, name);
     expect(failureOf(where, "true")).toEqual({
       code: "environment",
@@ -38,7 +38,7 @@ describe("a program that may not be started", () => {
     });
   });
 
-  test("because of its file is told with the file", async () => {
+  test("because of its file: the failure names the file", async () => {
     const program = join(directory, "program");
     await writeFile(program, "#!/bin/sh\n");
     expect(failureOf(directory, program)).toMatchObject({

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Puts things away in the reverse order, for `afterEach`. */
+/** Runs clean-up tasks in reverse order, for `afterEach`. */
 export class Cleanup {
   readonly #tasks: (() => Promise<void> | void)[] = [];
 

@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-/** Runs a turn of a program that nobody drives. */
+/** Runs a turn of a program without a puppet. */
 function simply(request: TurnRequest, launcher: Launcher = embeddedLauncher(), signal = new AbortController().signal) {
   return cliAgent({ launcher, settings: rig.settings() }).turn(request, {
     signal,
@@ -32,7 +32,7 @@ function withCommand(...cli_command: string[]): TurnRequest {
 }
 
 describe("a turn of a command-line agent", () => {
-  test("gives one request line and end of file, and takes the answer with the exit", async () => {
+  test("writes one request line and end of file, and takes the answer with the exit", async () => {
     const { puppet, result, events } = await rig.turn();
     const { lines, size } = (await puppet.ask({ do: "read" }, "input")) as unknown as { lines: string[]; size: number };
     expect(lines).toHaveLength(1);
@@ -57,7 +57,7 @@ describe("a turn of a command-line agent", () => {
     expect(livingInGroup(puppet.pid)).toEqual([]);
   });
 
-  test("gives no work before the start is on record", async () => {
+  test("writes no request before the start is on record", async () => {
     const recorded = Promise.withResolvers<void>();
     const { puppet, result, identities } = await rig.turn({ started: recorded.promise });
     expect(identities).toMatchObject([{ pid: puppet.pid }]);
@@ -66,7 +66,7 @@ describe("a turn of a command-line agent", () => {
     void input.then(() => {
       given = true;
     });
-    // A round trip through the puppet: had it been given anything, it would have said so before.
+    // A round trip through the puppet: it would have reported input before.
     await puppet.ask({ do: "environment" }, "environment");
     expect(given).toBe(false);
     recorded.resolve();
@@ -76,7 +76,7 @@ describe("a turn of a command-line agent", () => {
     expect((await result).answer).toBeDefined();
   });
 
-  test("ends the process without work when the start cannot be recorded", async () => {
+  test("ends the process without a request when the start cannot be recorded", async () => {
     const recorded = Promise.withResolvers<void>();
     const { puppet, result, identities } = await rig.turn({ started: recorded.promise });
     recorded.reject(new Error("disk full"));
@@ -85,7 +85,7 @@ describe("a turn of a command-line agent", () => {
     expect(livingInGroup(puppet.pid)).toEqual([]);
   });
 
-  test("gives no work when it is cancelled while its start is being recorded", async () => {
+  test("writes no request when it is cancelled while the start is being recorded", async () => {
     const recorded = Promise.withResolvers<void>();
     const prepare = async (puppet: Puppet) => {
       await puppet.ask({ do: "ignore", signal: "SIGTERM" }, "ignoring");
@@ -101,7 +101,7 @@ describe("a turn of a command-line agent", () => {
     expect(given).toBeUndefined();
   });
 
-  test("ends a process that was started while it was cancelled", async () => {
+  test("ends a process that started while the turn was cancelled", async () => {
     const abort = new AbortController();
     const pids: number[] = [];
     const launcher: Launcher = {
@@ -119,7 +119,7 @@ describe("a turn of a command-line agent", () => {
     expect(pids.flatMap(livingInGroup)).toEqual([]);
   });
 
-  test("starts nothing when it is cancelled already", async () => {
+  test("starts nothing when it is already cancelled", async () => {
     const launcher: Launcher = {
       ...embeddedLauncher(),
       launch: () => {
@@ -130,13 +130,13 @@ describe("a turn of a command-line agent", () => {
     expect(result.failure?.code).toBe("cancelled");
   });
 
-  test("gives a program that cannot be started as a failure of its own kind", async () => {
+  test("gives an environment failure for a program that cannot start", async () => {
     const result = await simply(withCommand("no-such-agent"));
     expect(result.failure).toMatchObject({ code: "environment", details: { errno: "ENOENT" } });
     expect(result.failure?.hint).toBeDefined();
   });
 
-  test("is not begun without the sandbox that its role asks for, or without a place for its artifacts", async () => {
+  test("fails without its required sandbox or its artifacts directory", async () => {
     const touch = ["sh", "-c", "touch begun"];
     const role = { role_id: "worker", type: "worker", cli_command: touch, sandbox: "processes" } as const;
     const without = await simply(rig.request({ request: { role } }), embeddedLauncher("/nowhere"));
@@ -151,13 +151,13 @@ describe("a turn of a command-line agent", () => {
     await expect(access(join(rig.directory, "begun"))).rejects.toThrow("ENOENT");
   });
 
-  test("that ends with the code of a shell that found no program is told so", async () => {
+  test("explains exit code 127 as a missing program", async () => {
     const { failure } = await simply(withCommand("sh", "-c", "no-such-program-here"));
     expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 127 } });
     expect(failure?.hint).toContain("not installed");
   });
 
-  test("shows an agent the allow-listed environment, the role's own and the wire's, and nothing else", async () => {
+  test("gives the agent only allow-listed, role and wire variables", async () => {
     const { puppet } = await rig.turn({
       environment: { AGENT_KEY: "k", BOSUN_ROLE_ID: "manager", TERM: "xterm" },
       settings: {
@@ -217,7 +217,7 @@ describe("a turn of a command-line agent", () => {
     });
   });
 
-  test("names no ticket to the agent of a turn about none, whatever its role says", async () => {
+  test("sets no ticket id for a turn without a ticket, even if the role does", async () => {
     const { puppet } = await rig.turn({
       request: { stamp: { turn_id: "t7", attempt: 1, run: 1 } },
       environment: { BOSUN_TICKET_ID: "T-1" },
@@ -226,7 +226,7 @@ describe("a turn of a command-line agent", () => {
     expect(environment).not.toHaveProperty("BOSUN_TICKET_ID");
   });
 
-  test("keeps console text in a file for each stream and emits it, redacted", async () => {
+  test("writes console text to a file for each stream and emits it, redacted", async () => {
     const { puppet, result, events } = await rig.turn({
       settings: { redact: (text) => text.replaceAll("hunter2", "***") },
     });
@@ -242,7 +242,7 @@ describe("a turn of a command-line agent", () => {
     expect(events).toContainEqual({ kind: "console", stream: "stderr", text: "warning ***" });
   });
 
-  test("makes no file for an agent that prints only messages", async () => {
+  test("makes no console file for an agent that prints only messages", async () => {
     const { puppet, result } = await rig.turn();
     await puppet.print(REPORT);
     puppet.tell({ do: "exit", code: 0 });
@@ -250,7 +250,7 @@ describe("a turn of a command-line agent", () => {
     await expect(access(join(rig.directory, "output"))).rejects.toThrow("ENOENT");
   });
 
-  test("goes on when the console text cannot be kept", async () => {
+  test("goes on when the console files cannot be written", async () => {
     const occupied = join(rig.directory, "occupied");
     await writeFile(occupied, "");
     const { puppet, result } = await rig.turn({ request: { output_directory: occupied } });
@@ -262,7 +262,7 @@ describe("a turn of a command-line agent", () => {
     expect(failure).toBeUndefined();
   });
 
-  test("emits at most a thousand console lines and keeps them all in the file", async () => {
+  test("emits at most 1,000 console lines and writes all of them to the file", async () => {
     const { puppet, result, events } = await rig.turn();
     await puppet.print("line\n".repeat(5_000));
     puppet.tell({ do: "exit", code: 0 });
@@ -272,7 +272,7 @@ describe("a turn of a command-line agent", () => {
     expect(kept.length).toBe(25_000);
   });
 
-  test("says first what came first", async () => {
+  test("emits messages and console lines in order", async () => {
     const { puppet, result, events } = await rig.turn();
     await puppet.print("one\n");
     await puppet.print(envelope("report", { status: "progress", summary: "Half." }));

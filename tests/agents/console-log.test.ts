@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-test("asks to wait while the disk is behind, every writer for the same relief", async () => {
+test("makes all writers wait for the same drain while the disk is behind", async () => {
   const log = new ConsoleLog(join(directory, "log"), 10_000_000);
   const line = "x".repeat(400_000);
   const first = log.write(line);
@@ -27,7 +27,7 @@ test("asks to wait while the disk is behind, every writer for the same relief", 
   expect(await readFile(join(directory, "log"), "utf8")).toBe(`${line}\n`.repeat(3));
 });
 
-test("appends to what is there, and lets nobody else read it", async () => {
+test("appends to an existing file, readable by its owner only", async () => {
   for (const line of ["one", "two"]) {
     const log = new ConsoleLog(join(directory, "deep", "log"), 100);
     await log.write(line);
@@ -38,7 +38,7 @@ test("appends to what is there, and lets nobody else read it", async () => {
   expect((await stat(path)).mode & 0o777).toBe(0o600);
 });
 
-test("gives up a file that cannot be opened, without harm to the turn", async () => {
+test("gives up a file that cannot be opened", async () => {
   const log = new ConsoleLog(directory, 10_000_000);
   await log.write("x".repeat(400_000));
   expect(log.write("more")).toBeUndefined();

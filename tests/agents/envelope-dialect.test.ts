@@ -36,7 +36,7 @@ function hear(...lines: (string | Buffer)[]) {
 }
 
 describe("the request line", () => {
-  test("is one line, a valid envelope, stamped with the time of the request, and the same bytes for the same request", () => {
+  test("is one line with a valid envelope, and the same for the same request", () => {
     const line = requestLine(REQUEST);
     expect(line.indexOf("\n")).toBe(line.length - 1);
     const envelope = JSON.parse(line) as Record<string, unknown>;
@@ -52,7 +52,7 @@ describe("the request line", () => {
 });
 
 describe("the envelope reader", () => {
-  test("takes a line for a message only if it begins with a brace and has a payload_type", () => {
+  test("takes only lines with a brace first and a payload_type for messages", () => {
     const { meant, events, reader } = hear(
       "plain text",
       '{"level":"info"}',
@@ -78,7 +78,7 @@ describe("the envelope reader", () => {
     expect(reader.answer?.payload_type).toBe("error");
   });
 
-  test("hears artifacts and progress before the answer, and neither is the answer", () => {
+  test("emits artifacts and progress before the answer", () => {
     const { reader, events } = hear(
       envelope("artifact_ref", { label: "log", uri: "log.txt" }),
       envelope("report", { status: "progress", summary: "Half." }),
@@ -88,7 +88,7 @@ describe("the envelope reader", () => {
     expect(reader.answer?.payload).toMatchObject({ status: "completed" });
   });
 
-  test("tells a repeated answer from another one that comes too late", () => {
+  test("distinguishes a repeated answer from a late one", () => {
     const { reader, events } = hear(REPORT, REPORT, envelope("report", { status: "error", summary: "No." }));
     expect(events).toEqual([
       { kind: "duplicate", payload_type: "report" },
@@ -97,7 +97,7 @@ describe("the envelope reader", () => {
     expect(reader.answer?.payload).toMatchObject({ status: "completed" });
   });
 
-  test("takes the same payload under another type for late, and no duplicate", () => {
+  test("takes the same payload of another type for late, not for a duplicate", () => {
     const payload = { summary: "Do it." };
     const [proposal, instruction] = ["instruction_proposal", "instruction"].map((type) =>
       Buffer.from(envelope(type, payload).trimEnd()),
@@ -114,7 +114,7 @@ describe("the envelope reader", () => {
     expect(events).toEqual([{ kind: "late", payload_type: "instruction", payload }]);
   });
 
-  test("refuses with a reason and still takes the answer that follows", () => {
+  test("refuses a message with a reason and takes the answer after it", () => {
     const { reader, events } = hear(envelope("report", { status: "fine" }), REPORT);
     expect(events).toMatchObject([{ kind: "refused", refusal: { payload_type: "report", code: "validation_failed" } }]);
     expect(reader.refused).toHaveLength(1);
@@ -126,19 +126,19 @@ describe("the envelope reader", () => {
     ["another role", { source: "manager" }],
     ["the person", { source: "user" }],
     ["another target", { target: "worker" }],
-  ])("refuses what claims %s", (_, claim) => {
+  ])("refuses a message that claims %s", (_, claim) => {
     const { reader, events } = hear(envelope("report", { status: "completed" }, claim));
     expect(events).toMatchObject([{ kind: "refused", refusal: { code: "not_permitted" } }]);
     expect(reader.answer).toBeUndefined();
   });
 
-  test("refuses a type that does not answer this turn, naming those that do", () => {
+  test("refuses a type that does not answer the turn, and names those that do", () => {
     const { reader, events } = hear(envelope("review", { decision: "approved" }));
     expect(events).toMatchObject([{ refusal: { code: "not_permitted", pointer: "/payload_type" } }]);
     expect(reader.refused[0]?.message).toContain("report, error");
   });
 
-  test("refuses a broken message, by its look, and takes other broken lines for console text", () => {
+  test("refuses lines that look like broken messages; other lines are console text", () => {
     const broken = '{"payload_type":"report","payload":{"status":';
     const badBytes = Buffer.concat([
       Buffer.from('{"payload_type":"report","x":"'),
@@ -150,7 +150,7 @@ describe("the envelope reader", () => {
     expect(reader.refused.map(({ code }) => code)).toEqual(["malformed_output", "malformed_output"]);
   });
 
-  test("refuses a message that was cut at the limit as output_limit", () => {
+  test("refuses a cut message with output_limit", () => {
     const events: TurnEvent[] = [];
     const reader = new EnvelopeReader(
       REQUEST,
@@ -164,7 +164,7 @@ describe("the envelope reader", () => {
     expect(events).toMatchObject([refused, refused]);
   });
 
-  test("keeps the latest eight refusals and emits at most a thousand events, says so once, and still hears the answer", () => {
+  test("keeps 8 refusals and emits 1,000 events, then a note, and takes the answer", () => {
     const bad = Array.from({ length: 1_200 }, (_, index) => envelope("report", { status: `no-${index}` }));
     const { reader, events } = hear(...bad, REPORT);
     expect(reader.refused).toHaveLength(8);
@@ -175,7 +175,7 @@ describe("the envelope reader", () => {
     expect(reader.answer).toBeDefined();
   });
 
-  test("keeps a secret out of the excerpt of a refused line, also across its end", () => {
+  test("redacts the excerpt of a refused line, even across its end", () => {
     const padding = "x".repeat(2_040 - 40);
     const { events } = hear(`{"payload_type":"report","a":"hunter2","b":"${padding}hunter2"`);
     const [event] = events;

@@ -9,14 +9,17 @@ import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { waysOfThisMachine } from "./mechanisms.ts";
+import { availableSandboxes } from "./sandboxes.ts";
 import { killStray } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SCHEDULER = join(import.meta.dirname, "children/scheduler.ts");
-const WAYS: { readonly name: string; readonly way: SandboxMechanism | undefined }[] = [
-  { name: "no sandbox", way: undefined },
-  ...(await waysOfThisMachine()).map(({ name, way }) => ({ name: `the sandbox processes by ${name}`, way })),
+const SANDBOXES: { readonly name: string; readonly mechanism: SandboxMechanism | undefined }[] = [
+  { name: "no sandbox", mechanism: undefined },
+  ...(await availableSandboxes()).map(({ name, mechanism }) => ({
+    name: `the sandbox processes by ${name}`,
+    mechanism,
+  })),
 ];
 
 let cleanup: Cleanup;
@@ -28,13 +31,13 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-function specOf(command: readonly string[], way: SandboxMechanism | undefined) {
+function specOf(command: readonly string[], mechanism: SandboxMechanism | undefined) {
   const isolation = { level: "processes", required: true } as const;
-  return { command, directory, environment: { PATH }, ...(way && { isolation }) };
+  return { command, directory, environment: { PATH }, ...(mechanism && { isolation }) };
 }
 
-describe.runIf(process.platform === "linux").each(WAYS)("an agent in $name", ({ way }) => {
-  test("inherits no descriptor but its three, while database, lock and log are open", async () => {
+describe.runIf(process.platform === "linux").each(SANDBOXES)("an agent in $name", ({ mechanism }) => {
+  test("inherits only three descriptors while database, lock and log are open", async () => {
     const home = join(directory, "home");
     mkdirSync(home);
     const store = openStore(home);
@@ -48,7 +51,7 @@ describe.runIf(process.platform === "linux").each(WAYS)("an agent in $name", ({ 
     const log = LogFolder.open(join(home, "logs"));
     if (!log.ok) throw new Error(log.error.message);
     cleanup.add(() => log.value.close());
-    const launched = await start(specOf(["ls", "-l", "/proc/self/fd"], way), way);
+    const launched = await start(specOf(["ls", "-l", "/proc/self/fd"], mechanism), mechanism);
     if (!launched.ok) throw new Error(launched.error.message);
     launched.value.stderr.resume();
     const chunks: Buffer[] = [];
@@ -57,16 +60,16 @@ describe.runIf(process.platform === "linux").each(WAYS)("an agent in $name", ({ 
       .toString()
       .split("\n")
       .flatMap((line) => /(\d+) -> (.*)$/.exec(line)?.slice(1, 3).join(" ") ?? []);
-    // One of them is the folder that is being listed; what others had left open in this process leads nowhere.
+    // One more is the listed folder; descriptors that this process inherited are /dev/null.
     expect(
       open.filter((line) => !/\/proc\/\d+\/fd$|^\d{2,} \/dev\/null$/.test(line)).map((line) => line.split(" ")[0]),
     ).toEqual(["0", "1", "2"]);
     expect(open.length).toBeGreaterThan(3);
   });
 
-  test("holds nothing open that its scheduler was left open by others", async () => {
-    const spec = JSON.stringify(specOf(["ls", "-l", "/proc/self/fd"], way));
-    const scheduler = spawn(process.execPath, [SCHEDULER, spec, ...(way ? [JSON.stringify(way)] : [])], {
+  test("gets /dev/null for descriptors that its scheduler inherited", async () => {
+    const spec = JSON.stringify(specOf(["ls", "-l", "/proc/self/fd"], mechanism));
+    const scheduler = spawn(process.execPath, [SCHEDULER, spec, ...(mechanism ? [JSON.stringify(mechanism)] : [])], {
       stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 37 }, () => "ignore" as const), "pipe"],
       env: { ...process.env, BOSUN_TEST_ONCE: "1" },
     });
@@ -81,8 +84,8 @@ describe.runIf(process.platform === "linux").each(WAYS)("an agent in $name", ({ 
     const inTerminal = (command: string) =>
       execFileSync(programFile("script", "/", PATH) ?? "", ["-qec", command, "/dev/null"], { encoding: "utf8" });
     expect(inTerminal(`sh -c '${ask}'`)).toContain("has one");
-    const spec = JSON.stringify({ ...specOf(["sh", "-c", ask], way) });
-    const words = [process.execPath, SCHEDULER, spec, ...(way ? [JSON.stringify(way)] : [])];
+    const spec = JSON.stringify({ ...specOf(["sh", "-c", ask], mechanism) });
+    const words = [process.execPath, SCHEDULER, spec, ...(mechanism ? [JSON.stringify(mechanism)] : [])];
     const scheduler = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
     const said = inTerminal(`BOSUN_TEST_ONCE=1 ${scheduler}`);
     expect(said).toContain("No such device or address");

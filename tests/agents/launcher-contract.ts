@@ -10,7 +10,7 @@ import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 
-/** What every launcher must do, whatever it starts processes with. */
+/** The contract of every launcher. */
 export function launcherContract(name: string, make: () => Launcher): void {
   describe(`the launcher contract: ${name}`, () => {
     let cleanup: Cleanup;
@@ -60,13 +60,13 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect((await text(where.stdout)).trim()).toBe(directory);
     });
 
-    test("passes arguments as they are, past no shell", async () => {
+    test("passes arguments unchanged, without a shell", async () => {
       const odd = ["$HOME", "a b", "*", "--flag", "", "'\"", "x;y"];
       const echo = await launch(["printf", "%s\\n", ...odd]);
       expect(await text(echo.stdout)).toBe(odd.map((word) => `${word}\n`).join(""));
     });
 
-    test("names the process so that it can be found again while it lives, and not after", async () => {
+    test("identifies the process while it lives, and not afterwards", async () => {
       const sleeper = await launch(["sleep", "600"]);
       const { identity } = sleeper;
       expect(isLiving(identity.pid)).toBe(true);
@@ -78,7 +78,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect(findProcess(identity)).toBe("gone");
     });
 
-    test("makes the process the leader of its own group and signals the whole of it", async () => {
+    test("makes the process the leader of its own group and signals the whole group", async () => {
       const family = await launch(["sh", "-c", "sleep 600 & echo started; wait"]);
       await once(family.stdout, "data");
       expect(livingInGroup(family.identity.pid)).toHaveLength(2);
@@ -90,7 +90,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
       family.signalGroup("SIGTERM");
     });
 
-    test("tells the exit while somebody still holds the pipes, and lets go of them when told", async () => {
+    test("reports the exit while others hold the pipes, and closes them on request", async () => {
       const daemon = await launch(["sh", "-c", "sleep 600 & echo $!"]);
       const [line] = (await once(daemon.stdout, "data")) as [Buffer];
       cleanup.add(() => killStray(Number(line.toString())));
@@ -102,19 +102,19 @@ export function launcherContract(name: string, make: () => Launcher): void {
       await closed;
     });
 
-    test("loses no output of a process that is gone at once", async () => {
+    test("loses no output of a process that exits at once", async () => {
       const quick = await launch(["sh", "-c", "printf %100000d 7"]);
       const printed = await text(quick.stdout);
       expect(printed.length).toBe(100_000);
     });
 
-    test("survives input that nobody reads", async () => {
+    test("survives input that is never read", async () => {
       const deaf = await launch(["sh", "-c", "exec 0<&-; exit 0"]);
       deaf.stdin.end("x".repeat(5_000_000));
       expect(await deaf.exited).toEqual({ code: 0, signal: null });
     });
 
-    test("gives a missing program as a failure that names it", async () => {
+    test("names a missing program in the failure", async () => {
       const missing = await failureOf(["no-such-program-here"]);
       expect(missing).toMatchObject({
         code: "environment",
@@ -123,7 +123,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect(missing.message).toContain("PATH");
     });
 
-    test("gives a missing path, and a script whose interpreter is missing, as failures", async () => {
+    test("fails for a missing path, and for a script without its interpreter", async () => {
       expect((await failureOf([join(directory, "gone")])).message).toContain(join(directory, "gone"));
       const script = join(directory, "script");
       await writeFile(script, "#!/no/such/interpreter\n");
@@ -131,7 +131,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect((await failureOf([script])).message).toContain("interpreter");
     });
 
-    test("gives a script on the PATH whose interpreter is missing as what it is", async () => {
+    test("names the missing interpreter of a script on the PATH", async () => {
       const script = join(directory, "tool");
       await writeFile(script, "#!/no/such/interpreter\n");
       await chmod(script, 0o755);
@@ -140,7 +140,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect(refused.message).toContain(script);
     });
 
-    test("gives a file without execute permission as a failure that says how to repair it", async () => {
+    test("tells how to make a file executable", async () => {
       const script = join(directory, "script");
       await writeFile(script, "#!/bin/sh\n");
       const refused = await failureOf([script]);
@@ -148,19 +148,19 @@ export function launcherContract(name: string, make: () => Launcher): void {
       expect(refused.hint).toContain(`chmod +x ${script}`);
     });
 
-    test("gives a directory in the place of a program as what it is", async () => {
+    test("tells that the program is a directory", async () => {
       const refused = await failureOf([directory]);
       expect(refused.message).toContain("directory");
       expect(refused.hint).not.toContain("chmod");
     });
 
-    test("gives a missing directory as a failure about the directory, not the program", async () => {
+    test("names a missing working directory, not the program", async () => {
       const nowhere = join(directory, "nowhere");
       const refused = await failureOf(["true"], nowhere);
       expect(refused.message).toContain(nowhere);
     });
 
-    test("gives arguments beyond what the system takes as a failure", async () => {
+    test("fails for arguments larger than the system allows", async () => {
       const refused = await failureOf(["true", "x".repeat(4_000_000)]);
       expect(refused).toMatchObject({ code: "environment", details: { errno: "E2BIG" } });
     });

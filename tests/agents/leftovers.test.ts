@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-/** More processes than are looked at without a reason. */
+/** Starts more processes than are searched when none are expected to have escaped. */
 function crowd(): void {
   for (let count = 0; count < 60; count += 1) {
     const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
@@ -27,8 +27,8 @@ function crowd(): void {
 }
 
 /**
- * Until what a turn has left would be noticed without a reason to look for it: it can be told by its mark, which nobody can read of what has
- * only just begun, and no other test's crowd hides it.
+ * Waits until a leftover of a turn can be found by a cheap search: its environment is readable, which takes a moment after the start, and
+ * there is no crowd of another test.
  */
 async function noticeable({ puppet }: RunningTurn, pid: number): Promise<void> {
   if (!onLinux) return;
@@ -37,7 +37,7 @@ async function noticeable({ puppet }: RunningTurn, pid: number): Promise<void> {
 }
 
 describe("an agent that leaves processes behind", () => {
-  test("in its group, holding its pipes, has them ended and its answer counts", async () => {
+  test("in its group with its pipes: they are ended and the answer counts", async () => {
     const turn = await rig.turn();
     const child = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
     await turn.puppet.print(REPORT);
@@ -48,7 +48,7 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(child)).toBe(false);
   });
 
-  test("in its group, deaf to SIGTERM and holding no pipe, has them killed after a normal exit, whatever the kill grace", async () => {
+  test("in its group, ignoring SIGTERM: they are killed despite a long kill grace", async () => {
     const turn = await rig.turn({ settings: { kill_grace_ms: 60_000 } });
     const deaf = ["sh", "-c", "trap '' TERM; sleep 600; sleep 600"];
     const child = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: false, hold: false });
@@ -59,7 +59,7 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(child)).toBe(false);
   });
 
-  test("is not taken for the agent that another scheduler gave the same turn, which works on", async () => {
+  test("is not taken for an agent of another scheduler with the same turn", async () => {
     const turn = await rig.turn();
     const same = await rig.turn();
     await turn.puppet.print(REPORT);
@@ -70,7 +70,7 @@ describe("an agent that leaves processes behind", () => {
     expect((await settled(same)).failure).toBeUndefined();
   });
 
-  test("outside its group, holding its pipes, does not delay the turn", async () => {
+  test("outside its group with its pipes: they do not delay the turn", async () => {
     const turn = await rig.turn();
     const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
     await turn.puppet.print(REPORT);
@@ -81,23 +81,20 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(stray)).toBe(!onLinux);
   });
 
-  test.runIf(onLinux)(
-    "outside its group, deaf to SIGTERM and with children of their own, has all of them killed",
-    async () => {
-      const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
-      const deaf = ["sh", "-c", "trap '' TERM; sleep 600 & sleep 600"];
-      const stray = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: true, hold: false });
-      await expect.poll(() => livingInGroup(stray)).toHaveLength(3);
-      await turn.puppet.print(REPORT);
-      await noticeable(turn, stray);
-      turn.puppet.tell({ do: "exit", code: 0 });
-      expect((await settled(turn)).failure).toBeUndefined();
-      expect(isLiving(stray)).toBe(false);
-      expect(livingInGroup(stray)).toEqual([]);
-    },
-  );
+  test.runIf(onLinux)("outside its group, ignoring SIGTERM, with children: all are killed", async () => {
+    const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
+    const deaf = ["sh", "-c", "trap '' TERM; sleep 600 & sleep 600"];
+    const stray = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: true, hold: false });
+    await expect.poll(() => livingInGroup(stray)).toHaveLength(3);
+    await turn.puppet.print(REPORT);
+    await noticeable(turn, stray);
+    turn.puppet.tell({ do: "exit", code: 0 });
+    expect((await settled(turn)).failure).toBeUndefined();
+    expect(isLiving(stray)).toBe(false);
+    expect(livingInGroup(stray)).toEqual([]);
+  });
 
-  test("outside its group without its environment has them ended when it is ended itself, by their descent", async () => {
+  test("outside its group without its environment: they are found by descent", async () => {
     const turn = await rig.turn();
     const bare = ["env", "-i", "sh", "-c", "PATH=/usr/bin:/bin; sleep 600 & sleep 600"];
     const stray = await spawnBelow(cleanup, turn.puppet, { command: bare, detached: true, hold: false });
@@ -107,7 +104,7 @@ describe("an agent that leaves processes behind", () => {
     expect(livingInGroup(stray)).toEqual([]);
   });
 
-  test.runIf(onLinux)("is not taken for another agent, of the same session and the same ticket", async () => {
+  test.runIf(onLinux)("is not taken for another agent of the same session and ticket", async () => {
     const turn = await rig.turn();
     const other = await rig.turn({ request: { stamp: { turn_id: "t8", subject: "T-1", attempt: 2, run: 1 } } });
     const check = spawn("sleep", ["600"], {
@@ -128,7 +125,7 @@ describe("an agent that leaves processes behind", () => {
     expect([isLiving(other.puppet.pid), isLiving(check.pid ?? 0)]).toEqual([true, true]);
   });
 
-  test("that nobody can find, holding its pipes, has answered even without a line feed", async () => {
+  test("that are not found, with its pipes: its answer counts without a line feed", async () => {
     const turn = await rig.turn();
     const hidden = ["env", "-i", "/bin/sh", "-c", "exec /bin/sleep 600"];
     const stray = await spawnBelow(cleanup, turn.puppet, { command: hidden, detached: true, hold: true });
@@ -139,7 +136,7 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(stray)).toBe(true);
   });
 
-  test.runIf(onLinux)("outside its group, holding its pipes, has them found among however many others", async () => {
+  test.runIf(onLinux)("outside its group with its pipes: they are found among many processes", async () => {
     const turn = await rig.turn();
     crowd();
     const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
@@ -149,7 +146,7 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(stray)).toBe(false);
   });
 
-  test.runIf(onLinux)("as a daemon without its pipes has it found among them after a run of a second", async () => {
+  test.runIf(onLinux)("as a daemon without its pipes: it is found among many after a second", async () => {
     const turn = await rig.turn();
     crowd();
     const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
@@ -159,7 +156,7 @@ describe("an agent that leaves processes behind", () => {
     expect(isLiving(daemon)).toBe(false);
   });
 
-  test("outside its group, holding its pipes, does not defeat the time limit", async () => {
+  test("outside its group with its pipes: the time limit holds", async () => {
     const prepare = async (puppet: Puppet) => {
       await spawnBelow(cleanup, puppet, { command: ["sleep", "600"], detached: true, hold: true });
     };
@@ -168,7 +165,7 @@ describe("an agent that leaves processes behind", () => {
     expect(failure?.code).toBe("timeout");
   });
 
-  test("as a daemon without its pipes has it ended", async () => {
+  test("as a daemon without its pipes: it is ended", async () => {
     const turn = await rig.turn();
     const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
     await turn.puppet.print(REPORT);

@@ -25,7 +25,7 @@ async function answerAndLinger(puppet: Puppet): Promise<void> {
 }
 
 describe("an agent that ends badly", () => {
-  test("by exiting without an answer is no_answer", async () => {
+  test("without an answer gives no_answer", async () => {
     const turn = await rig.turn();
     await turn.puppet.print("All done, I think!\n");
     turn.puppet.tell({ do: "exit", code: 0 });
@@ -37,7 +37,7 @@ describe("an agent that ends badly", () => {
     expect(answer).toBeUndefined();
   });
 
-  test("by exiting with a code is agent_failed, with the end of its stderr made harmless", async () => {
+  test("with an exit code gives agent_failed with the sanitized end of its stderr", async () => {
     const turn = await rig.turn();
     await turn.puppet.print(`${"nöise\n".repeat(2_000)}\u001b]0;title\u0007cause: \u202edisk\u0000 full\n`, "stderr");
     turn.puppet.tell({ do: "exit", code: 3 });
@@ -52,7 +52,7 @@ describe("an agent that ends badly", () => {
     expect(exit).toEqual({ code: 3, signal: null });
   });
 
-  test("by exiting with a code after its answer is agent_failed, and keeps the answer", async () => {
+  test("with an exit code after its answer gives agent_failed and the answer", async () => {
     const turn = await rig.turn();
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 1 });
@@ -61,7 +61,7 @@ describe("an agent that ends badly", () => {
     expect(answer?.payload).toMatchObject({ status: "completed" });
   });
 
-  test("by a signal of its own is agent_failed and names the signal", async () => {
+  test("by a signal gives agent_failed and names the signal", async () => {
     const turn = await rig.turn();
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "kill", signal: "SIGKILL" });
@@ -72,7 +72,7 @@ describe("an agent that ends badly", () => {
     expect(answer).toBeDefined();
   });
 
-  test("with only refused messages fails as what the last of them was refused for", async () => {
+  test("with only refused messages fails with the code of the last refusal", async () => {
     const turn = await rig.turn();
     await turn.puppet.print(envelope("report", { summary: "No status." }));
     turn.puppet.tell({ do: "exit", code: 0 });
@@ -82,7 +82,7 @@ describe("an agent that ends badly", () => {
     expect(turn.events.map(({ kind }) => kind)).toEqual(["refused"]);
   });
 
-  test("with bad UTF-8 in its message fails as malformed_output, and elsewhere harms nothing", async () => {
+  test("with bad UTF-8 in its message fails with malformed_output", async () => {
     const turn = await rig.turn();
     const bad = Buffer.concat([Buffer.from([0xff, 0xc0, 0x80, 0x0a]), Buffer.from(REPORT)]);
     bad[bad.indexOf("Done")] = 0xfe;
@@ -93,7 +93,7 @@ describe("an agent that ends badly", () => {
     expect(turn.events.map(({ kind }) => kind)).toEqual(["console", "refused"]);
   });
 
-  test("without a line feed behind its answer has still answered", async () => {
+  test("without a line feed after its answer has answered", async () => {
     const turn = await rig.turn();
     await turn.puppet.print(REPORT.trimEnd());
     turn.puppet.tell({ do: "exit", code: 0 });
@@ -104,7 +104,7 @@ describe("an agent that ends badly", () => {
 });
 
 describe("an agent that does not end", () => {
-  test("and says nothing is ended at the time limit", async () => {
+  test("and prints nothing is ended at the time limit", async () => {
     const turn = await rig.turn({ request: { timeout_ms: 100 } });
     const { failure, exit } = await settled(turn);
     expect(failure).toMatchObject({ code: "timeout", details: { signal: "SIGTERM" } });
@@ -123,7 +123,7 @@ describe("an agent that does not end", () => {
     expect(failure?.code).toBe("cancelled");
   });
 
-  test("and falls silent is ended at the idle limit, which tells silence from the start", async () => {
+  test("and falls silent is ended at the idle limit, which tells if it ever printed", async () => {
     const prepare = (puppet: Puppet) => puppet.print("working\n");
     const turn = await rig.turn({ request: { idle_timeout_ms: 100 }, prepare });
     const { failure } = await settled(turn);
@@ -135,7 +135,7 @@ describe("an agent that does not end", () => {
 
   test("and drips bytes is not idle, but is ended at the time limit", async () => {
     const prepare = async (puppet: Puppet) => puppet.tell({ do: "drip", text: ".", every_ms: 20 });
-    // So long, since an agent that gets no processor is silent, too.
+    // Long, since an agent without processor time is silent, too.
     const turn = await rig.turn({ request: { idle_timeout_ms: 5_000, timeout_ms: 5_200 }, prepare });
     const { failure } = await settled(turn, 5_200 + SETTLE_MS);
     expect(failure?.code).toBe("timeout");
@@ -161,7 +161,7 @@ describe("an agent that does not end", () => {
     expect(exit?.signal).toBe("SIGTERM");
   });
 
-  test("after its answer, and talks on, is ended after the answer grace all the same", async () => {
+  test("after its answer and prints on is ended after the answer grace", async () => {
     const turn = await rig.turn({ settings: { answer_grace_ms: 200 } });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "drip", text: `more\n${REPORT}`, every_ms: 20 });
@@ -170,7 +170,7 @@ describe("an agent that does not end", () => {
     expect(exit?.signal).toBe("SIGTERM");
   });
 
-  test("at once after its answer has the answer grace, and no other limit", async () => {
+  test("at once after its answer has the answer grace and no other limit", async () => {
     const limits = { timeout_ms: 100, idle_timeout_ms: 100 };
     const turn = await rig.turn({ request: limits, settings: { answer_grace_ms: 10_000 }, prepare: answerAndLinger });
     expect(await settled(turn)).toMatchObject({ exit: { code: 0, signal: null } });
@@ -182,7 +182,7 @@ describe("an agent that does not end", () => {
     expect(exit?.code).toBe(0);
   });
 
-  test("after its answer, deaf to SIGTERM and with children, still answers", async () => {
+  test("after its answer, ignoring SIGTERM, with children, has answered", async () => {
     const turn = await rig.turn({ settings: { answer_grace_ms: 50, kill_grace_ms: 100 }, prepare: ignoreSigterm });
     await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
     await turn.puppet.print(REPORT);
@@ -192,7 +192,7 @@ describe("an agent that does not end", () => {
     expect(exit?.signal).toBe("SIGKILL");
   });
 
-  test("but answers while it is being ended for time has failed, and keeps the answer", async () => {
+  test("but answers while it is being ended has failed, and keeps the answer", async () => {
     const prepare = async (puppet: Puppet) => {
       await puppet.ask({ do: "sayOnSignal", signal: "SIGTERM", text: REPORT, code: 0 }, "ready");
     };
@@ -202,7 +202,7 @@ describe("an agent that does not end", () => {
     expect(answer?.payload).toMatchObject({ status: "completed" });
   });
 
-  test("is ended when the turn is cancelled, with its whole group", async () => {
+  test("is ended with its whole group when the turn is cancelled", async () => {
     const turn = await rig.turn();
     const child = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: false });
     turn.abort.abort();
@@ -212,7 +212,7 @@ describe("an agent that does not end", () => {
   });
 });
 
-describe("an agent that says too much", () => {
+describe("an agent that prints too much", () => {
   test("is ended at the output limit, and its files stay below it", async () => {
     const limit = 2_000_000;
     const turn = await rig.turn({ settings: { max_output_bytes: limit } });
@@ -225,7 +225,7 @@ describe("an agent that says too much", () => {
     expect(turn.events.length).toBeLessThanOrEqual(1_000);
   });
 
-  test("in bytes that grow when decoded still fills no file beyond the limit", async () => {
+  test("in bytes that grow when decoded keeps its files below the limit", async () => {
     const limit = 1_000_000;
     const turn = await rig.turn({ settings: { max_output_bytes: limit } });
     await turn.puppet.ask({ do: "print", base64: Buffer.alloc(600_000, 0xff).toString("base64") }, "printed");
@@ -235,7 +235,7 @@ describe("an agent that says too much", () => {
     expect(size).toBe(limit);
   });
 
-  test("in one line without end is ended at the output limit, in bounded memory", async () => {
+  test("in one endless line is ended at the output limit, in bounded memory", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 64_000_000 } });
     const before = process.memoryUsage().rss;
     turn.puppet.tell({ do: "flood", text: "x" });
@@ -247,7 +247,7 @@ describe("an agent that says too much", () => {
     expect(size).toBeLessThan(1_048_576 + 100);
   });
 
-  test("in a line of console text over 1 MiB is heard at once, without its end", async () => {
+  test("in a console line over 1 MiB is emitted at once, cut", async () => {
     const turn = await rig.turn();
     await turn.puppet.print("x".repeat(1_500_000));
     const text = "x".repeat(8_192);
@@ -258,7 +258,7 @@ describe("an agent that says too much", () => {
     expect(kept).toBe(`${"x".repeat(1_048_576)} [cut]\n`);
   });
 
-  test("in valid messages is ended at the output limit and emits a bounded number of events", async () => {
+  test("in valid messages is ended at the output limit, with bounded events", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 3_000_000 } });
     turn.puppet.tell({ do: "flood", text: envelope("report", { status: "progress", summary: "Still." }) });
     const { failure } = await settled(turn, 20_000);
@@ -275,16 +275,16 @@ describe("an agent that says too much", () => {
     expect(answer).toBeDefined();
   });
 
-  test("has answered with what came before the limit, though more came in the same piece", async () => {
+  test("has answered before the limit, although more came in the same chunk", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 10_000, answer_grace_ms: 10_000 } });
-    // It does not come to say that it has printed: nobody reads the rest.
+    // It cannot report that it has printed: the rest is not read.
     turn.puppet.tell({ do: "print", text: `${REPORT}${"x".repeat(20_000)}\n` });
     const { failure, answer } = await settled(turn);
     expect(failure).toBeUndefined();
     expect(answer?.payload).toMatchObject({ status: "completed" });
   });
 
-  test("is not refused for the message that the limit has cut", async () => {
+  test("is not refused for the message that the limit cut", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 10_000 } });
     turn.puppet.tell({ do: "print", text: envelope("report", { status: "progress", summary: "x".repeat(20_000) }) });
     const { failure } = await settled(turn);
@@ -292,7 +292,7 @@ describe("an agent that says too much", () => {
     expect(turn.events).toEqual([]);
   });
 
-  test("has not answered with what came after the limit, though in the same piece", async () => {
+  test("has not answered after the limit, even in the same chunk", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 10_000 } });
     turn.puppet.tell({ do: "print", text: `${"x".repeat(20_000)}\n${REPORT}` });
     const { failure, answer } = await settled(turn);
@@ -300,9 +300,9 @@ describe("an agent that says too much", () => {
     expect(answer).toBeUndefined();
   });
 
-  test("through a child, after it has answered and exited with a code, is agent_failed for that code", async () => {
+  test("through a child after its answer and exit code gives agent_failed", async () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 1_000_000 } });
-    // Nobody is there to be asked after once the exit has been seen.
+    // The puppet cannot be asked after its exit.
     const floodAfterExit = ["sh", "-c", 'while kill -0 "$PPID" 2>/dev/null; do :; done; exec yes'];
     await spawnBelow(cleanup, turn.puppet, { command: floodAfterExit, detached: false, hold: true });
     await turn.puppet.print(REPORT);
@@ -312,7 +312,7 @@ describe("an agent that says too much", () => {
     expect(answer?.payload).toMatchObject({ status: "completed" });
   });
 
-  test("in one message over the limit is refused for its size, and may answer shorter", async () => {
+  test("in one message over the limit is refused, and may answer again shorter", async () => {
     const turn = await rig.turn({ settings: { max_line_bytes: 20_000 } });
     await turn.puppet.print(envelope("report", { status: "completed", summary: "x".repeat(30_000) }));
     await turn.event((event) => event.kind === "refused" && event.refusal.code === "output_limit");
@@ -337,10 +337,10 @@ describe("an agent that says too much", () => {
   });
 });
 
-describe("an agent that does not take its request", () => {
+describe("an agent that does not read its request", () => {
   const large = { context: { requirement: "y".repeat(5_000_000) } };
 
-  test("because it closed its stdin can still answer", async () => {
+  test("because it closed stdin can still answer", async () => {
     const recorded = Promise.withResolvers<void>();
     const turn = await rig.turn({ payload: large, started: recorded.promise });
     await turn.puppet.ask({ do: "closeStdin" }, "closed");
@@ -352,13 +352,13 @@ describe("an agent that does not take its request", () => {
     expect(answer).toBeDefined();
   });
 
-  test("because it never reads five megabytes blocks nobody and is ended at the time limit", async () => {
+  test("of five megabytes is ended at the time limit", async () => {
     const turn = await rig.turn({ payload: large, request: { timeout_ms: 100 } });
     const { failure } = await settled(turn);
     expect(failure?.code).toBe("timeout");
   });
 
-  test("because it is gone before the start is on record fails without harm", async () => {
+  test("because it exited before the start was on record fails", async () => {
     const recorded = Promise.withResolvers<void>();
     const turn = await rig.turn({ payload: large, started: recorded.promise });
     turn.puppet.tell({ do: "exit", code: 5 });
@@ -368,7 +368,7 @@ describe("an agent that does not take its request", () => {
     expect(failure).toMatchObject({ code: "agent_failed", details: { exit_code: 5 } });
   });
 
-  test("reads all five megabytes when it does read", async () => {
+  test("but reads later gets all five megabytes", async () => {
     const turn = await rig.turn({ payload: large });
     const { size } = (await turn.puppet.ask({ do: "read" }, "input")) as { size: number };
     expect(size).toBeGreaterThan(5_000_000);

@@ -5,8 +5,8 @@ import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { belongsTo } from "../../src/agents/mark.ts";
-import { endLeftovers, findProcess, identify, membersOf, signalProcess } from "../../src/agents/processes.ts";
+import { belongsToSession } from "../../src/agents/process-marker.ts";
+import { endLeftovers, findProcess, identify, groupMembers, signalProcess } from "../../src/agents/processes.ts";
 import {
   allPids,
   descendantsOf,
@@ -22,7 +22,7 @@ import { isLiving, killStray, livingInGroup, stateOf } from "../processes.ts";
 const onLinux = process.platform === "linux";
 const PROCESSES = join(import.meta.dirname, "../../src/agents/processes.ts");
 
-describe("what a dead scheduler left", () => {
+describe("a leftover process of a dead scheduler", () => {
   let cleanup: Cleanup;
 
   beforeEach(() => {
@@ -30,7 +30,7 @@ describe("what a dead scheduler left", () => {
   });
   afterEach(() => cleanup.run());
 
-  /** A shell in its own group that has said "ready". */
+  /** A shell in its own group that has printed "ready". */
   async function start(
     script: string,
     environment: Record<string, string> = {},
@@ -52,7 +52,7 @@ describe("what a dead scheduler left", () => {
     return { ...identity, child, said: said.toString(), begun };
   }
 
-  /** The command lines of a group. What has only just begun has none yet, and no environment either that could be read. */
+  /** The command lines of a group. Just after its start a process has none, and no readable environment. */
   const commandsOf = (group: number): string[] =>
     livingInGroup(group).map((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ").trim());
 
@@ -66,7 +66,7 @@ describe("what a dead scheduler left", () => {
     expect(findProcess(left)).toBe("gone");
   });
 
-  test("is killed when it ignores SIGTERM, after the grace", async () => {
+  test("is killed after the grace when it ignores SIGTERM", async () => {
     const left = identityOf(await start("trap '' TERM; sleep 600 & echo ready; wait; sleep 600"));
     const before = performance.now();
     expect(await endLeftovers([left], 150)).toEqual([]);
@@ -74,14 +74,14 @@ describe("what a dead scheduler left", () => {
     expect(livingInGroup(left.pid)).toEqual([]);
   });
 
-  test("is ended although it is stopped, without waiting for the grace", async () => {
+  test("is ended without waiting for the grace when it is stopped", async () => {
     const { child, ...left } = await start("echo ready; kill -STOP $$; sleep 600");
     await expect.poll(() => stateOf(left.pid)).toMatch(/^T/);
     expect(await endLeftovers([left], 20_000)).toEqual([]);
     expect(child.signalCode ?? (await once(child, "exit"))[1]).toBe("SIGTERM");
   });
 
-  test("is left alone when the pid now belongs to another process", async () => {
+  test("is left alone when its pid belongs to another process now", async () => {
     const other = identityOf(await start("echo ready; sleep 600"));
     expect(await endLeftovers([{ pid: other.pid, started: `${other.started}0` }], 100)).toEqual([]);
     expect(await endLeftovers([{ pid: other.pid, started: "" }], 100)).toEqual([]);
@@ -93,7 +93,7 @@ describe("what a dead scheduler left", () => {
   const session = { session_id: "s-1", folder: "/somewhere/sessions/s-1" };
   const mark = { BOSUN_SESSION_ID: "s-1", BOSUN_ARTIFACTS_DIR: "/somewhere/sessions/s-1/work/T-1" };
 
-  test.runIf(onLinux)("is ended when its leader is gone and the rest carries an agent's environment", async () => {
+  test.runIf(onLinux)("is ended after its leader when it has an agent's environment", async () => {
     const orphans = await start("sleep 600 & echo ready", mark);
     if (orphans.child.exitCode === null) await once(orphans.child, "exit");
     await expect.poll(() => commandsOf(orphans.pid)).toEqual(["sleep 600"]);
@@ -101,16 +101,16 @@ describe("what a dead scheduler left", () => {
     expect(livingInGroup(orphans.pid)).toEqual([]);
   });
 
-  test.runIf(onLinux)("is ended wherever it has gone, also if its start never came on record", async () => {
+  test.runIf(onLinux)("is ended outside its group, even if its start is not on record", async () => {
     const left = await start("setsid sh -c 'sleep 600 & sleep 600' & setsid sleep 600 & echo ready; sleep 0.2", mark);
     if (left.child.exitCode === null) await once(left.child, "exit");
-    const living = () => allPids().filter((pid) => belongsTo(pid, session));
+    const living = () => allPids().filter((pid) => belongsToSession(pid, session));
     await expect.poll(() => living().length).toBeGreaterThanOrEqual(3);
     expect(await endLeftovers([], 5_000, session)).toEqual([]);
     expect(living()).toEqual([]);
   });
 
-  test("is ended wherever it has gone and whatever it has cleared, as long as its ancestors live", async () => {
+  test("is ended without its environment as long as its ancestors live", async () => {
     const script = "setsid env -i PATH=$PATH sh -c 'sleep 600 & echo $$; sleep 600' & wait";
     const left = await start(script);
     const stray = Number(left.said);
@@ -120,7 +120,7 @@ describe("what a dead scheduler left", () => {
     expect([livingInGroup(left.pid), livingInGroup(stray)]).toEqual([[], []]);
   });
 
-  test.runIf(onLinux)("is killed when it is deaf to SIGTERM and those who lead to it were not", async () => {
+  test.runIf(onLinux)("is killed when it ignores SIGTERM and its ancestors do not", async () => {
     const deaf = "setsid env -i /bin/sh -c \"trap '' TERM; echo \\$\\$; while :; do /bin/sleep 600; done\" & wait";
     const left = await start(deaf);
     const stray = Number(left.said);
@@ -129,7 +129,7 @@ describe("what a dead scheduler left", () => {
     expect(isLiving(stray)).toBe(false);
   });
 
-  test.runIf(onLinux)("is ended although it has left its group and is stopped", async () => {
+  test.runIf(onLinux)("is ended when it has left its group and is stopped", async () => {
     const left = await start("setsid sh -c 'echo $$; kill -STOP $$; sleep 600' & wait", mark);
     const stray = Number(left.said);
     cleanup.add(() => killStray(-stray));
@@ -138,7 +138,7 @@ describe("what a dead scheduler left", () => {
     expect(isLiving(stray)).toBe(false);
   });
 
-  test.runIf(onLinux)("is ended although the home was named through a symbolic link then, or is now", async () => {
+  test.runIf(onLinux)("is ended when the home is named through a symbolic link", async () => {
     const directory = await scratchDirectory(cleanup);
     const [real, link] = [join(directory, "home"), join(directory, "link")];
     await mkdir(join(real, "sessions/s-1/work/T-1"), { recursive: true });
@@ -159,53 +159,47 @@ describe("what a dead scheduler left", () => {
     }
   });
 
-  test("that starts another while it is told to end has that one killed, too", async () => {
+  test("that starts another on SIGTERM: that one is killed, too", async () => {
     const left = identityOf(await start("trap 'sleep 600 & exec sleep 600' TERM; sleep 600 & echo ready; wait; wait"));
     expect(await endLeftovers([left], 300, session)).toEqual([]);
     expect(livingInGroup(left.pid)).toEqual([]);
   });
 
-  test.runIf(onLinux)(
-    "that lets another leave its group while it is told to end has that one killed, too",
-    async () => {
-      const leave = "setsid env -i /bin/sh -c 'echo \\$\\$; exec /bin/sleep 600' &";
-      const left = await start(`trap "${leave}" TERM; echo ready; while :; do sleep 600 & wait; done`);
-      const [said] = (await Promise.all([
-        once(left.child.stdout as Readable, "data"),
-        endLeftovers([identityOf(left)], 2_000),
-      ]).then(([heard]) => heard)) as [Buffer];
-      const stray = Number(said.toString());
-      cleanup.add(() => killStray(stray));
-      expect([livingInGroup(left.pid), isLiving(stray)]).toEqual([[], false]);
-    },
-  );
+  test.runIf(onLinux)("that starts another outside its group on SIGTERM: that one is killed, too", async () => {
+    const leave = "setsid env -i /bin/sh -c 'echo \\$\\$; exec /bin/sleep 600' &";
+    const left = await start(`trap "${leave}" TERM; echo ready; while :; do sleep 600 & wait; done`);
+    const [said] = (await Promise.all([
+      once(left.child.stdout as Readable, "data"),
+      endLeftovers([identityOf(left)], 2_000),
+    ]).then(([heard]) => heard)) as [Buffer];
+    const stray = Number(said.toString());
+    cleanup.add(() => killStray(stray));
+    expect([livingInGroup(left.pid), isLiving(stray)]).toEqual([[], false]);
+  });
 
-  test("that goes on starting others has all of them killed", async () => {
+  test("that keeps starting others: all are killed", async () => {
     const script = "trap '' TERM; echo ready; while :; do sleep 600 & sleep 0.001; done";
     const left = await Promise.all(Array.from({ length: 6 }, () => start(script)));
     expect(await endLeftovers(left.map(identityOf), 100)).toEqual([]);
     expect(left.flatMap(({ pid }) => livingInGroup(pid))).toEqual([]);
   });
 
-  test.runIf(onLinux)(
-    "is not what an agent of another session runs, nor one of the same id in another home",
-    async () => {
-      const others = [
-        await start("echo ready; sleep 600", { ...mark, BOSUN_SESSION_ID: "s-2" }),
-        await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/elsewhere/sessions/s-1/work/T-1" }),
-        await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/somewhere/sessions/s-10/work/T-1" }),
-      ].map(identityOf);
-      expect(await endLeftovers([], 50, session)).toEqual([]);
-      expect(others.map(findProcess)).toEqual(["alive", "alive", "alive"]);
-    },
-  );
+  test.runIf(onLinux)("is not a process of another session or home", async () => {
+    const others = [
+      await start("echo ready; sleep 600", { ...mark, BOSUN_SESSION_ID: "s-2" }),
+      await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/elsewhere/sessions/s-1/work/T-1" }),
+      await start("echo ready; sleep 600", { ...mark, BOSUN_ARTIFACTS_DIR: "/somewhere/sessions/s-10/work/T-1" }),
+    ].map(identityOf);
+    expect(await endLeftovers([], 50, session)).toEqual([]);
+    expect(others.map(findProcess)).toEqual(["alive", "alive", "alive"]);
+  });
 
-  test.runIf(onLinux)("is not this process, although an agent of the session may have started it", async () => {
+  test.runIf(onLinux)("is not this process, even if an agent of the session started it", async () => {
     const script = `
       import { endLeftovers, identify } from ${JSON.stringify(PROCESSES)};
       const left = await endLeftovers([identify(process.ppid)], 50, ${JSON.stringify(session)});
       console.log("alive", left.length);`;
-    // In its own group there is something besides that has to be killed.
+    // Another process in its own group that has to be killed.
     const outer = await start(
       `trap '' TERM; sleep 600 & echo ready; "$0" --input-type=module -e "$1"; echo done`,
       mark,
@@ -216,14 +210,14 @@ describe("what a dead scheduler left", () => {
     await expect.poll(() => said).toContain("alive 0\ndone\n");
   });
 
-  test("is left alone when its leader is gone and the rest could be anybody's", async () => {
+  test("is left alone after its leader without an agent's environment", async () => {
     const strangers = await start("sleep 600 & echo ready");
     if (strangers.child.exitCode === null) await once(strangers.child, "exit");
     await endLeftovers([identityOf(strangers)], 100);
     expect(livingInGroup(strangers.pid)).toHaveLength(1);
   });
 
-  test("never includes this process, the init process or pid 0", async () => {
+  test("is never this process, the init process or pid 0", async () => {
     const self = identify(process.pid);
     const hostile = [self, identify(1), { pid: 0, started: "1" }, { pid: -1, started: "1" }];
     expect(await endLeftovers(hostile, 50)).toEqual([]);
@@ -231,7 +225,7 @@ describe("what a dead scheduler left", () => {
     expect(findProcess({ pid: 0, started: "" })).toBe("gone");
   });
 
-  test("that was gone already costs no waiting", async () => {
+  test("that is gone costs no waiting", async () => {
     const { child, ...gone } = await start("echo ready");
     if (child.exitCode === null) await once(child, "exit");
     const before = performance.now();
@@ -239,21 +233,21 @@ describe("what a dead scheduler left", () => {
     expect(performance.now() - before).toBeLessThan(5_000);
   });
 
-  test("is in a table of processes that is younger than it, whenever another was read", () => {
-    // Nothing is waited for in between: a table is kept until the event loop goes on.
+  test("is in a process table read after its start", () => {
+    // Without waiting in between: a table is cached until the next turn of the event loop.
     processTable(0);
     const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
     cleanup.add(() => killStray(pid));
     expect(processTable(performance.now()).entries.has(pid)).toBe(true);
   });
 
-  test("is not counted once it is dead, though nobody reaps it", async () => {
+  test("is gone once it is dead, even if it is not reaped", async () => {
     const { pid } = await start("sleep 0.01 & echo $!; exec sleep 600");
     await expect.poll(() => processTable(performance.now()).entries.has(pid)).toBe(true);
-    await expect.poll(() => membersOf(pid, performance.now() - 60_000).map((member) => member.pid)).toEqual([pid]);
+    await expect.poll(() => groupMembers(pid, performance.now() - 60_000).map((member) => member.pid)).toEqual([pid]);
   });
 
-  test.runIf(onLinux)("is known by what it is, whatever its program is called", async () => {
+  test.runIf(onLinux)("is read from /proc with any program name", async () => {
     const directory = await scratchDirectory(cleanup);
     const name = "a) Z 1 1 1 (b";
     await symlink("/bin/sleep", join(directory, name));
@@ -264,7 +258,7 @@ describe("what a dead scheduler left", () => {
     expect(livingInGroup(left.pid)).toEqual([]);
   });
 
-  test.runIf(onLinux)("is one process with however many threads, whatever its age", async () => {
+  test.runIf(onLinux)("is one process, however many threads it has", async () => {
     const { pid, begun } = await start('exec "$0" -e "console.log(1); setInterval(() => {}, 1000)"', {}, [
       process.execPath,
     ]);
@@ -272,11 +266,11 @@ describe("what a dead scheduler left", () => {
     expect(threads.length).toBeGreaterThan(1);
     expect(fewGivenSince(pid)?.filter((given) => threads.includes(given)) ?? []).toEqual([]);
     for (const since of [begun, performance.now() - 60_000]) {
-      expect(membersOf(pid, since).map((member) => member.pid)).toEqual([pid]);
+      expect(groupMembers(pid, since).map((member) => member.pid)).toEqual([pid]);
     }
   });
 
-  test.runIf(onLinux)("is found the same by ps, for the platforms that have nothing else", async () => {
+  test.runIf(onLinux)("has the same entry by ps", async () => {
     const { pid, started } = await start("sleep 600 & echo ready; wait");
     const [entry] = readPs(["-p", String(pid)]);
     const { parent, group } = entryOf(pid) ?? {};

@@ -10,7 +10,7 @@ import { type Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const PUPPET = join(import.meta.dirname, "../fixtures/agents/puppet.mjs");
 
-/** One running puppet, seen from the test. */
+/** A running puppet. */
 export class Puppet {
   readonly pid: number;
   readonly #socket: Socket;
@@ -26,7 +26,7 @@ export class Puppet {
     this.#socket.write(`${JSON.stringify(order)}\n`);
   }
 
-  /** Gives an order and waits until the puppet says that it is done. */
+  /** Gives an order and waits until it is done. */
   async ask(order: { readonly do: string } & JsonObject, event: string): Promise<JsonObject> {
     const done = this.heard(event);
     this.tell(order);
@@ -49,7 +49,7 @@ export interface RunningTurn {
   readonly events: TurnEvent[];
   readonly identities: ProcessIdentity[];
   readonly abort: AbortController;
-  /** Waits for the first event that fits. */
+  /** Waits for the first matching event. */
   event(fits: (event: TurnEvent) => boolean): Promise<TurnEvent>;
 }
 
@@ -58,12 +58,12 @@ export interface TurnChoices {
   readonly payload?: JsonObject;
   readonly settings?: Partial<CliSettings>;
   readonly environment?: Readonly<Record<string, string>>;
-  /** What the puppet does before its start counts as recorded, and so before any time limit counts. */
+  /** What the puppet does before its start is on record, and so before any time limit starts. */
   readonly prepare?: (puppet: Puppet) => Promise<void>;
   readonly started?: Promise<void>;
 }
 
-/** Starts real agent processes that the test drives over a socket, so that nothing has to be timed. */
+/** Starts real agent processes that the test drives over a socket, so that no test depends on timing. */
 export class AgentRig {
   readonly directory: string;
   readonly #server: Server;
@@ -94,7 +94,7 @@ export class AgentRig {
     return [process.execPath, PUPPET, this.#address];
   }
 
-  /** A request for the role `worker`, whose ticket is T-1. */
+  /** A request for the role `worker` and the ticket T-1. */
   request({ request = {}, payload = {}, environment = {} }: TurnChoices = {}): TurnRequest {
     return {
       session_id: "s-1",
@@ -131,7 +131,7 @@ export class AgentRig {
     };
   }
 
-  /** Starts a turn and waits until its puppet is there; only then does its start count as recorded. */
+  /** Starts a turn and waits for its puppet to connect; only then is its start on record. */
   async turn(choices: TurnChoices = {}): Promise<RunningTurn> {
     const events: TurnEvent[] = [];
     const identities: ProcessIdentity[] = [];
@@ -179,7 +179,7 @@ export class AgentRig {
   }
 }
 
-/** A line as the worker prints it. */
+/** An envelope of the worker as one line. */
 export function envelope(payload_type: string, payload: JsonObject, more: JsonObject = {}): string {
   const whole = {
     session_id: "s-1",

@@ -4,14 +4,14 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sandboxMechanism } from "../../src/agents/isolation/machine.ts";
-import type { Isolation, Level } from "../../src/agents/launcher.ts";
+import { sandboxMechanism } from "../../src/agents/isolation/probe.ts";
+import type { Isolation, SandboxLevel } from "../../src/agents/launcher.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const hasFiles = (await sandboxMechanism("files", PATH)).ok;
-/** A folder in /run in which whoever runs the tests may put things. */
+/** A folder in /run that the user of the tests can write to. */
 const ownRun = ["/run", `/run/user/${process.getuid?.()}`].find(isWritable);
 
 let cleanup: Cleanup;
@@ -23,18 +23,18 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-/** What a script prints in a sandbox, with the places that a session of a home below `directory` has. */
+/** The output of a script in a sandbox, with `directory` writable unless `paths` say otherwise. */
 async function said(
-  level: Level,
+  level: SandboxLevel,
   script: string,
-  places: Partial<Isolation["places"]> = {},
+  paths: Partial<Isolation["paths"]> = {},
   command: readonly string[] = ["sh", "-c", `{ ${script}\n} 2>&1`],
   path = PATH,
 ): Promise<string> {
   const isolation: Isolation = {
     level,
     required: true,
-    places: { writable: [directory], hidden: [], shown: [], ...places },
+    paths: { writable: [directory], hidden: [], readable: [], ...paths },
   };
   const environment = { PATH: path, TMPDIR: "/somewhere" };
   const launched = await embeddedLauncher(PATH).launch({
@@ -68,7 +68,7 @@ function isWritable(path: string): boolean {
 }
 
 async function home(within = directory): Promise<{
-  readonly places: Isolation["places"];
+  readonly paths: Isolation["paths"];
   readonly folder: string;
   readonly root: string;
 }> {
@@ -81,17 +81,17 @@ async function home(within = directory): Promise<{
     await writeFile(join(root, file), "known\n");
   }
   const hidden = ["bosun.db", "bosun.db-wal", "logs", "sessions"].map((name) => join(root, name));
-  return { root, folder, places: { writable: [directory, join(folder, "work")], hidden, shown: [folder] } };
+  return { root, folder, paths: { writable: [directory, join(folder, "work")], hidden, readable: [folder] } };
 }
 
 describe.runIf(hasFiles)("an agent in the sandbox files", () => {
-  test("changes what is in its workspace, as whoever runs it", async () => {
+  test("writes in its workspace as the user who runs it", async () => {
     await said("files", "echo made > made");
     expect(readFileSync(join(directory, "made"), "utf8")).toBe("made\n");
     expect(statSync(join(directory, "made")).uid).toBe(process.getuid?.());
   });
 
-  test("changes nothing anywhere else", async () => {
+  test("writes nowhere else", async () => {
     const out = await said(
       "files",
       'for d in / /etc /usr "$HOME" /var; do touch "$d/bosun-was-here" && echo "wrote $d"; done',
@@ -100,14 +100,14 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(existsSync("/etc/bosun-was-here")).toBe(false);
   });
 
-  test("has a /tmp of its own, which its TMPDIR is", async () => {
+  test("has its own /tmp, which is its TMPDIR", async () => {
     const name = `bosun-sandbox-${process.pid}`;
     const out = await said("files", `echo x > /tmp/${name} && cat /tmp/${name}; echo "\${TMPDIR-none}"`);
     expect(out).toBe("x\nnone\n");
     expect(existsSync(`/tmp/${name}`)).toBe(false);
   });
 
-  test("is found although it lies in the /tmp that it does not see otherwise, and cannot be changed there", async () => {
+  test("can run from the hidden /tmp, and cannot change its program there", async () => {
     const elsewhere = await scratchDirectory(cleanup);
     const program = join(elsewhere, "program");
     await writeFile(program, 'echo "it runs"; touch "$1/changed" && echo "and wrote"\n', { mode: 0o755 });
@@ -116,8 +116,8 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(existsSync(join(elsewhere, "changed"))).toBe(false);
   });
 
-  test("finds its places where they are named through a link in the /tmp that it does not see", async () => {
-    const { folder, root, places } = await home();
+  test("finds its paths through a link in the hidden /tmp", async () => {
+    const { folder, root, paths } = await home();
     const elsewhere = await scratchDirectory(cleanup);
     const [workspace, named] = [join(elsewhere, "workspace"), join(elsewhere, "home")];
     await symlink(directory, workspace);
@@ -125,14 +125,14 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     await writeFile(join(elsewhere, "beside"), "known\n");
     const session = join(named, "sessions/s-1");
     const script = `cd ${workspace}; echo made > made; cat ${session}/plan.json; echo a > ${session}/work/a; cat ${named}/bosun.db ${elsewhere}/beside ${workspace}/home/bosun.db`;
-    const through = { ...places, writable: [workspace, join(session, "work")], shown: [session] };
+    const through = { ...paths, writable: [workspace, join(session, "work")], readable: [session] };
     const out = await said("files", script, through);
     expect(out.match(/known/g)).toHaveLength(1);
     expect(readFileSync(join(directory, "made"), "utf8")).toBe("made\n");
     expect(readFileSync(join(folder, "work/a"), "utf8")).toBe("a\n");
   });
 
-  test("may write in a workspace that it runs a program of through a link in /tmp", async () => {
+  test("writes in a workspace whose program it runs through a link in /tmp", async () => {
     const link = `${directory}-link`;
     cleanup.add(() => rm(link));
     await symlink(directory, link);
@@ -140,29 +140,29 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(await said("files", "", { writable: [link] }, ["/bin/sh", join(link, "program"), link])).toBe("made\n");
   });
 
-  test("cannot make what is kept from it its own again, be it root", async () => {
-    const { root, places } = await home();
+  test("cannot undo the sandbox, even as root", async () => {
+    const { root, paths } = await home();
     const undo = `mount -o remount,rw,bind / && echo remounted; umount /tmp ${root}/logs && echo unmounted`;
-    const out = await said("files", `${undo}; unshare -Urm sh -c '${undo}'; cat ${root}/logs/s-1/*`, places);
+    const out = await said("files", `${undo}; unshare -Urm sh -c '${undo}'; cat ${root}/logs/s-1/*`, paths);
     expect(out).not.toMatch(/remounted|unmounted|known/);
   });
 
-  test("sets nothing of the kernel's, be it root", async () => {
+  test("cannot change kernel settings, even as root", async () => {
     const same = "cat /proc/sys/kernel/core_pattern >/tmp/same && cat /tmp/same >/proc/sys/kernel/core_pattern";
     const out = await said("files", `${same} && echo set; unshare -Urmpf --mount-proc sh -c '${same} && echo set'`);
     expect(out).not.toMatch(/^set$/m);
   });
 
-  test("sees neither database nor log nor other sessions, although they lie in its workspace", async () => {
-    const { root, places } = await home();
-    const out = await said("files", `cd home; cat bosun.db; ls logs sessions; cat sessions/s-2/secret`, places);
+  test("sees no database, log or other session inside its workspace", async () => {
+    const { root, paths } = await home();
+    const out = await said("files", `cd home; cat bosun.db; ls logs sessions; cat sessions/s-2/secret`, paths);
     expect(out).not.toContain("known");
     expect(out).not.toContain("s-2\n");
     expect(out).toContain("s-1\n");
     const wrote = await said(
       "files",
       "cd home; echo x > bosun.db; for d in logs sessions; do touch $d/y && echo wrote; done; touch logs/x sessions/x; rm -r logs sessions bosun.db; mv logs l",
-      places,
+      paths,
     );
     expect(wrote).not.toContain("wrote");
     expect(readFileSync(join(root, "bosun.db"), "utf8")).toBe("known\n");
@@ -170,40 +170,40 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     expect(existsSync(join(root, "sessions/x"))).toBe(false);
   });
 
-  test("puts nothing in the place of a home in its workspace, and nothing beside its database", async () => {
-    const { root, places } = await home(join(directory, "above", "it"));
+  test("cannot replace a home in its workspace or add files beside its database", async () => {
+    const { root, paths } = await home(join(directory, "above", "it"));
     const script = `for path in above above/it above/it/home; do mv $path moved && echo moved; done; cd above/it/home; echo x > bosun.db-journal; mkdir new`;
-    const out = await said("files", `${script}; touch ../beside ../../beside`, places);
+    const out = await said("files", `${script}; touch ../beside ../../beside`, paths);
     expect(out).not.toMatch(/^moved$/m);
     expect(readdirSync(root).toSorted()).toEqual(["bosun.db", "logs", "sessions"]);
     expect(existsSync(join(directory, "above", "beside"))).toBe(true);
     expect(existsSync(join(directory, "above", "it", "beside"))).toBe(true);
   });
 
-  test("reads what its own session has for it, and writes only where its artifacts go", async () => {
-    const { folder, places } = await home();
+  test("reads its session's folder, and writes only to its artifacts", async () => {
+    const { folder, paths } = await home();
     const out = await said(
       "files",
       `cat ${folder}/plan.json; echo x > ${folder}/plan.json; echo a > ${folder}/work/a`,
-      places,
+      paths,
     );
     expect(out).toContain("known\n");
     expect(readFileSync(join(folder, "plan.json"), "utf8")).toBe("known\n");
     expect(readFileSync(join(folder, "work/a"), "utf8")).toBe("a\n");
   });
 
-  test("can be given a place that lies in what is hidden, and then has that alone", async () => {
-    const { root, places } = await home();
+  test("can write to a given path inside a hidden one", async () => {
+    const { root, paths } = await home();
     const within = join(root, "sessions/s-2");
     const script = `echo w > ${within}/w; ls home/sessions; touch made`;
-    const out = await said("files", script, { ...places, shown: [], writable: [within] });
+    const out = await said("files", script, { ...paths, readable: [], writable: [within] });
     expect(readFileSync(join(within, "w"), "utf8")).toBe("w\n");
     expect(out).toMatch(/^s-2$/m);
     expect(out).not.toContain("s-1");
     expect(existsSync(join(directory, "made"))).toBe(false);
   });
 
-  test("has the network; in the sandbox offline not even the machine's own", async () => {
+  test("has the network; in the sandbox offline not even the loopback", async () => {
     const server = createServer((socket) => socket.end("reached"));
     server.listen(0, "127.0.0.1");
     cleanup.add(() => void server.close());
@@ -216,7 +216,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
   });
 
   test.runIf(ownRun !== undefined)(
-    "offline runs programs to which a link in /run leads, and sees no more of it",
+    "offline runs programs behind a link in /run, and sees nothing else of it",
     async () => {
       const folder = await mkdtemp(join(ownRun ?? "", "bosun-agents-"));
       cleanup.add(() => rm(folder, { recursive: true }));
@@ -231,7 +231,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     },
   );
 
-  test("offline has what files has", async () => {
+  test("offline restricts files, too", async () => {
     const out = await said("offline", "echo made > made; touch /etc/x && echo wrote; ls /run | wc -l");
     expect(out).not.toContain("wrote");
     expect(out.trim().endsWith("0")).toBe(true);

@@ -6,29 +6,29 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
-import { type SandboxMechanism, wrapped } from "../../src/agents/isolation/mechanism.ts";
-import { findProcess, membersOf, signalProcess } from "../../src/agents/processes.ts";
+import { type SandboxMechanism, sandboxCommand } from "../../src/agents/isolation/mechanism.ts";
+import { findProcess, groupMembers, signalProcess } from "../../src/agents/processes.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { livingWith, waysOfThisMachine } from "./mechanisms.ts";
+import { livingWith, availableSandboxes } from "./sandboxes.ts";
 import { killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SCHEDULER = join(import.meta.dirname, "children/scheduler.ts");
-const WAYS = await waysOfThisMachine();
+const SANDBOXES = await availableSandboxes();
 
-test.runIf(process.platform === "linux" && process.getuid?.() === 0)("root has a way to keep processes apart", () => {
-  expect(WAYS.map(({ way }) => way.by)).toContain("unshare");
+test.runIf(process.platform === "linux" && process.getuid?.() === 0)("root has the mechanism unshare", () => {
+  expect(SANDBOXES.map(({ mechanism }) => mechanism.by)).toContain("unshare");
 });
 
-test("what a wrapper leaves in its group ends with it", async () => {
+test("the rest of a wrapper's group ends with it", async () => {
   const cleanup = new Cleanup();
   onTestFinished(() => cleanup.run());
   const bwrap = join(await scratchDirectory(cleanup), "bwrap");
   await writeFile(bwrap, "#!/bin/sh\ntrap '' TERM HUP\nsleep 600 </dev/null >/dev/null 2>&1 &\nexit 7\n");
   await chmod(bwrap, 0o755);
-  const way: SandboxMechanism = { by: "bubblewrap", bwrap };
+  const mechanism: SandboxMechanism = { by: "bubblewrap", bwrap };
   const isolation = { level: "processes", required: true } as const;
-  const launched = await start({ command: ["true"], directory: "/", environment: { PATH }, isolation }, way);
+  const launched = await start({ command: ["true"], directory: "/", environment: { PATH }, isolation }, mechanism);
   if (!launched.ok) throw new Error(launched.error.message);
   const { value } = launched;
   cleanup.add(() => {
@@ -39,31 +39,31 @@ test("what a wrapper leaves in its group ends with it", async () => {
   await expect.poll(() => value.groupLives()).toBe(false);
 });
 
-describe.each(WAYS.filter(({ way }) => way.by === "unshare"))(
+describe.each(SANDBOXES.filter(({ mechanism }) => mechanism.by === "unshare"))(
   "the first process of a namespace by $name",
-  ({ way }) => {
-    test("does not stay behind when its parent died before it could ask to die with it", async () => {
+  ({ mechanism }) => {
+    test("ends when its parent died before --pdeathsig took effect", async () => {
       const cleanup = new Cleanup();
       onTestFinished(() => cleanup.run());
       const directory = await scratchDirectory(cleanup);
-      if (way.by !== "unshare") throw new Error("another way");
+      if (mechanism.by !== "unshare") throw new Error("not unshare");
       const setpriv = join(directory, "setpriv");
       const waits = 'case "$3" in */sh) until [ -e go ]; do sleep 0.01; done;; esac';
-      await writeFile(setpriv, `#!/bin/sh\n${waits}\nexec ${way.setpriv} "$@"\n`);
+      await writeFile(setpriv, `#!/bin/sh\n${waits}\nexec ${mechanism.setpriv} "$@"\n`);
       await chmod(setpriv, 0o755);
       const spec = { command: ["true"], directory, environment: { PATH } };
-      const [file = "", ...given] = wrapped({ ...way, setpriv }, spec);
+      const [file = "", ...given] = sandboxCommand({ ...mechanism, setpriv }, spec);
       const wrapper = spawn(file, given, { cwd: directory, detached: true, stdio: "ignore" });
       cleanup.add(() => killStray(-(wrapper.pid ?? 0)));
       expect(await once(wrapper, "exit")).toEqual([0, null]);
-      expect(membersOf(wrapper.pid ?? 0, performance.now()).length).toBeGreaterThan(0);
+      expect(groupMembers(wrapper.pid ?? 0, performance.now()).length).toBeGreaterThan(0);
       await writeFile(join(directory, "go"), "");
-      await expect.poll(() => membersOf(wrapper.pid ?? 0, performance.now())).toEqual([]);
+      await expect.poll(() => groupMembers(wrapper.pid ?? 0, performance.now())).toEqual([]);
     });
   },
 );
 
-describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
+describe.each(SANDBOXES)("an agent in the sandbox processes by $name", ({ mechanism }) => {
   let cleanup: Cleanup;
   let directory: string;
   let word: string;
@@ -71,7 +71,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
   beforeEach(async () => {
     cleanup = new Cleanup();
     directory = await scratchDirectory(cleanup);
-    // A duration that nobody else sleeps, so that these sleepers can be told from all others.
+    // A unique duration, to recognize these sleepers.
     word = `${100_000 + process.pid}.${Math.floor(performance.now() * 1000)}`;
     cleanup.add(() => livingWith(word).forEach(killStray));
   });
@@ -79,7 +79,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
 
   async function launch(command: readonly string[]) {
     const isolation = { level: "processes", required: true } as const;
-    const launched = await start({ command, directory, environment: { PATH }, isolation }, way);
+    const launched = await start({ command, directory, environment: { PATH }, isolation }, mechanism);
     if (!launched.ok) throw new Error(launched.error.message);
     const { value } = launched;
     cleanup.add(() => {
@@ -92,7 +92,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
 
   const script = (text: string) => launch(["sh", "-c", text]);
 
-  test("has its streams, its directory and its environment as without one", async () => {
+  test("has the same streams, directory and environment as without one", async () => {
     const { stdin, stdout, stderr, exited } = await script(
       'cat; pwd; env | grep -v "^PWD=\\|^_="; echo oops >&2; exit 3',
     );
@@ -109,7 +109,7 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     expect(await exited).toEqual({ code: 3, signal: null });
   });
 
-  test("has no right of those that were only needed to make it", async () => {
+  test("has none of the capabilities that setting it up needs", async () => {
     const status = await script('grep -E "^Cap(Inh|Amb)" /proc/self/status');
     expect((await text(status.stdout)).split("\n")).toEqual([
       "CapInh:\t0000000000000000",
@@ -118,8 +118,8 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     ]);
   });
 
-  test("is killed although it has stopped its whole group", async () => {
-    // Several, since what waits for the program hears of its stop sooner or later.
+  test("is killed when it has stopped its whole group", async () => {
+    // Several times, since the wrapper learns of the stop at different moments.
     const stopped = await Promise.all(
       Array.from({ length: 6 }, async () => {
         const launched = await script("echo ready; kill -STOP 0; echo on");
@@ -131,23 +131,23 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     for (const launched of stopped) launched.signalGroup("SIGKILL");
     const exits = await Promise.all(stopped.map(({ exited }) => exited));
     expect(new Set(exits.map(({ signal }) => signal))).toEqual(new Set(["SIGKILL"]));
-    // What was killed with a wrapper may outlast it by a moment.
+    // Processes killed with a wrapper may outlive it by a moment.
     for (const { identity } of stopped) await expect.poll(() => livingInGroup(identity.pid)).toEqual([]);
   });
 
-  test("dies of a signal as without one", async () => {
+  test("reports death by a signal as without one", async () => {
     expect(await (await script("kill -TERM $$")).exited).toEqual({ code: null, signal: "SIGTERM" });
     expect(await (await script("kill -INT $$")).exited).toEqual({ code: null, signal: "SIGINT" });
     expect(await (await script("kill -KILL $$")).exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  test("can exit with the code that stands for a signal in shells, which bubblewrap alone cannot tell from the signal", async () => {
-    const told = way.by === "unshare" ? { code: 143, signal: null } : { code: null, signal: "SIGTERM" };
+  test("can exit with 143, which bubblewrap cannot tell from SIGTERM", async () => {
+    const told = mechanism.by === "unshare" ? { code: 143, signal: null } : { code: null, signal: "SIGTERM" };
     expect(await (await script("exit 143")).exited).toEqual(told);
     expect(await (await script("exit 250")).exited).toEqual({ code: 250, signal: null });
   });
 
-  test("is told to end before it is killed, and can end in its own way", async () => {
+  test("gets SIGTERM before SIGKILL, and can handle it", async () => {
     const polite = await script("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.05; done");
     await once(polite.stdout, "data");
     const rest = text(polite.stdout);
@@ -156,21 +156,21 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     expect(await rest).toBe("bye\n");
   });
 
-  test("ends of SIGTERM if it does nothing about it", async () => {
+  test("ends on SIGTERM by default", async () => {
     const sleeper = await script(`echo ready; exec sleep ${word}`);
     await once(sleeper.stdout, "data");
     sleeper.signalGroup("SIGTERM");
     expect(await sleeper.exited).toEqual({ code: null, signal: "SIGTERM" });
   });
 
-  test("that is told to end before it has begun is killed at once", async () => {
+  test("is killed at once when it is ended before its program starts", async () => {
     const sleeper = await script(`exec sleep ${word}`);
     sleeper.signalGroup("SIGTERM");
     await sleeper.exited;
     await expect.poll(() => [sleeper.groupLives(), livingWith(word)]).toEqual([false, []]);
   });
 
-  test("takes with it whatever it started, wherever that has gone and whatever it has cleared", async () => {
+  test("ends all its descendants when it exits, escaped or not", async () => {
     const daemons = `setsid env -i PATH="$PATH" sleep ${word} & (setsid sh -c 'trap "" TERM HUP; sleep ${word}; sleep ${word}' &)`;
     const parent = await script(`${daemons}; echo ready; read -r end; exit 4`);
     await once(parent.stdout, "data");
@@ -179,11 +179,11 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     parent.stdin.end("\n");
     expect(await parent.exited).toEqual({ code: 4, signal: null });
     await expect.poll(() => parent.groupLives()).toBe(false);
-    // The kernel has killed them by then, but may take a moment to have them gone.
+    // The kernel has killed them by now, but they may take a moment to vanish.
     await expect.poll(() => livingWith(word)).toEqual([]);
   });
 
-  test("takes them with it when it is killed, too", async () => {
+  test("ends all its descendants when it is killed", async () => {
     const parent = await script(`setsid sleep ${word} & echo ready; wait`);
     await once(parent.stdout, "data");
     parent.signalGroup("SIGKILL");
@@ -191,10 +191,10 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     await expect.poll(() => livingWith(word)).toEqual([]);
   });
 
-  test("dies with the scheduler, and all it started", async () => {
+  test("ends with the scheduler, with all its descendants", async () => {
     const command = ["sh", "-c", `setsid sleep ${word} & sleep ${word} & echo ready; wait`];
     const spec = { command, directory, environment: { PATH }, isolation: { level: "processes", required: true } };
-    const scheduler = spawn(process.execPath, [SCHEDULER, JSON.stringify(spec), JSON.stringify(way)], {
+    const scheduler = spawn(process.execPath, [SCHEDULER, JSON.stringify(spec), JSON.stringify(mechanism)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
     cleanup.add(() => killStray(scheduler.pid ?? 0));
@@ -204,20 +204,20 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     await expect.poll(() => livingWith(word)).toEqual([]);
   });
 
-  // With bubblewrap nobody outside has anything to reap.
-  test("is over when it cannot work any more, though the kernel still waits for others to reap it", async () => {
+  // With bubblewrap there is nothing outside to reap.
+  test("counts as ended while the kernel still waits for it to be reaped", async () => {
     const sleeper = await script(`echo ready; exec sleep ${word}`);
     await once(sleeper.stdout, "data");
     const { pid } = sleeper.identity;
-    // The program is the wrapper's to reap, and that is stopped: so the first process hangs in its own end.
+    // The stopped wrapper does not reap the program, so the first process stays in its exit.
     process.kill(pid, "SIGSTOP");
-    for (const member of membersOf(pid, performance.now())) if (member.pid !== pid) signalProcess(member, "SIGKILL");
-    await expect.poll(() => membersOf(pid, performance.now()).map((member) => member.pid)).toEqual([pid]);
+    for (const member of groupMembers(pid, performance.now())) if (member.pid !== pid) signalProcess(member, "SIGKILL");
+    await expect.poll(() => groupMembers(pid, performance.now()).map((member) => member.pid)).toEqual([pid]);
     process.kill(pid, "SIGCONT");
     expect(await sleeper.exited).toEqual({ code: null, signal: "SIGKILL" });
   });
 
-  test("is found again by its identity while it lives", async () => {
+  test("is found by its identity while it lives", async () => {
     const sleeper = await script(`echo ready; exec sleep ${word}`);
     await once(sleeper.stdout, "data");
     expect(findProcess(sleeper.identity)).toBe("alive");
@@ -226,13 +226,13 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     expect(findProcess(sleeper.identity)).toBe("gone");
   });
 
-  test("writes files that belong to whoever runs it", async () => {
+  test("writes files that belong to the user who runs it", async () => {
     const { exited } = await script("touch made");
     expect(await exited).toEqual({ code: 0, signal: null });
     expect(statSync(join(directory, "made")).uid).toBe(process.getuid?.());
   });
 
-  test("sees no process but its own, and cannot end those that keep it", async () => {
+  test("sees only its own processes, and cannot signal those outside", async () => {
     const { stdout, exited } = await script(
       `kill -USR1 ${process.pid} 2>/dev/null && echo reached; kill -KILL 1; echo alive`,
     );
@@ -240,17 +240,17 @@ describe.each(WAYS)("an agent in the sandbox processes by $name", ({ way }) => {
     expect((await exited).code).toBe(0);
   });
 
-  test("has no zombies pile up", async () => {
+  test("accumulates no zombies", async () => {
     const { stdout } = await script(
       'for i in 1 2 3; do (sleep 0.01 &) ; done; sleep 0.3; while grep -qs "^State:.Z" /proc/[0-9]*/status; do sleep 0.05; done; echo none',
     );
     expect(await text(stdout)).toBe("none\n");
   });
 
-  test("that is not there, or may not be executed, is a failure before anything is started", async () => {
+  test("gives a failure before the start if it is missing or not executable", async () => {
     const isolation = { level: "processes", required: true } as const;
     const failureOf = async (program: string) => {
-      const launched = await start({ command: [program], directory, environment: { PATH }, isolation }, way);
+      const launched = await start({ command: [program], directory, environment: { PATH }, isolation }, mechanism);
       return launched.ok ? undefined : launched.error.message;
     };
     expect(await failureOf("no-such-program-here")).toContain("PATH");

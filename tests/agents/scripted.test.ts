@@ -38,7 +38,7 @@ function turn(
 const forever = () => new Promise<Answer>(() => {});
 
 describe("a scripted agent", () => {
-  test("answers with what its handler gives, at once or later", async () => {
+  test("answers with the result of its handler, at once or later", async () => {
     expect(await turn(() => ANSWER)).toEqual({ answer: ANSWER, refused: [] });
     expect(
       await turn((request) => Promise.resolve({ ...ANSWER, payload: { status: request.stamp.turn_id } })),
@@ -47,7 +47,7 @@ describe("a scripted agent", () => {
     });
   });
 
-  test("passes on a whole result, and what its handler says before", async () => {
+  test("passes on a whole result, and the events before it", async () => {
     const result = { failure: { code: "timeout" as const, message: "Too late." }, refused: [] };
     const events: TurnEvent[] = [];
     const said: TurnEvent = { kind: "console", stream: "stdout", text: "hm" };
@@ -59,7 +59,7 @@ describe("a scripted agent", () => {
     expect(events).toEqual([said]);
   });
 
-  test("never rejects: a handler that throws or rejects is a failed agent", async () => {
+  test("gives agent_failed when its handler throws or rejects", async () => {
     const thrown = await turn(() => {
       throw new Error("no idea");
     });
@@ -70,7 +70,7 @@ describe("a scripted agent", () => {
     expect((await turn(() => Promise.reject(new Error("later")))).failure?.code).toBe("agent_failed");
   });
 
-  test("is not asked at all when its turn is cancelled already", async () => {
+  test("does not call its handler when its turn is already cancelled", async () => {
     let asked = false;
     const result = await turn(
       () => {
@@ -83,7 +83,7 @@ describe("a scripted agent", () => {
     expect(asked).toBe(false);
   });
 
-  test("ends when its turn is cancelled, or its time is over", async () => {
+  test("ends when its turn is cancelled or its time is over", async () => {
     const abort = new AbortController();
     const running = turn(forever, { signal: abort.signal });
     abort.abort();

@@ -4,10 +4,10 @@ import type { Cleanup } from "./cleanup.ts";
 import type { Puppet, RunningTurn } from "./rig.ts";
 import { killStray, livingInGroup } from "../processes.ts";
 
-/** How long after its own grace periods a turn may take to settle, on a machine that is busy with other things. */
+/** How long after its grace periods a turn may take to settle on a busy machine. */
 export const SETTLE_MS = 2_000 + 8_000;
 
-/** The result, with the two promises that hold for every turn: it settled in time, and nothing of its group is left. */
+/** The result of a turn; checks that it settled in time and that its group is gone. */
 export async function settled({ result, puppet }: RunningTurn, within_ms = SETTLE_MS): Promise<TurnResult> {
   const before = performance.now();
   const end = await result;
@@ -16,7 +16,7 @@ export async function settled({ result, puppet }: RunningTurn, within_ms = SETTL
   return end;
 }
 
-/** Starts a process below the puppet; if `detached`, outside its group, so that the test must end it. */
+/** Starts a child of the puppet; a `detached` one is outside its group, and the test ends it. */
 export async function spawnBelow(
   cleanup: Cleanup,
   puppet: Puppet,

@@ -7,9 +7,9 @@ function tailOf(...lines: string[]): string {
   return tail.text();
 }
 
-test("the end of what was said has at most 2 KiB, and begins with a whole character", () => {
+test("keeps at most 2 KiB, beginning with a whole character", () => {
   expect(tailOf("first", "x".repeat(2_045))).toBe(`t\n${"x".repeat(2_045)}`);
-  // Bytes that are none of a character's first stand where it would be cut.
+  // Continuation bytes are at the cut.
   for (const end of ["", "x", "xx", "xxx"]) {
     for (const character of ["ö", "€", "\u{1f600}"]) {
       const text = tailOf(`${character.repeat(3_000)}${end}`);
@@ -20,12 +20,12 @@ test("the end of what was said has at most 2 KiB, and begins with a whole charac
   }
 });
 
-test("half a character that a cut has left does no harm", () => {
+test("replaces half a character at the cut", () => {
   const text = tailOf(`\u{1f600}${"x".repeat(2_000)}${" ".repeat(46)}`);
   expect(text).toBe(`\ufffd${"x".repeat(2_000)}`);
 });
 
-test("what a terminal would obey, or not show, is taken out of it; lines, tabs and emoji stay", () => {
+test("removes control and invisible characters; keeps lines, tabs and emoji", () => {
   const title = "\u001b]0;owned\u001b\\";
   expect(tailOf(`${title}\u009b31mred\u001b[0m`, "a\tb\rc\u202ed\u3164e", "👩‍👧")).toBe("red\na\tb?c?d?e\n👩‍👧");
 });

@@ -17,8 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-describe("supervision", () => {
-  test("reads no more while its listener waits, and goes on after", async () => {
+describe("a supervised run", () => {
+  test("reads no more while its listener waits, then goes on", async () => {
     const first = Promise.withResolvers<void>();
     const relief = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
@@ -38,10 +38,10 @@ describe("supervision", () => {
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
   });
 
-  test("hears what stands in the pipe of a process that has exited, though its listener waits", async () => {
+  test("reads the pipes of an exited process, even if its listener waits", async () => {
     let last = "";
     const first = Promise.withResolvers<void>();
-    // More than comes in one piece: half of it waits in this process, half in the pipe.
+    // More than one chunk: half of it waits in this process, half in the pipe.
     const script = "echo first; read -r _; yes | head -c 110000; echo; echo last";
     const { run, launched } = await supervise(rig.directory, cleanup, script, {}, (_, bytes) => {
       last = bytes.toString();
@@ -55,7 +55,7 @@ describe("supervision", () => {
     expect(last).toBe("last");
   });
 
-  test("ends what is deaf to SIGTERM and floods by closing its pipe, without waiting for the kill grace", async () => {
+  test("ends a flooding process that ignores SIGTERM by closing its pipe", async () => {
     const limits = { max_output_bytes: 1_000_000, kill_grace_ms: 20_000 };
     const { run } = await supervise(rig.directory, cleanup, "trap '' TERM; exec yes", limits, () => undefined);
     run.give("");
@@ -66,7 +66,7 @@ describe("supervision", () => {
     expect(performance.now() - before).toBeLessThan(limits.kill_grace_ms / 2);
   });
 
-  test("stops at the output limit also when the process has exited and its child floods on", async () => {
+  test("stops at the output limit when a child floods after the exit", async () => {
     const { run, launched } = await supervise(
       rig.directory,
       cleanup,
@@ -79,7 +79,7 @@ describe("supervision", () => {
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
   });
 
-  test("hears what a child of its group says shortly after the exit", async () => {
+  test("reads what a child of its group prints shortly after the exit", async () => {
     const lines: string[] = [];
     const { run } = await supervise(rig.directory, cleanup, "(sleep 0.1; echo late) & exit 0", {}, (_, bytes) => {
       lines.push(bytes.toString());
@@ -90,7 +90,7 @@ describe("supervision", () => {
     expect(lines).toEqual(["late"]);
   });
 
-  test("ends what goes on after its flood was cut off", async () => {
+  test("ends a process that goes on after the output limit", async () => {
     const { run, launched } = await supervise(
       rig.directory,
       cleanup,
@@ -103,7 +103,7 @@ describe("supervision", () => {
     expect(livingInGroup(launched.identity.pid)).toEqual([]);
   });
 
-  test.runIf(process.platform === "linux")("kills also what has left the group after it was told to end", async () => {
+  test.runIf(process.platform === "linux")("kills processes that leave the group on SIGTERM", async () => {
     const stray = Promise.withResolvers<number>();
     const leave = "trap 'setsid sh -c \"echo \\$\\$; exec sleep 600\" & ' TERM";
     const { run, abort } = await supervise(
@@ -125,11 +125,11 @@ describe("supervision", () => {
     expect(isLiving(pid)).toBe(false);
   });
 
-  test("does not blame an agent for a stall of the scheduler itself", async () => {
+  test("does not count a stall of the scheduler as idle", async () => {
     const prepare = async (puppet: Puppet) => puppet.tell({ do: "drip", text: ".", every_ms: 10 });
     const turn = await rig.turn({ request: { idle_timeout_ms: 1_000, timeout_ms: 0 }, prepare });
     await turn.puppet.print("\n");
-    // Stalled here, the event loop looks at its timers before it looks at its pipes.
+    // After a stall here, the event loop runs timers before it reads pipes.
     await new Promise<void>((resolve) => {
       setImmediate(() => {
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_400);
@@ -141,7 +141,7 @@ describe("supervision", () => {
     expect((await turn.result).failure).toBeUndefined();
   });
 
-  test("settles although the file for console text hangs", async () => {
+  test("settles when the console file hangs", async () => {
     const output = join(rig.directory, "output");
     await mkdir(output);
     const pipe = join(output, "t7.3.stdout.log");
@@ -152,11 +152,11 @@ describe("supervision", () => {
     turn.puppet.tell({ do: "exit", code: 0 });
     const { answer } = await turn.result;
     expect(answer).toBeDefined();
-    // Lets go of the system call in which the opening hangs.
+    // Ends the system call in which opening hangs.
     await readFile(pipe);
   });
 
-  test("leaves no descriptor open, turn after turn, even to a process outside the group that holds the pipes", async () => {
+  test("leaves no descriptor open, even when an escaped process holds the pipes", async () => {
     const descriptors = () => readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
     const once = async () => {
       const turn = await rig.turn();
@@ -171,7 +171,7 @@ describe("supervision", () => {
     await once();
     const before = descriptors();
     for (let i = 0; i < 3; i += 1) await once();
-    // A file that another test has just let go of, or the test's own runner has open for a moment, is none of these.
+    // Ignores files that another test or the test runner has open for a moment.
     await expect.poll(descriptors).toBeLessThanOrEqual(before);
   });
 });

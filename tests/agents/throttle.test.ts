@@ -26,10 +26,10 @@ function paced(messages_per_minute: number): Role {
 
 const isEnvelope = ({ kind }: { kind: string }) => kind === "envelope";
 
-describe("an agent that says more than its role may", () => {
-  test("is not read until there is room, which is no silence of its own", async () => {
+describe("an agent over its rate limit", () => {
+  test("is paused, and the pause does not count as idle", async () => {
     const limits = { idle_timeout_ms: 100, timeout_ms: 1_000 };
-    // Its limits count only once it has said everything, however long that takes.
+    // Its limits start after it has printed everything.
     const recorded = Promise.withResolvers<void>();
     const turn = await rig.turn({ request: { role: paced(2), ...limits }, started: recorded.promise });
     const { puppet, result, events } = turn;
@@ -38,13 +38,13 @@ describe("an agent that says more than its role may", () => {
     await puppet.print(PROGRESS.repeat(2));
     await turn.event(() => events.filter(isEnvelope).length === 3);
     await puppet.print(PROGRESS);
-    // Its answer waits in the pipe, as everything does.
+    // Its answer waits in the pipe.
     await puppet.print(REPORT);
     recorded.resolve();
     expect(await result).toMatchObject({ failure: { code: "timeout" } });
   });
 
-  test("that exits is heard to its end at once", async () => {
+  test("that exits is read to the end at once", async () => {
     const turn = await rig.turn({ request: { role: paced(1) } });
     const { puppet, result, events } = turn;
     await puppet.print(PROGRESS);
@@ -69,25 +69,25 @@ describe("a throttle", () => {
     return throttle;
   }
 
-  /** How long it takes until there is room for the next, from before the first of these was taken, in ms. */
+  /** How long it takes from the first of these messages until the next may come, in ms. */
   async function waited(take: () => Promise<void> | undefined): Promise<number> {
     const began = performance.now();
     await take();
     return performance.now() - began;
   }
 
-  test("lets so many pass at once, and the next when the first is a window ago", async () => {
+  test("takes a window's messages at once, and the next a window after the first", async () => {
     const throttle = throttleOf(3, 1_000);
     const three = await waited(() => {
       expect([throttle.taken(), throttle.taken()]).toEqual([undefined, undefined]);
       return throttle.taken();
     });
     expect(three).toBeGreaterThan(999);
-    // The three of then hardly count any more.
+    // The first three hardly count any more.
     expect(await waited(() => throttle.taken())).toBeLessThan(500);
   });
 
-  test("waits as much longer for what came in one piece", async () => {
+  test("waits longer after messages of one chunk", async () => {
     const throttle = throttleOf(1, 100);
     const three = await waited(() => {
       const reliefs = [throttle.taken(), throttle.taken(), throttle.taken()];
@@ -97,12 +97,12 @@ describe("a throttle", () => {
     expect(three).toBeGreaterThan(299);
   });
 
-  test("of less than one a minute waits for as long as one takes", async () => {
+  test("of less than one a minute waits for the time of one message", async () => {
     const throttle = throttleOf(0.5, 50);
     expect(await waited(() => throttle.taken())).toBeGreaterThan(99);
   });
 
-  test("that is closed keeps nobody waiting", async () => {
+  test("ends its wait when it is closed", async () => {
     const throttle = throttleOf(1, 60_000);
     const relief = throttle.taken();
     throttle.close();

@@ -18,7 +18,7 @@ function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
 }
 
-/** Limits that are passed so late, or never for 0. */
+/** Time limits in ms; 0 is no limit. */
 function limitsOf(ms: number): TimeLimits {
   const terms = { timeout_ms: ms, idle_timeout_ms: ms, answer_grace_ms: ms };
   return new TimeLimits(
@@ -29,7 +29,7 @@ function limitsOf(ms: number): TimeLimits {
 }
 
 describe("the time limits of a run", () => {
-  test("take one timer, and none once the run is over, whatever comes after", () => {
+  test("use one timer, and none after the run is over", () => {
     const before = timers();
     const limits = limitsOf(HOUR_MS);
     limits.given();
@@ -42,30 +42,30 @@ describe("the time limits of a run", () => {
     expect(timers()).toBe(before);
   });
 
-  test("take no timer where there are none", () => {
+  test("use no timer without limits", () => {
     const before = timers();
     limitsOf(0).given();
     expect(timers()).toBe(before);
   });
 });
 
-describe("the limit of an agent's silence", () => {
-  test("does not count the time in which this process itself stood still", async () => {
+describe("the idle limit", () => {
+  test("does not count a stall of this process", async () => {
     const { run } = await supervise(directory, cleanup, "sleep 2.9", { idle_timeout_ms: 1_500 });
     run.give("");
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_700);
     expect(await run.ended).toMatchObject({ cause: "exited" });
   });
 
-  test("does not count a standstill that was over before it passed either", async () => {
+  test("does not count a stall that ended before the limit", async () => {
     const { run } = await supervise(directory, cleanup, "sleep 7.5", { idle_timeout_ms: 7_000 });
     run.give("");
-    // Longer than from one look to the next, which is late therefore.
+    // Longer than the interval of checks, so the next check is late.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_200);
     expect(await run.ended).toMatchObject({ cause: "exited" });
   });
 
-  test("passes also where it is longer than from one look at the time to the next", async () => {
+  test("passes when it is longer than the interval of checks", async () => {
     const { run } = await supervise(directory, cleanup, "sleep 600", { idle_timeout_ms: 5_200 });
     run.give("");
     expect(await run.ended).toMatchObject({ cause: "idle_timeout", spoke: false });

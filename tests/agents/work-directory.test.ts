@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-test("a directory for artifacts is made with those above it, and left alone when it is there", () => {
+test("makes the artifacts directory and its parents, and keeps an existing one", () => {
   const place = join(directory, "work", "T-1");
   value(makeWorkDirectory(place));
   writeFileSync(join(place, "kept"), "");
@@ -26,7 +26,7 @@ test.each([
   ["a file", (place: string) => writeFileSync(place, "mine")],
   ["a link to a directory", (place: string) => symlinkSync(join(place, "../elsewhere"), place)],
   ["a link to nothing", (place: string) => symlinkSync("nowhere", place)],
-])("%s that an agent has put in its place is replaced, and what it leads to is not touched", (_, put) => {
+])("replaces %s in its place, and does not follow links", (_, put) => {
   const elsewhere = join(directory, "elsewhere");
   mkdirSync(elsewhere);
   writeFileSync(join(elsewhere, "another's"), "");
@@ -38,7 +38,7 @@ test.each([
   expect(readdirSync(elsewhere)).toEqual(["another's"]);
 });
 
-test("one that cannot be made is told with the place to look at", () => {
+test("names the path of a directory that cannot be made", () => {
   const place = join(directory, "x".repeat(300), "T-1");
   const failure = failureOf(makeWorkDirectory(place));
   expect(failure).toMatchObject({ code: "environment", message: expect.stringContaining("ENAMETOOLONG") as string });

@@ -5,24 +5,24 @@ import type { Launched } from "../../src/agents/launcher.ts";
 import type { Exit } from "../../src/protocol/record.ts";
 import { gated } from "../../src/runtime/check-gate.ts";
 import { Cleanup } from "../agents/cleanup.ts";
-import { waysOfThisMachine } from "../agents/mechanisms.ts";
+import { availableSandboxes } from "../agents/sandboxes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
-const WAYS = [{ name: "no sandbox", way: undefined }, ...(await waysOfThisMachine())];
+const SANDBOXES = [{ name: "no sandbox", mechanism: undefined }, ...(await availableSandboxes())];
 
 const cleanup = new Cleanup();
 afterEach(() => cleanup.run());
 
-type WayOrNone = (typeof WAYS)[number]["way"];
+type MechanismOrNone = (typeof SANDBOXES)[number]["mechanism"];
 
 async function begun(
-  way: WayOrNone,
+  mechanism: MechanismOrNone,
   script: string,
   expect_exit = 0,
 ): Promise<{ launched: Launched; ended: Promise<Exit> }> {
-  const isolation = way === undefined ? {} : { isolation: { level: "processes", required: true } as const };
+  const isolation = mechanism === undefined ? {} : { isolation: { level: "processes", required: true } as const };
   const { command, endedAs } = gated(["sh", "-c", script], expect_exit);
-  const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, way);
+  const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, mechanism);
   if (!launched.ok) throw new Error(launched.error.message);
   const { value } = launched;
   cleanup.add(() => {
@@ -33,7 +33,7 @@ async function begun(
   return { launched: value, ended: value.exited.then(endedAs) };
 }
 
-describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
+describe.each(SANDBOXES)("a check that is to exit with 0, in $name", ({ mechanism }) => {
   test.each([
     ["exits with 0", "exit 0", { code: 0, signal: null }],
     ["exits with 1", "exit 1", { code: 1, signal: null }],
@@ -43,12 +43,12 @@ describe.each(WAYS)("a check that is to exit with 0, in $name", ({ way }) => {
     ["dies of one that its whole group is sent", "kill -34 0; sleep 600", { code: 97, signal: null }],
     ["exits with what stands for 0", "exit 97", { code: 97, signal: null }],
   ])("and that %s, is told to end so", async (_how, script, exit) => {
-    expect(await (await begun(way, script)).ended).toEqual(exit);
+    expect(await (await begun(mechanism, script)).ended).toEqual(exit);
   });
 
   test("can end in its own way when it is told to, or ends of it", async () => {
     const told = async (script: string) => {
-      const { launched, ended } = await begun(way, script);
+      const { launched, ended } = await begun(mechanism, script);
       await once(launched.stdout, "data");
       launched.signalGroup("SIGTERM");
       return ended;
@@ -67,10 +67,11 @@ test.each([1, 3, 97, 128, 137])("a check that is to exit with %i is told to end 
   expect(await (await begun(undefined, "kill -9 $$", expect_exit)).ended).toEqual(killed);
 });
 
-const SANDBOXES = WAYS.flatMap(({ name, way }) => (way === undefined ? [] : [{ name, way }]));
+const MECHANISMS = SANDBOXES.flatMap(({ name, mechanism }) => (mechanism === undefined ? [] : [{ name, mechanism }]));
 
-test.each(SANDBOXES)("a check that cannot begin in $name does not pass", async ({ way }) => {
-  const broken = way.by === "unshare" ? { ...way, nsenter: "/bin/false" } : { ...way, bwrap: "/bin/false" };
+test.each(MECHANISMS)("a check that cannot begin in $name does not pass", async ({ mechanism }) => {
+  const broken =
+    mechanism.by === "unshare" ? { ...mechanism, nsenter: "/bin/false" } : { ...mechanism, bwrap: "/bin/false" };
   expect(await (await begun(broken, "exit 0")).ended).toEqual({ code: 1, signal: null });
   expect((await (await begun(broken, "exit 1", 1)).ended).code).not.toBe(1);
 });

@@ -104,7 +104,7 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
       }
     },
     groupLives: () => process.alive,
-    seekStrays: () => {},
+    findEscaped: () => {},
     destroyPipes: () => {},
   };
 }

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { Agent, TurnContext, TurnRequest, TurnResult } from "../../kernel/agent.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
-import type { Isolation, Launcher, Places } from "../launcher.ts";
+import type { Isolation, Launcher, SandboxPaths } from "../launcher.ts";
 import { makeWorkDirectory } from "../work-directory.ts";
 import { ConsoleLog } from "./console-log.ts";
 import { EnvelopeReader, mayBeEnvelope, requestLine } from "./envelope-dialect.ts";
@@ -15,25 +15,25 @@ const CONSOLE_LINE_BYTES = 1_048_576;
 const MAX_CONSOLE_EVENTS = 1_000;
 const CONSOLE_EVENT_CHARACTERS = 8_192;
 
-/** What holds for every command-line agent, whatever its role. */
+/** Settings of every command-line agent, whatever its role. */
 export interface CliSettings {
   readonly kill_grace_ms: number;
   readonly answer_grace_ms: number;
-  /** The longest message. Console text is cut at 1 MiB a line. */
+  /** The longest message. Console lines are cut at 1 MiB. */
   readonly max_line_bytes: number;
   /** Of stdout and stderr together, in one turn. */
   readonly max_output_bytes: number;
-  /** The scheduler's own environment, of which an agent gets the few names on the allow-list. */
+  /** The scheduler's own environment, of which agents get the variables on the allow-list. */
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Takes secrets out of what is stored or quoted here: console text and excerpts. Messages pass whole, to be redacted by whoever records them. */
+  /** Removes secrets from console text and excerpts. Messages are redacted when they are recorded. */
   readonly redact: (text: string) => string;
-  /** What of the home an agent that is kept from files may not see, and which part of that it may read after all. */
-  readonly home?: (session_id: string) => Pick<Places, "hidden" | "shown">;
+  /** The paths of the home that a sandboxed agent may not see, and the parts of them that it may read. */
+  readonly home?: (session_id: string) => Pick<SandboxPaths, "hidden" | "readable">;
 }
 
 /**
- * Command-line programs that speak the envelope dialect (SPEC.md). Each turn is one process: started, recorded, and only then
- * given its request; its whole group is gone when the turn ends. A program that cannot be started is an `environment` failure.
+ * Runs command-line programs that speak the envelope dialect (SPEC.md). Each turn is one process: started, recorded, and only then
+ * given its request; its whole group is gone when the turn ends. A program that cannot be started gives an `environment` failure.
  */
 export function cliAgent({ launcher, settings }: { launcher: Launcher; settings: CliSettings }): Agent {
   return { turn: (request, context) => takeTurn(launcher, settings, request, context) };
@@ -63,7 +63,7 @@ async function takeTurn(
   const listener = new TurnListener(request, context, settings, reader, () => run.answered());
   const run = new SupervisedRun(launched.value, limits, listener, context.signal);
 
-  // A process whose start is not on record could not be found again after a crash, so it must not work.
+  // A process that is not on record could not be found after a crash, so it MUST NOT get its request.
   const recorded = await context.started(launched.value.identity).then(
     () => true,
     () => false,
@@ -81,19 +81,19 @@ async function takeTurn(
   });
 }
 
-/** What the role's sandbox asks for; less than that is a failure. */
+/** The sandbox that the role requires. */
 function isolationOf(
   { role, session_id, payload }: TurnRequest,
   { home }: CliSettings,
 ): { readonly isolation?: Isolation } {
   const { sandbox: level = "none" } = role;
   if (level === "none") return {};
-  const { hidden = [], shown = [] } = home?.(session_id) ?? {};
+  const { hidden = [], readable = [] } = home?.(session_id) ?? {};
   const writable = [payload.workspace, payload.artifacts_dir];
-  return { isolation: { level, required: true, places: { writable, hidden, shown } } };
+  return { isolation: { level, required: true, paths: { writable, hidden, readable } } };
 }
 
-/** Sorts what a process prints: messages to the reader, all else to the console logs, the events and the tail of stderr. */
+/** Passes messages on to the reader, and other lines to the console logs, the events and the tail of stderr. */
 class TurnListener implements RunListener {
   readonly #context: TurnContext;
   readonly #settings: CliSettings;
@@ -135,8 +135,8 @@ class TurnListener implements RunListener {
       if (isMessage) return this.#throttle?.taken();
     }
     const tooLong = cut || bytes.length > CONSOLE_LINE_BYTES;
-    const said = bytes.toString("utf8", 0, Math.min(bytes.length, CONSOLE_LINE_BYTES));
-    const text = this.#settings.redact(tooLong ? `${said} [cut]` : said);
+    const kept = bytes.toString("utf8", 0, Math.min(bytes.length, CONSOLE_LINE_BYTES));
+    const text = this.#settings.redact(tooLong ? `${kept} [cut]` : kept);
     if (stream === "stderr") this.#tail.add(text);
     this.#consoleEvents += 1;
     if (this.#consoleEvents <= MAX_CONSOLE_EVENTS) {

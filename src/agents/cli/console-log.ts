@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { createWriteStream, mkdirSync, type WriteStream } from "node:fs";
 import { dirname } from "node:path";
-import { within } from "./ending.ts";
+import { settlesWithin } from "../processes.ts";
 
 const BUFFERED_BYTES = 262_144;
 const CLOSE_MS = 1_000;
 
 /**
- * Keeps what an agent printed that is no message, in a file of at most `maxBytes`, made with the first line. A file that
- * cannot be written is given up for good: it is evidence only, and the turn goes on.
+ * Writes an agent's console lines to a file of at most `maxBytes`, made with the first line. If the file cannot be written, it is given
+ * up and the turn goes on.
  */
 export class ConsoleLog {
   readonly #path: string;
@@ -16,14 +16,14 @@ export class ConsoleLog {
   #bytes = 0;
   #file: WriteStream | undefined;
   #closed = false;
-  #relief: Promise<void> | undefined;
+  #drained: Promise<void> | undefined;
 
   constructor(path: string, maxBytes: number) {
     this.#path = path;
     this.#maxBytes = maxBytes;
   }
 
-  /** Appends a line; returns what to wait for before more is written, if the disk is behind. */
+  /** Appends a line. If the disk is behind, returns a promise to wait for before the next line. */
   write(line: string): Promise<void> | undefined {
     if (this.#closed || this.#bytes >= this.#maxBytes) return undefined;
     const room = this.#maxBytes - this.#bytes;
@@ -32,27 +32,27 @@ export class ConsoleLog {
     this.#file ??= this.#open();
     const file = this.#file;
     if (file === undefined || file.write(bytes)) return undefined;
-    this.#relief ??= new Promise((resolve) => {
-      const relieve = () => {
-        this.#relief = undefined;
-        file.off("drain", relieve);
-        file.off("close", relieve);
+    this.#drained ??= new Promise((resolve) => {
+      const drained = () => {
+        this.#drained = undefined;
+        file.off("drain", drained);
+        file.off("close", drained);
         resolve();
       };
-      file.on("drain", relieve);
-      file.on("close", relieve);
+      file.on("drain", drained);
+      file.on("close", drained);
     });
-    return this.#relief;
+    return this.#drained;
   }
 
-  /** Settles when everything is with the system and the file is closed, or a hanging disk has had its time. Never rejects. */
+  /** Settles when the file is written and closed, or after a second on a hanging disk. Never rejects. */
   async close(): Promise<void> {
     this.#closed = true;
     const file = this.#file;
     if (file === undefined || file.closed) return;
     const written = once(file, "close").catch(() => {});
     file.end();
-    await within(written, CLOSE_MS);
+    await settlesWithin(written, CLOSE_MS);
     file.destroy();
   }
 

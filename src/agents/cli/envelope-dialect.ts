@@ -13,19 +13,19 @@ const MAX_EVENTS = 1_000;
 const MAX_REFUSALS = 8;
 const EXCERPT_CHARACTERS = 2_048;
 
-/** Said once: whoever watches would take what was said last for the latest, and what was brought for kept. */
-const ONE_TOO_MANY: TurnEvent = {
+/** Emitted once, so that viewers know that later messages are missing. */
+const TOO_MANY_EVENTS: TurnEvent = {
   kind: "refused",
   refusal: {
     payload_type: "",
     code: "output_limit",
     pointer: "",
-    message: "1,000 messages of this run are recorded; later ones that are no answer are lost.",
+    message: "1,000 messages of this run are recorded; later ones are lost, except the answer.",
   },
   excerpt: "",
 };
 
-/** The one line that gives a turn to an agent: canonical, so that the log gives the same bytes again. */
+/** The line that gives a turn to an agent: canonical, so that the log reproduces its bytes. */
 export function requestLine(request: TurnRequest): string {
   const envelope = {
     session_id: request.session_id,
@@ -39,15 +39,15 @@ export function requestLine(request: TurnRequest): string {
   return `${canonicalJson(envelope)}\n`;
 }
 
-/** Whether a line that begins so can be an envelope, and may thus be longer than console text. */
+/** Whether a line with this first byte can be an envelope, which may be longer than console text. */
 export function mayBeEnvelope(firstByte: number): boolean {
   return firstByte === OPENING_BRACE;
 }
 
 /**
- * Hears one turn's stdout, line by line, and tells messages from console text. The first acceptable message whose type the
- * request expects is the answer; what comes before it is emitted, what comes after it is a duplicate or late. A refused
- * message is emitted with its reason and ends nothing. At most 1,000 events are emitted, and one that says so; the latest 8 refusals are kept.
+ * Reads one turn's stdout line by line and separates messages from console text. The first acceptable message of an expected type is
+ * the answer; earlier messages are emitted, later ones are duplicates or late. A refused message is emitted with the reason and does
+ * not end the turn. Emits at most 1,000 events and one that says so; keeps the latest 8 refusals.
  */
 export class EnvelopeReader {
   readonly #channel: Channel;
@@ -79,14 +79,14 @@ export class EnvelopeReader {
     return this.#refused;
   }
 
-  /** Takes a line, and says whether it was meant as a message; if not, it is console text. */
+  /** Returns whether the line is meant as a message; otherwise it is console text. */
   read(line: Buffer, cut: boolean): boolean {
     if (line.length === 0 || !mayBeEnvelope(line.readUInt8(0))) return false;
-    // The quick look only serves lines that do not parse: they are a broken message or console text by what they seem to be.
-    const seemsMeant = () => line.includes('"payload_type"');
+    // Only for lines that do not parse: decides whether they are a broken message or console text.
+    const looksLikeMessage = () => line.includes('"payload_type"');
     if (cut) {
-      // With sorted keys the payload comes first, and the type in the part that is not kept.
-      if (!seemsMeant() && !line.includes('"payload"')) return false;
+      // With sorted keys the payload comes first, and the type is cut off.
+      if (!looksLikeMessage() && !line.includes('"payload"')) return false;
       this.#refuse(line, {
         payload_type: "",
         code: "output_limit",
@@ -97,16 +97,16 @@ export class EnvelopeReader {
     }
     const parsed = parseLine(line);
     if (!parsed.ok) {
-      if (!seemsMeant()) return false;
+      if (!looksLikeMessage()) return false;
       this.#refuse(line, parsed.error);
       return true;
     }
     if (!Object.hasOwn(parsed.value, "payload_type")) return false;
-    this.#hear(line, parsed.value);
+    this.#accept(line, parsed.value);
     return true;
   }
 
-  #hear(line: Buffer, value: JsonObject): void {
+  #accept(line: Buffer, value: JsonObject): void {
     const accepted = acceptAnswer(value, this.#channel);
     if (!accepted.ok) return this.#refuse(line, accepted.error);
     const message = accepted.value;
@@ -119,13 +119,13 @@ export class EnvelopeReader {
   #notice(message: TypedPayload): void {
     const { payload_type, payload } = answerOf(message);
     if (payload_type === "artifact_ref" || payload_type === "report")
-      this.#tell({ kind: "envelope", payload_type, payload });
+      this.#emitEvent({ kind: "envelope", payload_type, payload });
   }
 
   #afterAnswer(message: TypedPayload, answer: Answer): void {
     const { payload_type, payload } = answerOf(message);
     const repeated = payload_type === answer.payload_type && isDeepStrictEqual(payload, answer.payload);
-    this.#tell(repeated ? { kind: "duplicate", payload_type } : { kind: "late", payload_type, payload });
+    this.#emitEvent(repeated ? { kind: "duplicate", payload_type } : { kind: "late", payload_type, payload });
   }
 
   #unexpected(payload_type: string): Refusal {
@@ -140,19 +140,19 @@ export class EnvelopeReader {
 
   #refuse(line: Buffer, refusal: Refusal): void {
     this.#refused = [...this.#refused, refusal].slice(-MAX_REFUSALS);
-    // More is looked at than is kept, so that a secret across the end of the excerpt is seen whole.
-    const seen = this.#redact(line.toString("utf8", 0, 4 * EXCERPT_CHARACTERS));
-    this.#tell({ kind: "refused", refusal, excerpt: seen.slice(0, EXCERPT_CHARACTERS) });
+    // Redacts more than the excerpt, so that a secret across its end is found.
+    const redacted = this.#redact(line.toString("utf8", 0, 4 * EXCERPT_CHARACTERS));
+    this.#emitEvent({ kind: "refused", refusal, excerpt: redacted.slice(0, EXCERPT_CHARACTERS) });
   }
 
-  #tell(event: TurnEvent): void {
+  #emitEvent(event: TurnEvent): void {
     this.#events += 1;
     if (this.#events <= MAX_EVENTS) this.#emit(event);
-    else if (this.#events === MAX_EVENTS + 1) this.#emit(ONE_TOO_MANY);
+    else if (this.#events === MAX_EVENTS + 1) this.#emit(TOO_MANY_EVENTS);
   }
 }
 
-/** A checked message as plain JSON, for whoever records it. */
+/** A checked message as plain JSON. */
 function answerOf(message: TypedPayload): Answer {
   return { payload_type: message.payload_type, payload: message.payload };
 }

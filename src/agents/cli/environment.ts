@@ -2,27 +2,27 @@ import type { TurnRequest } from "../../kernel/agent.ts";
 
 const NEEDED = /^(?:PATH|HOME|LANG|LC_[A-Z_]+|TMPDIR|USER|SHELL|TZ|XDG_[A-Z_]+)$/;
 
-/** The files of those whom a company trusts beside everybody's. */
+/** Files of additional certificate authorities. */
 const CERTIFICATES = /^(?:NODE_EXTRA_CA_CERTS|SSL_CERT_FILE|SSL_CERT_DIR)$/;
 
 const PROXY = /^(?:(?:HTTPS?|ALL|NO)_PROXY|(?:https?|all|no)_proxy)$/;
 
-/** Whether a variable is a proxy's address with a user name, and mostly a password, in it: a secret like a key. */
+/** Whether a variable is a proxy address with credentials, which is a secret like a key. */
 export function isSecretProxy(name: string, value: string): boolean {
   return PROXY.test(name) && value.includes("@");
 }
 
 /**
- * The whole environment of an agent's process: the few names of the scheduler's own that programs need to run at all, and to
- * reach the network as others here do; the role's `env`, and the `BOSUN_*` names of the wire, which no role can set. Anything else
- * the scheduler knows (keys above all) stays with it. `own` is the scheduler's environment.
+ * The whole environment of an agent's process: the variables of the scheduler (`own`) that programs need to run and to reach the
+ * network, the role's `env`, and the `BOSUN_*` variables of the wire, which a role cannot set. Other variables, such as keys, are not
+ * passed on.
  */
 export function agentEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   request: TurnRequest,
 ): Record<string, string> {
   const { role, stamp, payload } = request;
-  // The one name of the wire that not every turn has: a role's own must not stand in for it.
+  // Not every turn has this variable: the role's `env` must not supply it.
   const { BOSUN_TICKET_ID: _ticket, ...env } = role.env ?? {};
   return {
     ...passedOn(own),
@@ -37,7 +37,7 @@ export function agentEnvironment(
   };
 }
 
-/** The environment of a check: the same few names, and where the subject's artifacts are. */
+/** The environment of a check: the same variables of the scheduler, and where the subject's artifacts are. */
 export function checkEnvironment(
   own: Readonly<Record<string, string | undefined>>,
   check: { readonly session_id: string; readonly artifacts_dir: string; readonly subject: string | undefined },

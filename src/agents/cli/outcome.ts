@@ -4,26 +4,26 @@ import { type Failure, type FailureCode, failure } from "../../protocol/failure.
 import type { Refusal } from "../../protocol/refusal.ts";
 import type { RunEnd, RunLimits } from "./process.ts";
 
-/** What a run said, once it is over. */
-export interface Heard {
+/** The messages and the stderr of a run. */
+export interface RunOutput {
   readonly answer: Answer | undefined;
   readonly refused: readonly Refusal[];
   readonly stderr_tail: string;
 }
 
-/** The one place where a run's end and words become a turn's result: each way to go wrong has its own code and sentence. */
-export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, heard: Heard): TurnResult {
-  const { answer, refused } = heard;
-  const wrong = failureOf(request, limits, end, heard);
+/** A turn's result from its run's end and output. Each way to fail has its own code and message. */
+export function turnResult(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): TurnResult {
+  const { answer, refused } = output;
+  const failed = failureOf(request, limits, end, output);
   return {
     ...(answer === undefined ? {} : { answer }),
-    ...(wrong === undefined ? {} : { failure: wrong }),
+    ...(failed === undefined ? {} : { failure: failed }),
     ...(end.exit === undefined ? {} : { exit: end.exit }),
     refused,
   };
 }
 
-/** The result of a turn that was called off before anything was started for it. */
+/** The result of a turn that was cancelled before its program started. */
 export function cancelledTurn(request: TurnRequest): TurnResult {
   return {
     failure: failure("cancelled", `The turn of ${nameOf(request)} was cancelled before it began.`),
@@ -31,17 +31,17 @@ export function cancelledTurn(request: TurnRequest): TurnResult {
   };
 }
 
-function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, heard: Heard): Failure | undefined {
+function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, output: RunOutput): Failure | undefined {
   const who = nameOf(request);
-  const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, heard, extra) });
+  const more = (hint: string, extra: JsonObject = {}) => ({ hint, details: detailsOf(end, output, extra) });
   switch (end.cause) {
     case "exited":
-      return exitFailure(request, end, heard);
+      return exitFailure(request, end, output);
     case "answered":
       return undefined;
     case "output_limit":
-      // Whatever it printed after its answer does not take the answer back.
-      if (heard.answer !== undefined) return undefined;
+      // Output after the answer does not invalidate it.
+      if (output.answer !== undefined) return undefined;
       return failure(
         "output_limit",
         `${who} printed more than ${limits.max_output_bytes} bytes and was ended.`,
@@ -63,17 +63,17 @@ function failureOf(request: TurnRequest, limits: RunLimits, end: RunEnd, heard: 
       );
     case "cancelled":
       return failure("cancelled", `The turn of ${who} was cancelled and its processes ended.`, {
-        details: detailsOf(end, heard, {}),
+        details: detailsOf(end, output, {}),
       });
     case "not_recorded":
       return failure("internal", `The start of ${who} could not be recorded, so it was given no work and was ended.`, {
         hint: "See the session's own failure for the reason, then resume the session.",
-        details: detailsOf(end, heard, {}),
+        details: detailsOf(end, output, {}),
       });
   }
 }
 
-function exitFailure(request: TurnRequest, end: RunEnd, heard: Heard): Failure | undefined {
+function exitFailure(request: TurnRequest, end: RunEnd, output: RunOutput): Failure | undefined {
   const who = nameOf(request);
   const { code = null, signal = null } = end.exit ?? {};
   if (code !== 0) {
@@ -81,17 +81,17 @@ function exitFailure(request: TurnRequest, end: RunEnd, heard: Heard): Failure |
       "agent_failed",
       `${who} ${signal === null ? `exited with code ${code}` : `was ended by signal ${signal}`}.`,
       {
-        hint: exitHint(code, heard.stderr_tail),
-        details: detailsOf(end, heard, {}),
+        hint: exitHint(code, output.stderr_tail),
+        details: detailsOf(end, output, {}),
       },
     );
   }
-  if (heard.answer !== undefined) return undefined;
-  const last = heard.refused.at(-1);
+  if (output.answer !== undefined) return undefined;
+  const last = output.refused.at(-1);
   if (last === undefined) {
     return failure("no_answer", `${who} exited with code 0 without printing an answer.`, {
       hint: `It must print one line of JSON, an envelope of one of these types: ${request.payload.expects.join(", ")}.`,
-      details: detailsOf(end, heard, {}),
+      details: detailsOf(end, output, {}),
     });
   }
   return failure(
@@ -99,7 +99,7 @@ function exitFailure(request: TurnRequest, end: RunEnd, heard: Heard): Failure |
     `${who} gave no answer that could be accepted. The last was refused: ${last.message}`,
     {
       hint: "Print the answer as one line of JSON that fits its schema; every refused line is in the log.",
-      details: detailsOf(end, heard, { pointer: last.pointer }),
+      details: detailsOf(end, output, { pointer: last.pointer }),
     },
   );
 }
@@ -117,13 +117,13 @@ function exitHint(code: number | null, stderr_tail: string): string {
     : "Its last words on stderr say why.";
 }
 
-function detailsOf(end: RunEnd, heard: Heard, extra: JsonObject): JsonObject {
+function detailsOf(end: RunEnd, output: RunOutput, extra: JsonObject): JsonObject {
   const { code = null, signal = null } = end.exit ?? {};
   return {
     ...(code === null ? {} : { exit_code: code }),
     ...(signal === null ? {} : { signal }),
     ...(end.exit === undefined ? { outlived_kill: true } : {}),
-    ...(heard.stderr_tail === "" ? {} : { stderr_tail: heard.stderr_tail }),
+    ...(output.stderr_tail === "" ? {} : { stderr_tail: output.stderr_tail }),
     ...extra,
   };
 }

@@ -3,20 +3,20 @@ import type { Readable } from "node:stream";
 import { LineSplitter } from "../../lib/lines.ts";
 import type { Exit } from "../../protocol/record.ts";
 import type { Launched } from "../launcher.ts";
-import { endGroup, within } from "./ending.ts";
-import { type TimeCause, TimeLimits, type TimeTerms } from "./time-limits.ts";
+import { AFTER_KILL_MS, becomesTrue, settlesWithin } from "../processes.ts";
+import { type TimeCause, TimeLimits, type TimeLimitSettings } from "./time-limits.ts";
 
-/** How long a process that has exited may leave its pipes open before its group is ended. */
+/** How long the pipes of an exited process may stay open before its group is ended. */
 const PIPE_GRACE_MS = 500;
-/** How long leftovers of a process that has exited get between SIGTERM and SIGKILL, at most. */
+/** The longest time between SIGTERM and SIGKILL for the leftovers of an exited process. */
 const LEFTOVER_GRACE_MS = 1_400;
-/** How long the pipes may take to close when the group is gone; only a process outside the group can hold them then. */
+/** How long the pipes may take to close once the group is gone; only an escaped process can still hold them. */
 const CLOSE_GRACE_MS = 100;
-/** What has run so long may be looked after thoroughly without anybody noticing. */
+/** After a run of this length, a thorough search for escaped processes is not noticeable. */
 const LONG_RUN_MS = 1_000;
 
 /** Milliseconds and bytes. */
-export interface RunLimits extends TimeTerms {
+export interface RunLimits extends TimeLimitSettings {
   readonly kill_grace_ms: number;
   /** Of stdout and stderr together. */
   readonly max_output_bytes: number;
@@ -24,50 +24,48 @@ export interface RunLimits extends TimeTerms {
 
 export type Stream = "stdout" | "stderr";
 
-/** Who hears a run. `line` gets bytes that are good only during the call, and may return what to wait for before reading on. */
+/** Takes a run's output by lines. The bytes are valid during the call only. `line` may return what to wait for before reading on. */
 export interface RunListener {
   capOf(stream: Stream, firstByte: number): number;
   line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined;
 }
 
-/** Who hears a run as it comes, and not by lines; the bytes are good only during the call. */
+/** Takes a run's output in chunks as they come. The bytes are valid during the call only. */
 export interface OutputListener {
-  piece(stream: Stream, bytes: Buffer): void;
+  chunk(stream: Stream, bytes: Buffer): void;
 }
 
-/** What the pieces of a stream go through. */
 type Splitter = Pick<LineSplitter, "push" | "end">;
 
-/** Why a run ended: the process's own exit, or the reason for which it was ended. */
+/** Why a run ended: it exited, or the reason for which it was stopped. */
 export type EndCause = TimeCause | "exited" | "output_limit" | "cancelled" | "not_recorded";
 
 export interface RunEnd {
   readonly cause: EndCause;
-  /** Missing if the process outlasted even SIGKILL. */
+  /** Missing if the process survived SIGKILL. */
   readonly exit?: Exit;
   /** Whether it had printed anything. */
   readonly spoke: boolean;
 }
 
 /**
- * One process from start to end, whatever it does: it is ended when a limit is passed, its group is gone when `ended` settles,
- * and what it prints is read in bounded pieces. `ended` never rejects, and settles within two seconds of the exit, or within
- * `kill_grace_ms` and two seconds of `stop`.
+ * Supervises one process from start to end. It is stopped when it passes a limit, its group is gone when `ended` settles, and its output is
+ * read in bounded chunks. `ended` never rejects, and settles within two seconds of the exit, or within `kill_grace_ms` and two seconds
+ * of `stop`.
  *
- * What has left the group (setsid) is ended too where it can be found: see strays.ts. What cannot be lives on, without the pipes.
+ * Escaped processes (setsid) are ended, too, if they are found: see escaped-processes.ts. Others live on without the pipes.
  */
 export class SupervisedRun {
   readonly ended: Promise<RunEnd>;
   readonly #launched: Launched;
   readonly #limits: RunLimits;
   readonly #listener: RunListener | OutputListener;
-  /** Ends the run for a reason, of which the first stands. */
+  /** Ends the run; the first cause counts. */
   readonly #decide: (cause: EndCause) => void;
   readonly #splitters = new Set<Splitter>();
   readonly #time: TimeLimits;
   #bytes = 0;
-  /** How many of its pipes are left unread for now. */
-  #unread = 0;
+  #pausedPipes = 0;
   #waitFor: Promise<void> | undefined;
   #over = false;
 
@@ -77,7 +75,7 @@ export class SupervisedRun {
     this.#listener = listener;
     this.#time = new TimeLimits(
       limits,
-      () => this.#unread > 0,
+      () => this.#pausedPipes > 0,
       (cause) => this.stop(cause),
     );
     const { promise, resolve } = Promise.withResolvers<EndCause>();
@@ -86,25 +84,25 @@ export class SupervisedRun {
     this.ended = this.#run(promise, this.#read(), signal);
   }
 
-  /** Hands over the work: the input, then end of file. The time limits count from here. */
+  /** Writes the input, then end of file. The time limits count from here. */
   give(input: string): void {
     if (this.#over) return;
     this.#launched.stdin.end(input);
     this.#time.given();
   }
 
-  /** The answer is there: from now on the process has `answer_grace_ms` to exit, and no other time limit. */
+  /** The agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
   answered(): void {
     this.#time.answered();
   }
 
-  /** Ends the process and its group for a reason of ours. The first reason stands. */
+  /** Ends the process and its group. The first cause counts. */
   stop(cause: EndCause): void {
     this.#finish();
     this.#decide(cause);
   }
 
-  get #flooded(): boolean {
+  get #isOverLimit(): boolean {
     return this.#bytes > this.#limits.max_output_bytes;
   }
 
@@ -122,27 +120,27 @@ export class SupervisedRun {
     const cause = await decided;
     signal.removeEventListener("abort", cancel);
     this.#finish();
-    // What is left in the pipes is bounded, and lost unless it is read now, whoever still waits for what.
+    // Reads the rest of the pipes, which is bounded, even if a listener asked to wait.
     this.#launched.stdout.resume();
     this.#launched.stderr.resume();
     if (cause === "exited") {
-      const silent = await within(closed, PIPE_GRACE_MS);
-      const suspicious = !silent || this.#launched.groupLives() || performance.now() - began >= LONG_RUN_MS;
-      this.#launched.seekStrays(suspicious);
+      const pipesClosed = await settlesWithin(closed, PIPE_GRACE_MS);
+      const expectEscaped = !pipesClosed || this.#launched.groupLives() || performance.now() - began >= LONG_RUN_MS;
+      this.#launched.findEscaped(expectEscaped);
       if (this.#launched.groupLives()) {
         await endGroup(this.#launched, Math.min(this.#limits.kill_grace_ms, LEFTOVER_GRACE_MS));
       }
     } else {
       await endGroup(this.#launched, this.#limits.kill_grace_ms);
     }
-    await within(closed, CLOSE_GRACE_MS);
+    await settlesWithin(closed, CLOSE_GRACE_MS);
     this.#launched.destroyPipes();
     for (const splitter of this.#splitters) splitter.end();
     const exit = await Promise.race([exited, nextPoll(undefined)]);
-    // After its answer what floods on takes nothing back, and how the process has exited by itself counts.
-    const isFlood = cause === "exited" && this.#flooded && !this.#time.isAnswered;
+    // Output over the limit after the answer does not invalidate the answer.
+    const exceededOutput = cause === "exited" && this.#isOverLimit && !this.#time.isAnswered;
     return {
-      cause: isFlood ? "output_limit" : cause,
+      cause: exceededOutput ? "output_limit" : cause,
       ...(exit === undefined ? {} : { exit }),
       spoke: this.#bytes > 0,
     };
@@ -163,7 +161,7 @@ export class SupervisedRun {
   }
 
   #listen(name: Stream, stream: Readable, closed: () => void): void {
-    // Most runs are silent for long, and many have nothing to say on stderr.
+    // Made with the first output: most runs are silent for long, and many print nothing on stderr.
     let splitter: Splitter | undefined;
     stream.on("data", (chunk: Buffer) => this.#take(stream, (splitter ??= this.#splitterOf(name)), chunk));
     stream.on("end", () => splitter?.end());
@@ -172,7 +170,7 @@ export class SupervisedRun {
 
   #splitterOf(name: Stream): Splitter {
     const listener = this.#listener;
-    if ("piece" in listener) return { push: (bytes) => listener.piece(name, bytes), end() {} };
+    if ("chunk" in listener) return { push: (bytes) => listener.chunk(name, bytes), end() {} };
     const splitter = new LineSplitter(
       (firstByte) => listener.capOf(name, firstByte),
       (bytes, cut) => {
@@ -184,29 +182,46 @@ export class SupervisedRun {
   }
 
   #take(stream: Readable, splitter: Splitter, chunk: Buffer): void {
-    if (this.#flooded) return;
+    if (this.#isOverLimit) return;
     const room = this.#limits.max_output_bytes - this.#bytes;
     this.#bytes += chunk.length;
     this.#time.heard();
-    // An answer may stand before the limit, in one piece with what is beyond it.
+    // The chunk may hold an answer before the limit.
     splitter.push(chunk.subarray(0, room));
-    if (this.#flooded) {
-      // Of the line that the limit cuts nobody can tell what it was to be.
+    if (this.#isOverLimit) {
+      // The line that the limit cuts is dropped.
       this.#splitters.delete(splitter);
       this.stop("output_limit");
       this.#launched.destroyPipes();
       return;
     }
-    const relief = this.#waitFor;
-    if (relief === undefined) return;
+    const wait = this.#waitFor;
+    if (wait === undefined) return;
     this.#waitFor = undefined;
     if (this.#over) return;
     stream.pause();
-    this.#unread += 1;
-    void relief.then(() => {
-      this.#unread -= 1;
+    this.#pausedPipes += 1;
+    void wait.then(() => {
+      this.#pausedPipes -= 1;
       this.#time.heard();
       stream.resume();
     });
   }
+}
+
+/** SIGTERM to the group, `grace_ms`, SIGKILL. SIGCONT, too, because a stopped process handles SIGTERM only when it continues. */
+async function endGroup(launched: Launched, grace_ms: number): Promise<void> {
+  launched.findEscaped(true);
+  launched.signalGroup("SIGTERM");
+  launched.signalGroup("SIGCONT");
+  if (await groupEnds(launched, grace_ms)) return;
+  launched.findEscaped(true);
+  launched.signalGroup("SIGKILL");
+  await groupEnds(launched, AFTER_KILL_MS);
+}
+
+async function groupEnds(launched: Launched, within_ms: number): Promise<boolean> {
+  const deadline = performance.now() + within_ms;
+  if (!(await settlesWithin(launched.exited, within_ms))) return false;
+  return becomesTrue(() => !launched.groupLives(), deadline - performance.now());
 }

@@ -2,7 +2,7 @@ import { replaceEachUnsafe, withoutSequences } from "../../lib/terminal-text.ts"
 
 const KEPT_BYTES = 2_048;
 
-/** The last lines an agent wrote to stderr, at most 2 KiB: usually the reason for its bad exit. */
+/** The last lines of an agent's stderr, at most 2 KiB: usually the reason for a failed exit. */
 export class StderrTail {
   #text = "";
 
@@ -10,7 +10,7 @@ export class StderrTail {
     this.#text = `${this.#text}${line.slice(-KEPT_BYTES)}\n`.slice(-KEPT_BYTES);
   }
 
-  /** Without control sequences and invisible characters, so that a message can quote it. */
+  /** Without control sequences and invisible characters, so that messages can quote it. */
   text(): string {
     const kept = (character: string) => (character === "\n" || character === "\t" ? character : "?");
     return lastBytes(replaceEachUnsafe(withoutSequences(this.#text), kept).trim(), KEPT_BYTES);

@@ -4,25 +4,25 @@ import { windowOf } from "../../kernel/role-limits.ts";
 const MINUTE_MS = 60_000;
 
 /**
- * Keeps the messages taken from one turn to so many a minute, by saying how long to leave its pipe unread. What came in one piece is
- * taken together, and the wait after it is as much longer.
+ * Limits the messages of one turn to so many a minute, by pausing its pipe. Messages that arrive in one chunk are taken together, and
+ * the pause after them is longer.
  */
 export class Throttle {
   readonly #most: number;
   readonly #window_ms: number;
-  /** When each of the latest messages would have come, had none come too early; on the monotonic clock. */
+  /** When each of the latest messages was due at the allowed rate; on the monotonic clock. */
   #due: number[] = [];
   #waiting: Promise<void> | undefined;
   readonly #closed = new AbortController();
 
-  /** `minute_ms` is how long a minute takes. */
+  /** Tests shorten the minute with `minute_ms`. */
   constructor(messages_per_minute: number, minute_ms?: number) {
     const { most, window_ms } = windowOf(messages_per_minute, minute_ms);
     this.#most = most;
     this.#window_ms = window_ms;
   }
 
-  /** A message has been taken; gives what to wait for before the next, unless it may come now. */
+  /** Counts a message; returns what to wait for before the next one is read, if anything. */
   taken(): Promise<void> | undefined {
     const now = performance.now();
     this.#due = [...this.#due, Math.max(now, this.#next)].slice(-this.#most);
@@ -31,7 +31,7 @@ export class Throttle {
     return this.#waiting;
   }
 
-  /** Nobody listens any more: whoever waits need not. */
+  /** Ends a pause. */
   close(): void {
     this.#closed.abort();
   }

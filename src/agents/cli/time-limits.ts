@@ -1,12 +1,12 @@
 import os from "node:os";
 
-/** How often a time limit is looked at, at least. */
-const LOOK_EVERY_MS = 5_000;
-/** A look that is late by so much means that this process did not run, by the clock that counts the machine's sleep. */
+/** The longest time between two checks of the limits. */
+const CHECK_EVERY_MS = 5_000;
+/** A check that is so late, by the clock that includes sleep, means that the machine slept or this process was stopped. */
 const PAUSE_MS = 1_000;
 
-/** Milliseconds; 0 is no limit. */
-export interface TimeTerms {
+/** In milliseconds; 0 is no limit. */
+export interface TimeLimitSettings {
   readonly timeout_ms: number;
   readonly idle_timeout_ms: number;
   readonly answer_grace_ms: number;
@@ -14,43 +14,43 @@ export interface TimeTerms {
 
 export type TimeCause = "answered" | "timeout" | "idle_timeout";
 
-/** The time limits of one run, with one timer for all of them, since there may be a thousand runs. */
+/** The time limits of one run. They share one timer, since there may be a thousand runs. */
 export class TimeLimits {
-  readonly #terms: TimeTerms;
-  /** Whether something of what the agent says is left unread for now. */
-  readonly #isUnread: () => boolean;
+  readonly #settings: TimeLimitSettings;
+  /** Whether a pipe of the agent is paused. */
+  readonly #isPaused: () => boolean;
   readonly #passed: (cause: TimeCause) => void;
   #timer: NodeJS.Timeout | undefined;
-  /** When the timer was to go off, by the clock that counts the machine's sleep; of all times in ms. */
+  /** When the timer is due, by the clock that includes sleep; all times are in ms. */
   #expected = Number.POSITIVE_INFINITY;
   #given = 0;
   #lastOutput = 0;
   #answered: number | undefined;
   #over = false;
 
-  constructor(terms: TimeTerms, isUnread: () => boolean, passed: (cause: TimeCause) => void) {
-    this.#terms = terms;
-    this.#isUnread = isUnread;
+  constructor(settings: TimeLimitSettings, isPaused: () => boolean, passed: (cause: TimeCause) => void) {
+    this.#settings = settings;
+    this.#isPaused = isPaused;
     this.#passed = passed;
   }
 
-  /** The work is handed over: the limits count from here. */
+  /** The agent has its request: the limits count from here. */
   given(): void {
     this.#given = performance.now();
-    this.#look();
+    this.#check();
   }
 
-  /** The answer is there: from now on the process has `answer_grace_ms` to exit, and no other time limit. */
+  /** The agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
   answered(): void {
     this.#answered = performance.now();
-    this.#look();
+    this.#check();
   }
 
   get isAnswered(): boolean {
     return this.#answered !== undefined;
   }
 
-  /** It is not silent: it prints, or what it printed is read on. */
+  /** The agent printed, or a paused pipe is read again. */
   heard(): void {
     this.#lastOutput = performance.now();
   }
@@ -60,32 +60,32 @@ export class TimeLimits {
     clearTimeout(this.#timer);
   }
 
-  /** The limit that is passed first, as far as can be known now, and when. */
+  /** The limit that is next, as far as is known now, and when. */
   #next(): readonly [cause: TimeCause, due: number] {
-    const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#terms;
+    const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#settings;
     if (this.#answered !== undefined) return ["answered", this.#answered + answer_grace_ms];
     const timeout = timeout_ms > 0 ? this.#given + timeout_ms : Number.POSITIVE_INFINITY;
-    // What is not read is no silence of the agent's.
-    const heard = this.#isUnread() ? performance.now() : this.#lastOutput;
+    // Paused pipes do not count as idle.
+    const heard = this.#isPaused() ? performance.now() : this.#lastOutput;
     const idle = idle_timeout_ms > 0 ? Math.max(this.#given, heard) + idle_timeout_ms : Number.POSITIVE_INFINITY;
     return idle < timeout ? ["idle_timeout", idle] : ["timeout", timeout];
   }
 
-  /** Tells if a limit is passed by the monotonic clock, and else looks again later. */
-  #look(): void {
+  /** Reports a limit that has passed by the monotonic clock, or checks again later. */
+  #check(): void {
     if (this.#over) return;
     clearTimeout(this.#timer);
-    // The machine slept, or this process was stopped. Nobody could be heard meanwhile, so that was no silence of the agent's.
+    // The machine slept or this process was stopped, so output could not be read: that time does not count as idle.
     const uptime = uptimeMs();
     if (uptime - this.#expected >= PAUSE_MS) this.heard();
     const [cause, due] = this.#next();
     const remaining = due - performance.now();
     if (remaining <= 0) return this.#passed(cause);
     if (remaining === Number.POSITIVE_INFINITY) return;
-    const delay_ms = Math.min(Math.ceil(remaining), LOOK_EVERY_MS);
+    const delay_ms = Math.min(Math.ceil(remaining), CHECK_EVERY_MS);
     this.#expected = uptime + delay_ms;
-    // The output that came during a stall of the event loop is read before the time is looked at.
-    this.#timer = setTimeout(() => setImmediate(() => this.#look()), delay_ms);
+    // After a stall of the event loop, output is read before the limits are checked.
+    this.#timer = setTimeout(() => setImmediate(() => this.#check()), delay_ms);
   }
 }
 

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import type { Level, LaunchSpec, Places } from "../launcher.ts";
+import type { SandboxLevel, LaunchSpec, SandboxPaths } from "../launcher.ts";
 
-/** The programs, by absolute path, through which this machine gives a level. */
+/** How this machine sandboxes: the programs, by absolute path. */
 export type SandboxMechanism =
   | {
       readonly by: "unshare";
@@ -11,24 +11,24 @@ export type SandboxMechanism =
       readonly setpriv: string;
       readonly sh: string;
       readonly sleep: string;
-      /** Whether it takes a user namespace to be allowed a process namespace. Whoever may have one without keeps all rights inside. */
+      /** Whether it needs a user namespace to make a process namespace; root does not, and keeps its rights without one. */
       readonly user: boolean;
     }
   | { readonly by: "bubblewrap"; readonly bwrap: string };
 
-const NO_PLACES: Places = { writable: [], hidden: [], shown: [] };
+const NO_PATHS: SandboxPaths = { writable: [], hidden: [], readable: [] };
 
-/** The command that starts this one, kept apart. */
-export function wrapped(
+/** The command that starts the given one in a sandbox. */
+export function sandboxCommand(
   mechanism: SandboxMechanism,
   { command, directory, environment, isolation }: LaunchSpec,
 ): string[] {
-  const { level = "processes", places = NO_PLACES } = isolation ?? {};
+  const { level = "processes", paths = NO_PATHS } = isolation ?? {};
   if (mechanism.by === "unshare") return throughUnshare(mechanism, command);
   const inside =
     level === "processes"
       ? ["--dev-bind", "/", "/", "--proc", "/proc"]
-      : filesOf(level, places, [...command, ...(environment["PATH"] ?? "").split(":")]);
+      : fileSystemOptions(level, paths, [...command, ...(environment["PATH"] ?? "").split(":")]);
   return [
     mechanism.bwrap,
     ...["--unshare-user", "--unshare-pid", "--die-with-parent"],
@@ -38,52 +38,59 @@ export function wrapped(
   ];
 }
 
-/** Its parent may have died before it asked to die with it; /proc is still the one outside. The program is `sleep`. */
+/**
+ * The shell script of a namespace's first process; `$0` is `sleep`, `$1` the parent's pid. The parent may have died before
+ * `--pdeathsig` took effect, so it checks; /proc is still the outer one.
+ */
 const FIRST =
   'read -r _ _ _ parent _ </proc/self/stat && [ "$parent" = "$1" ] || exit; while :; do "$0" 2147483647 & wait; done';
 
 /**
- * A shell outside of the new process namespace starts two processes in it. The first only lasts, reaps and dies with the shell's
- * process; then the kernel kills everything else in the namespace. The second is the program. It is no init, so signals work on
- * it as ever. `nsenter` takes the shell's place and waits for it: it exits with the program's code or dies of its signal, which
- * no shell and no bubblewrap does.
+ * A shell outside the new process namespace starts two processes in it. The first only reaps, and dies with the shell's process; the
+ * kernel then kills everything in the namespace. The second is the program. It is not the init process, so signals work as usual.
+ * `nsenter` replaces the shell and waits for the program: it exits with its code or dies of its signal, which shells and bubblewrap do
+ * not.
  */
 function throughUnshare(mechanism: Extract<SandboxMechanism, { by: "unshare" }>, command: readonly string[]): string[] {
   const { setpriv, unshare, nsenter, sh, sleep, user } = mechanism;
   const dieWithParent = [setpriv, "--pdeathsig", "KILL"];
   const first = [...dieWithParent, sh, "-c", FIRST, sleep].map(quoted).join(" ");
   const script = `${first} "$$" </dev/null >/dev/null 2>&1 & exec "$@"`;
-  // What is needed to enter and to mount /proc is given up again before the program begins.
+  // The capabilities to enter and to mount /proc are dropped before the program starts.
   const namespaces = user ? ["--user", "--map-current-user", "--keep-caps", "--pid"] : ["--pid"];
-  const givenUp = user ? [setpriv, "--ambient-caps", "-all", "--inh-caps", "-all", "--"] : [];
+  const dropCapabilities = user ? [setpriv, "--ambient-caps", "-all", "--inh-caps", "-all", "--"] : [];
   return [
     ...dieWithParent,
     ...[unshare, ...namespaces, "--", sh, "-c", script, "sh"],
-    ...[nsenter, "--pid=/proc/self/ns/pid_for_children", "--", unshare, "--mount-proc", "--", ...givenUp],
+    ...[nsenter, "--pid=/proc/self/ns/pid_for_children", "--", unshare, "--mount-proc", "--", ...dropCapabilities],
     ...command,
   ];
 }
 
-/** A file system that can only be read, but for a few places; `/tmp` and `/dev` of its own, and no terminal, disk or shared memory. */
-function filesOf(level: Exclude<Level, "processes">, places: Places, programs: readonly string[]): string[] {
-  const [writable, hidden, shown] = [places.writable, places.hidden, places.shown].map(there) as [
+/** Options of bubblewrap for a read-only file system but for a few paths, with its own `/tmp` and `/dev`, without terminal, disks or shared memory. */
+function fileSystemOptions(
+  level: Exclude<SandboxLevel, "processes">,
+  allowed: SandboxPaths,
+  programs: readonly string[],
+): string[] {
+  const [writable, hidden, readable] = [allowed.writable, allowed.hidden, allowed.readable].map(existing) as [
     string[],
     string[],
     string[],
   ];
   const bind = (path: string) => ["--bind", path, path];
-  const isFolder = (path: string) => statSync(path).isDirectory();
-  const around = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
-  const within = writable.filter((path) => !around.includes(path));
-  // In /run are sockets of daemons that would do for the agent what it may not.
-  const emptied = there(level === "offline" ? [...TEMPORARY, "/run"] : TEMPORARY);
-  const folders = foldersAbove(programs);
-  // A path that only ends in a slash leads through no link.
-  const paths = [...folders, ...programs.filter(isAbsolute), ...places.writable, ...places.shown];
+  const isDirectory = (path: string) => statSync(path).isDirectory();
+  const aroundHidden = writable.filter((path) => hidden.some((other) => isBelow(other, path)));
+  const otherWritable = writable.filter((path) => !aroundHidden.includes(path));
+  // /run has sockets of daemons that could act for the agent.
+  const emptied = existing(level === "offline" ? [...TEMPORARY, "/run"] : TEMPORARY);
+  const folders = temporaryFoldersOf(programs);
+  // `resolve` drops a trailing slash, which would look like a link.
+  const paths = [...folders, ...programs.filter(isAbsolute), ...allowed.writable, ...allowed.readable];
   const named = paths.map((path) => resolve(path)).filter(isThroughLink);
   const plain = folders.filter((path) => !named.includes(path));
   return [
-    // Root's rights would undo what follows; and bubblewrap leaves root the settings of the kernel, one of which names a program to run.
+    // Root's capabilities would undo what follows. bubblewrap leaves /proc/sys writable for root, where a setting names a program to run.
     ...["--unshare-ipc", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"],
     ...(process.getuid?.() === 0 ? ["--ro-bind", "/proc/sys", "/proc/sys"] : []),
     ...emptied.flatMap((path) => ["--tmpfs", path]),
@@ -91,34 +98,34 @@ function filesOf(level: Exclude<Level, "processes">, places: Places, programs: r
     ...linksTo(named, emptied, plain).flatMap((path) => ["--symlink", realpathSync(path), path]),
     ...["--unsetenv", "TMPDIR"],
     ...(level === "offline" ? ["--unshare-net"] : []),
-    ...around.flatMap(bind),
-    ...[...new Set(hidden.map((path) => dirname(path)))].flatMap((folder) => fixedIn(around, folder)),
-    ...hidden.flatMap((path) => (isFolder(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
-    ...shown.flatMap((path) => ["--ro-bind", path, path]),
-    ...within.flatMap(bind),
-    ...hidden.filter(isFolder).flatMap((path) => ["--remount-ro", path]),
+    ...aroundHidden.flatMap(bind),
+    ...[...new Set(hidden.map((path) => dirname(path)))].flatMap((folder) => pinned(aroundHidden, folder)),
+    ...hidden.flatMap((path) => (isDirectory(path) ? ["--tmpfs", path] : ["--ro-bind", "/dev/null", path])),
+    ...readable.flatMap((path) => ["--ro-bind", path, path]),
+    ...otherWritable.flatMap(bind),
+    ...hidden.filter(isDirectory).flatMap((path) => ["--remount-ro", path]),
   ];
 }
 
 /**
- * What holds a folder, in one of these places, where and as it is: nobody moves what something is mounted on. Otherwise another could be put
- * in its place, to be taken for it outside, or a journal beside a database, to be played back into it.
+ * Options that pin a folder inside a writable path: a mount point cannot be moved. Otherwise an agent could put another folder in its place
+ * for outside programs, or a journal beside a database to be played back into it.
  */
-function fixedIn(places: readonly string[], folder: string): string[] {
-  const place = places.find((path) => path !== folder && isBelow(folder, path));
-  if (place === undefined) return [];
-  const names = relative(place, folder).split(sep);
-  const above = names.slice(1).map((_, index) => join(place, ...names.slice(0, index + 1)));
+function pinned(paths: readonly string[], folder: string): string[] {
+  const parent = paths.find((path) => path !== folder && isBelow(folder, path));
+  if (parent === undefined) return [];
+  const names = relative(parent, folder).split(sep);
+  const above = names.slice(1).map((_, index) => join(parent, ...names.slice(0, index + 1)));
   return [...above.flatMap((path) => ["--bind", path, path]), "--ro-bind", folder, folder];
 }
 
-/** Where everybody may put things, so that each agent gets one of its own. */
+/** World-writable, so each agent gets its own. */
 const TEMPORARY = ["/tmp", "/var/tmp"];
 
-/** What lies directly in there and holds one of these, a program, a script or a folder of programs: without it there would be nothing to run. */
-function foldersAbove(words: readonly string[]): string[] {
+/** The top-level folders of /tmp and /var/tmp that hold one of these programs, scripts or folders of programs, which must stay visible. */
+function temporaryFoldersOf(words: readonly string[]): string[] {
   const named = words.filter((word) => isAbsolute(word) && existsSync(word));
-  const below = [...named, ...there(named)].flatMap((path) =>
+  const below = [...named, ...existing(named)].flatMap((path) =>
     TEMPORARY.filter((folder) => isBelow(path, folder) && path !== folder).map((folder) =>
       join(folder, relative(folder, path).split(sep, 1)[0] ?? ""),
     ),
@@ -126,10 +133,7 @@ function foldersAbove(words: readonly string[]): string[] {
   return [...new Set(below)];
 }
 
-/**
- * Which of these are to be links, so that they lead in what is emptied where they lead outside: the outermost of those that no folder has
- * with it.
- */
+/** The paths through links that are missing in an emptied folder and must be made as links there; only the outermost of nested ones. */
 function linksTo(named: readonly string[], emptied: readonly string[], folders: readonly string[]): string[] {
   const missing = [...new Set(named)].filter(
     (path) => emptied.some((folder) => isBelow(path, folder)) && !folders.some((folder) => isBelow(path, folder)),
@@ -141,8 +145,8 @@ function isThroughLink(path: string): boolean {
   return existsSync(path) && realpathSync(path) !== path;
 }
 
-/** Mounts are made where a path really leads. */
-function there(paths: readonly string[]): string[] {
+/** The real paths of those that exist, since mounts are made on real paths. */
+function existing(paths: readonly string[]): string[] {
   return [...new Set(paths.filter((path) => existsSync(path)).map((path) => realpathSync(path)))];
 }
 

@@ -1,7 +1,7 @@
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { cliAgent } from "../../agents/cli/agent.ts";
-import type { Launched, Launcher, Places } from "../../agents/launcher.ts";
+import type { Launched, Launcher, SandboxPaths } from "../../agents/launcher.ts";
 import { embeddedLauncher } from "../../agents/embedded-launcher.ts";
 import type { Agent } from "../../kernel/agent.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
@@ -68,16 +68,19 @@ function agentFor(
       max_output_bytes: config.max_output_bytes,
       environment,
       redact: (text) => text,
-      home: (session_id) => homePlaces(home, session_id),
+      home: (session_id) => homePaths(home, session_id),
     },
   });
 }
 
 /** The record is nothing for agents; what its own session hands them, the plan and what others made, lies in the session's folder. */
-function homePlaces(home: string, session_id: string): Pick<Places, "hidden" | "shown"> {
+function homePaths(home: string, session_id: string): Pick<SandboxPaths, "hidden" | "readable"> {
   const database = databasePath(home);
   const { log, folder } = sessionPaths(home, session_id);
-  return { hidden: [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)], shown: [folder] };
+  return {
+    hidden: [database, `${database}-wal`, `${database}-shm`, dirname(log), dirname(folder)],
+    readable: [folder],
+  };
 }
 
 /** How long, in ms, and at most how long is waited between two looks whether what outlives the leader of its group is gone. */

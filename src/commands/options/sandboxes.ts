@@ -1,4 +1,4 @@
-import { LEVELS, sandboxMechanism } from "../../agents/isolation/machine.ts";
+import { SANDBOX_LEVELS, sandboxMechanism } from "../../agents/isolation/probe.ts";
 import { defaultSandbox } from "../../config/role-defaults.ts";
 import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
@@ -43,7 +43,7 @@ export async function sandboxesHere(
   path: string | undefined,
 ): Promise<{ level: Sandbox; program: string; why?: Failure }[]> {
   return Promise.all(
-    LEVELS.map(async (level) => {
+    SANDBOX_LEVELS.map(async (level) => {
       const mechanism = await sandboxMechanism(level, path);
       if (!mechanism.ok) return { level, program: "", why: mechanism.error };
       const { value } = mechanism;

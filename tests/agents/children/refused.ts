@@ -1,4 +1,4 @@
-/** Starts a program in a directory as somebody whom permissions bind, and prints the failure; nobody at all prints `null`. */
+/** Starts a program in a directory without root rights, and prints the failure, or `null` if it started. */
 import { start } from "../../../src/agents/launch.ts";
 
 const NOBODY = 65_534;

@@ -1,4 +1,4 @@
-// Starts what it is told to, in the sandbox it is told, says what that says, and lives until it is killed, or no longer than it.
+// Starts a command in a sandbox, both from its arguments, and passes its output on. Lives until it is killed; with BOSUN_TEST_ONCE until the command ends.
 import { start } from "../../../src/agents/launch.ts";
 
 const [spec = "{}", way] = process.argv.slice(2);

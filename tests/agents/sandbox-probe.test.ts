@@ -1,16 +1,16 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { sandboxMechanism } from "../../src/agents/isolation/machine.ts";
+import { sandboxMechanism } from "../../src/agents/isolation/probe.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { LaunchSpec } from "../../src/agents/launcher.ts";
 import { Cleanup, scratchDirectory } from "./cleanup.ts";
-import { pathOf, waysOfThisMachine } from "./mechanisms.ts";
+import { pathOf, availableSandboxes } from "./sandboxes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const UTIL_LINUX = ["unshare", "nsenter", "setpriv", "sh", "sleep"];
-const WAYS = await waysOfThisMachine();
-const by = (name: string) => WAYS.some(({ way }) => way.by === name);
+const SANDBOXES = await availableSandboxes();
+const by = (name: string) => SANDBOXES.some(({ mechanism }) => mechanism.by === name);
 
 let cleanup: Cleanup;
 let directory: string;
@@ -21,7 +21,7 @@ beforeEach(async () => {
 });
 afterEach(() => cleanup.run());
 
-/** How a program that kills itself ends when its sandbox is asked for, or the failure. */
+/** The exit of a program that kills itself in a sandbox, or the failure. */
 async function outcome(path: string, isolation: NonNullable<LaunchSpec["isolation"]>) {
   const launched = await embeddedLauncher(path).launch({
     command: ["sh", "-c", 'echo "$$"'],
@@ -40,20 +40,19 @@ async function outcome(path: string, isolation: NonNullable<LaunchSpec["isolatio
 }
 
 describe("a machine", () => {
-  test("without the programs for it keeps nobody apart, and says what is missing and what to do", async () => {
+  test("without the programs has no sandbox, and names what is missing", async () => {
     const path = await pathOf(directory, ["sh", "sleep"]);
     const processes = await sandboxMechanism("processes", path);
-    expect(processes.ok ? "" : processes.error.message).toBe(
-      'This machine cannot keep an agent to the sandbox "processes": what is needed of util-linux is not on the PATH (unshare, nsenter, setpriv), and bubblewrap (bwrap) is not on the PATH.',
-    );
+    const message = processes.ok ? "" : processes.error.message;
+    for (const name of ["unshare", "nsenter", "setpriv", "bwrap"]) expect(message).toContain(name);
     expect(processes.ok ? "" : processes.error.hint).toContain(
-      process.platform === "linux" ? "Install bubblewrap" : "Only Linux",
+      process.platform === "linux" ? "Install bubblewrap" : "Linux",
     );
     const offline = await sandboxMechanism("offline", path);
     expect(offline.ok ? "" : offline.error.code).toBe("environment");
   });
 
-  test("without them starts no agent whose sandbox is required, and any other without one", async () => {
+  test("without them starts only agents whose sandbox is not required", async () => {
     const path = await pathOf(directory, ["sh", "sleep"]);
     const failed = await outcome(path, { level: "processes", required: true });
     expect(failed).toMatchObject({ code: "environment", hint: expect.any(String) as string });
@@ -61,40 +60,40 @@ describe("a machine", () => {
     expect(await outcome("", { level: "offline", required: true })).toMatchObject({ code: "environment" });
   });
 
-  test.runIf(by("unshare"))("with util-linux alone keeps processes apart, but no files", async () => {
+  test.runIf(by("unshare"))("with only util-linux has the level processes", async () => {
     const path = await pathOf(directory, UTIL_LINUX);
-    const way = await sandboxMechanism("processes", path);
-    expect(way.ok && way.value.by).toBe("unshare");
+    const mechanism = await sandboxMechanism("processes", path);
+    expect(mechanism.ok && mechanism.value.by).toBe("unshare");
     expect((await sandboxMechanism("files", path)).ok).toBe(false);
     expect(await outcome(path, { level: "processes", required: true })).toBe("apart");
   });
 
-  test.runIf(by("bubblewrap"))("with bubblewrap alone keeps processes, files and the network apart", async () => {
+  test.runIf(by("bubblewrap"))("with only bubblewrap has all levels", async () => {
     const path = await pathOf(directory, ["bwrap", "sh", "wc"]);
     for (const level of ["processes", "files", "offline"] as const) {
-      const way = await sandboxMechanism(level, path);
-      expect(way.ok && way.value.by).toBe("bubblewrap");
-      const places = { writable: [directory], hidden: [], shown: [] };
-      expect(await outcome(path, { level, required: true, places })).toBe("apart");
+      const mechanism = await sandboxMechanism(level, path);
+      expect(mechanism.ok && mechanism.value.by).toBe("bubblewrap");
+      const paths = { writable: [directory], hidden: [], readable: [] };
+      expect(await outcome(path, { level, required: true, paths })).toBe("apart");
     }
   });
 
-  test("whose programs are there and are not let is found out by trying, and told in their words", async () => {
+  test("whose programs fail has no sandbox, and quotes their errors", async () => {
     const path = await pathOf(directory, ["sh"]);
     for (const program of ["bwrap", "unshare", "nsenter", "setpriv", "sleep"]) {
       await writeFile(join(path, program), "#!/bin/sh\necho \"$0: No permissions\" | sed 's|.*/||' >&2\nexit 1\n");
       await chmod(join(path, program), 0o755);
     }
-    const way = await sandboxMechanism("processes", `${path}:/usr/bin:/bin`);
-    expect(way.ok ? "" : way.error.message).toContain("bwrap: No permissions");
-    expect(way.ok ? "" : way.error.message).toContain("setpriv: No permissions");
+    const mechanism = await sandboxMechanism("processes", `${path}:/usr/bin:/bin`);
+    expect(mechanism.ok ? "" : mechanism.error.message).toContain("bwrap: No permissions");
+    expect(mechanism.ok ? "" : mechanism.error.message).toContain("setpriv: No permissions");
   });
 
-  test("whose programs start everything but keep nothing apart is not believed", async () => {
+  test("whose programs do not isolate has no sandbox", async () => {
     const path = await pathOf(directory, ["sh"]);
     await writeFile(join(path, "bwrap"), '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n');
     await chmod(join(path, "bwrap"), 0o755);
-    const way = await sandboxMechanism("files", `${path}:/usr/bin:/bin`);
-    expect(way.ok ? "" : way.error.message).toContain("bubblewrap starts, but keeps nothing apart");
+    const mechanism = await sandboxMechanism("files", `${path}:/usr/bin:/bin`);
+    expect(mechanism.ok ? "" : mechanism.error.message).toContain("bubblewrap starts, but does not isolate");
   });
 });

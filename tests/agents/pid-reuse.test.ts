@@ -2,39 +2,39 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 
-/** Runs a program as the first of a namespace of processes, in which it may say which pid is given next. */
+/** Runs a program as the first of a process namespace, in which it can set the next pid. */
 function inNamespace(...command: readonly string[]) {
   const flags = ["--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"];
   return spawnSync("unshare", [...flags, ...command], { encoding: "utf8" });
 }
 
-const MAY_SAY_WHICH_IS_NEXT = inNamespace("test", "-w", "/proc/sys/kernel/ns_last_pid").status === 0;
+const CAN_SET_NEXT_PID = inNamespace("test", "-w", "/proc/sys/kernel/ns_last_pid").status === 0;
 
-describe.runIf(MAY_SAY_WHICH_IS_NEXT)("where pids are given in a circle, a process", () => {
+describe.runIf(CAN_SET_NEXT_PID)("when pids start over, a process", () => {
   let found: Record<string, unknown>;
 
   beforeAll(() => {
-    const { stdout, stderr } = inNamespace(process.execPath, join(import.meta.dirname, "children/circle.ts"));
+    const { stdout, stderr } = inNamespace(process.execPath, join(import.meta.dirname, "children/pid-reuse.ts"));
     if (stderr !== "") throw new Error(stderr);
     found = JSON.parse(stdout) as Record<string, unknown>;
   });
 
-  test("is found in its group although its pid is a lower one", () => {
+  test("is found in its group with a lower pid", () => {
     expect(found["isLower"]).toEqual([false, true]);
     expect(found["inGroupAtTheEnd"]).toEqual([true, true]);
   });
 
-  test("is among those that can be younger, the last one too, wherever the circle begins again", () => {
+  test("is among the pids that can be younger", () => {
     expect(found["amongYoungerAtTheEnd"]).toEqual([true, true]);
     expect(found["amongYoungerInTheMiddle"]).toEqual(true);
     expect(found["strangersAmongYounger"]).toEqual([false, false]);
   });
 
-  test("is found in its group although the circle has come to the same place again", () => {
-    expect(found["inGroupAfterACircle"]).toBe(true);
+  test("is found in its group after all pids were used once", () => {
+    expect(found["inGroupAfterAllPids"]).toBe(true);
   });
 
-  test("is found in its group although many pids were given since, and all processes were looked at just before", () => {
+  test("is found in its group after many pids, just after a table was read", () => {
     expect(found["inGroupAmongMany"]).toBe(true);
   });
 });

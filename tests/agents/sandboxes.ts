@@ -1,13 +1,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
-import { sandboxMechanism } from "../../src/agents/isolation/machine.ts";
+import { sandboxMechanism } from "../../src/agents/isolation/probe.ts";
 import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
 import { programFile } from "../../src/agents/program-file.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 
-/** A folder that holds these programs and nothing else, to be the whole `PATH`. */
+/** A folder with only these programs, to be the whole `PATH`. */
 export async function pathOf(directory: string, programs: readonly string[]): Promise<string> {
   const folder = join(directory, `only-${programs.join("-") || "nothing"}`);
   await mkdir(folder);
@@ -18,20 +18,20 @@ export async function pathOf(directory: string, programs: readonly string[]): Pr
   return folder;
 }
 
-/** The ways to keep processes apart that this machine has, each with a name for a test. */
-export async function waysOfThisMachine(): Promise<{ readonly name: string; readonly way: SandboxMechanism }[]> {
-  const ways: { name: string; way: SandboxMechanism }[] = [];
+/** The mechanisms of this machine for the sandbox `processes`, each with a name for tests. */
+export async function availableSandboxes(): Promise<{ readonly name: string; readonly mechanism: SandboxMechanism }[]> {
+  const found: { name: string; mechanism: SandboxMechanism }[] = [];
   const best = await sandboxMechanism("processes", PATH);
   if (best.ok && best.value.by === "unshare") {
-    ways.push({ name: best.value.user ? "unshare" : "unshare as root", way: best.value });
-    if (!best.value.user) ways.push({ name: "unshare", way: { ...best.value, user: true } });
+    found.push({ name: best.value.user ? "unshare" : "unshare as root", mechanism: best.value });
+    if (!best.value.user) found.push({ name: "unshare", mechanism: { ...best.value, user: true } });
   }
   const files = await sandboxMechanism("files", PATH);
-  if (files.ok) ways.push({ name: "bubblewrap", way: files.value });
-  return ways;
+  if (files.ok) found.push({ name: "bubblewrap", mechanism: files.value });
+  return found;
 }
 
-/** The pids of living processes whose command line holds this word. */
+/** The pids of living processes with this word in their command line. */
 export function livingWith(word: string): number[] {
   return execFileSync("ps", ["-A", "-o", "pid=,stat=,args="], { encoding: "utf8" })
     .split("\n")

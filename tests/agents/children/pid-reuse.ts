@@ -1,35 +1,35 @@
 /**
- * In a namespace of processes in which it may say which pid is given next: starts some whose pids begin again from the lowest or come to
- * the same place again, and prints what is found of them.
+ * Runs in a process namespace in which it can set the next pid. Starts processes whose pids start over from the lowest or reach the same
+ * number again, and prints which of them are found.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
-import { identify, membersOf } from "../../../src/agents/processes.ts";
+import { identify, groupMembers } from "../../../src/agents/processes.ts";
 import { pidsGivenSince, processTable } from "../../../src/agents/process-table.ts";
 
 const HIGHEST = Number(readFileSync("/proc/sys/kernel/pid_max", "utf8")) - 1;
-/** Where a new round begins: those below are given only once. */
+/** Where pids start over: lower ones are used only once. */
 const LOWEST = 300;
-/** More than are asked after one by one. */
+/** More pids than are looked up one by one. */
 const MANY = 1_000;
 
-function giveNext(pid: number): void {
+function setNextPid(pid: number): void {
   writeFileSync("/proc/sys/kernel/ns_last_pid", String(pid - 1));
 }
 
-/** A shell with that pid, in its own group, that starts another process when it is told to. */
+/** A shell with that pid, in its own group, that starts another process on request. */
 function shell(pid: number) {
-  giveNext(pid);
+  setNextPid(pid);
   const since = performance.now();
   const child = spawn("sh", ["-c", "while read -r _; do sleep 600 & echo $!; done"], { detached: true });
   const { pid: group } = identify(child.pid ?? 0);
   const startOther = async (as: number): Promise<number> => {
-    giveNext(as);
+    setNextPid(as);
     child.stdin.write("now\n");
     return Number(String((await once(child.stdout, "data"))[0]));
   };
-  const isMember = (member: number, from = since) => membersOf(group, from).some((found) => found.pid === member);
+  const isMember = (member: number, from = since) => groupMembers(group, from).some((found) => found.pid === member);
   return { group, startOther, isMember };
 }
 
@@ -41,13 +41,13 @@ const youngerAtTheEnd = pidsGivenSince(atTheEnd.group);
 const inTheMiddle = shell(LOWEST + MANY);
 const late = await inTheMiddle.startOther(inTheMiddle.group + MANY);
 const youngerInTheMiddle = pidsGivenSince(inTheMiddle.group);
-giveNext(inTheMiddle.group + 1);
-const afterACircle = inTheMiddle.isMember(late, performance.now() - 60_000);
+setNextPid(inTheMiddle.group + 1);
+const afterAllPids = inTheMiddle.isMember(late, performance.now() - 60_000);
 
-// Nothing is waited for in between: a table is kept until the event loop goes on.
+// Without waiting in between: a table is cached until the next turn of the event loop.
 processTable(0);
 const amongMany = shell(LOWEST + 10 * MANY);
-giveNext(amongMany.group + MANY);
+setNextPid(amongMany.group + MANY);
 
 console.log(
   JSON.stringify({
@@ -56,7 +56,7 @@ console.log(
     amongYoungerAtTheEnd: [before, after].map((pid) => youngerAtTheEnd.includes(pid)),
     amongYoungerInTheMiddle: youngerInTheMiddle.includes(late),
     strangersAmongYounger: [process.pid, atTheEnd.group].map((pid) => youngerInTheMiddle.includes(pid)),
-    inGroupAfterACircle: afterACircle,
+    inGroupAfterAllPids: afterAllPids,
     inGroupAmongMany: amongMany.isMember(amongMany.group),
   }),
 );
