@@ -16,10 +16,10 @@ import type { Lease, Store } from "../store/store.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { TakeChild } from "./children/child.ts";
 import type { Clock } from "./time/clock.ts";
-import type { Held } from "./inbox.ts";
 import { sessionPaths } from "./paths.ts";
 import { SessionRecords } from "./records.ts";
-import { type NotifyTerms, type Told } from "./notifications.ts";
+import type { SessionLease } from "./context.ts";
+import type { NotificationHook, SentNotification } from "./notifications.ts";
 import { Session } from "./session.ts";
 import { SteadyClock } from "./time/steady-clock.ts";
 
@@ -34,7 +34,7 @@ export interface Surroundings {
   /** False where nobody wants a file for each record: measurements. */
   readonly files: boolean;
   /** How people are told of what happens; absent where nobody is: measurements. */
-  readonly notify?: NotifyTerms;
+  readonly notify?: NotificationHook;
   /** How sessions come to their child sessions; absent where none of them wants any. */
   readonly childrenOf?: TakeChildOf;
   /** How the parent of a child session is held: whoever holds it no longer takes no child of it. */
@@ -53,7 +53,7 @@ export type TakeChildOf = (around: Surroundings, parent: Parent) => TakeChild;
 export async function holding<T>(
   { store, clock, parent }: Surroundings,
   session_id: string,
-  work: (lease: Held) => Promise<Result<T, Failure>>,
+  work: (lease: SessionLease) => Promise<Result<T, Failure>>,
 ): Promise<Result<T, Failure>> {
   // Looked at first: what is put while the lease is being taken is already for this scheduler.
   const put_before = await catchStorage(async () => ok(store.inbox.pending(session_id).at(-1)?.id ?? 0));
@@ -82,14 +82,15 @@ export interface Assembled<S> {
   readonly opened_at: string;
   /** The time of the last record, if there is one. */
   readonly last_at?: Instant;
-  readonly told: ReadonlyMap<string, Told>;
+  /** What earlier schedulers notified, by key. */
+  readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
 /** Puts a session together with its log folder, which is made whole first. `storage`, `storage_full`, `conflict`. */
 export function assemble<S>(
   around: Surroundings,
   mode: Mode<S>,
-  lease: Held,
+  lease: SessionLease,
   made: Assembled<S>,
 ): Result<Session<S>, Failure> {
   const { store, launcher } = around;
@@ -120,7 +121,7 @@ export function assemble<S>(
       opened_at: made.opened_at,
       agentFor: (role) => around.agentFor(role, config),
       notify: around.notify,
-      told: made.told,
+      sent: made.sent,
       takeChild: around.childrenOf?.(around, { ...made, lease }) ?? noChildren,
       roles,
     }),

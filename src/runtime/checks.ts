@@ -1,4 +1,4 @@
-import type { Launched, Launcher } from "../agents/launcher.ts";
+import type { Launched } from "../agents/launcher.ts";
 import { type RunLimits, SupervisedRun } from "../agents/cli/process.ts";
 import { checkEnvironment } from "../agents/cli/environment.ts";
 import type { LedgerChecks } from "../kernel/ledger.ts";
@@ -7,29 +7,11 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { Json, JsonObject } from "../lib/json.ts";
 import type { Result } from "../lib/result.ts";
 import { type Failure, isOfStorage } from "../protocol/failure.ts";
-import type { CriterionObject, ResolvedConfiguration } from "../protocol/payload.ts";
+import type { CriterionObject } from "../protocol/payload.ts";
 import { makeWorkDirectory } from "../agents/work-directory.ts";
 import { gated } from "./check-gate.ts";
 import { OutputEnd, outputsOfResult } from "./check-output.ts";
-import type { Clock } from "./time/clock.ts";
-import type { SessionPaths } from "./paths.ts";
-import type { SessionRecords } from "./records.ts";
-import type { SessionDoor } from "./door.ts";
-
-export interface ChecksParts {
-  readonly session_id: string;
-  readonly records: SessionRecords;
-  readonly paths: SessionPaths;
-  readonly config: ResolvedConfiguration;
-  readonly workspace: string;
-  readonly launcher: Launcher;
-  readonly clock: Clock;
-}
-
-interface ChecksDoor extends SessionDoor {
-  /** The checks have ended, whatever they brought. */
-  over(check_id: string): void;
-}
+import type { SessionContext } from "./context.ts";
 
 interface Running {
   readonly subject: string | undefined;
@@ -37,23 +19,24 @@ interface Running {
   readonly over: Promise<void>;
 }
 
-/** Runs executable criteria: the scheduler's own look at the work, which no agent's words can replace. */
+/** Runs executable criteria: the scheduler's own evidence, which no agent's report replaces. */
 export class Checks {
-  readonly #parts: ChecksParts;
-  readonly #door: ChecksDoor;
+  readonly #context: SessionContext;
+  readonly #over: (check_id: string) => void;
   readonly #running = new Map<string, Running>();
   #ending = false;
 
-  constructor(parts: ChecksParts, door: ChecksDoor) {
-    this.#parts = parts;
-    this.#door = door;
+  /** `over` is called when checks have ended, with or without results. */
+  constructor(context: SessionContext, over: (check_id: string) => void) {
+    this.#context = context;
+    this.#over = over;
   }
 
   get count(): number {
     return this.#running.size;
   }
 
-  /** Whether a subject's checks run, be it that they were called off and are not gone yet. */
+  /** Whether a subject's checks run, including cancelled ones that have not ended yet. */
   areUnderWay(subject: string): boolean {
     return [...this.#running.values()].some((running) => running.subject === subject);
   }
@@ -62,7 +45,7 @@ export class Checks {
     this.#running.get(check_id)?.controller.abort();
   }
 
-  /** Ends all that run and begins no more: what an answer brings about while its agent is being ended is run by whoever goes on. */
+  /** Ends all that run and begins no more. Checks that become due meanwhile are run by the next scheduler. */
   abortAll(): void {
     this.#ending = true;
     for (const { controller } of this.#running.values()) controller.abort();
@@ -72,27 +55,27 @@ export class Checks {
     while (this.#running.size > 0) await Promise.all([...this.#running.values()].map(({ over }) => over));
   }
 
-  /** Runs them one after the other and brings the result back as one fact; aborted checks bring nothing. */
+  /** Runs them one after the other and submits the results as one fact; aborted checks submit nothing. */
   start({ check_id, subject, criteria }: LedgerChecks): void {
     if (this.#ending || this.#running.has(check_id)) return;
     const controller = new AbortController();
     const references = criteria as unknown as Json[];
     const carriedOut = this.#run(check_id, references, subject, controller.signal).catch((error: unknown) => {
-      this.#door.broken(error);
+      this.#context.broken(error);
       return undefined;
     });
     const over = carriedOut.then((results) => {
       this.#running.delete(check_id);
       if (results !== undefined) {
-        this.#door.submit({
+        this.#context.submit({
           source: "scheduler",
           payload_type: "check_result",
           payload: { check_id, results },
           subject,
         });
       }
-      void this.#door.keep({ drop: "process", id: check_id });
-      this.#door.over(check_id);
+      void this.#context.keep({ drop: "process", id: check_id });
+      this.#over(check_id);
     });
     this.#running.set(check_id, { subject, controller, over });
   }
@@ -107,7 +90,7 @@ export class Checks {
     const seen = new Set<string>();
     const kept = outputsOfResult();
     for (const reference of references) {
-      const criterion = resolve(reference, this.#parts.records) as unknown as CriterionObject;
+      const criterion = resolve(reference, this.#context.records) as unknown as CriterionObject;
       const key = JSON.stringify([criterion.command, criterion.expect_exit]);
       if (seen.has(key)) continue;
       seen.add(key);
@@ -124,7 +107,7 @@ export class Checks {
     subject: string | undefined,
     signal: AbortSignal,
   ): Promise<JsonObject & { readonly output: string }> {
-    const { clock, config } = this.#parts;
+    const { clock, config } = this.#context;
     const began = clock.monotonic();
     const { command = [], expect_exit = 0 } = criterion;
     const gate = gated(command, expect_exit);
@@ -150,7 +133,7 @@ export class Checks {
     const run = new SupervisedRun(launched.value, limits, output, signal);
     crashPoint("check_spawned");
     const { pid, started } = launched.value.identity;
-    const recorded = await this.#door.keep({ put: "process", id: check_id, value: { pid, started, run: 1 } });
+    const recorded = await this.#context.keep({ put: "process", id: check_id, value: { pid, started, run: 1 } });
     crashPoint("check_pid_committed");
     if (recorded) run.give("go\n");
     else run.stop("not_recorded");
@@ -170,13 +153,13 @@ export class Checks {
   }
 
   async #launch(command: readonly string[], subject: string | undefined): Promise<Result<Launched, Failure>> {
-    const { launcher, workspace, session_id, paths } = this.#parts;
+    const { launcher, workspace, session_id, paths } = this.#context;
     const artifacts_dir = paths.work(subject);
     const made = makeWorkDirectory(artifacts_dir);
-    if (!made.ok && isOfStorage(made.error)) this.#door.fail(made.error);
+    if (!made.ok && isOfStorage(made.error)) this.#context.fail(made.error);
     if (!made.ok) return made;
     return launcher.launch({
-      // Nothing that a check starts outlives it, where the machine can see to that.
+      // Where the machine can, everything that a check starts dies with it.
       isolation: { level: "processes", required: false },
       command,
       directory: workspace,

@@ -1,17 +1,22 @@
+import type { Engine } from "../kernel/engine.ts";
 import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
 import { fitting, from, type Lookup, resolve } from "../kernel/references.ts";
+import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
+import { writeReport } from "../log/report.ts";
 import type { Head } from "../log/verify.ts";
 import { MAX_PAYLOAD_BYTES } from "../protocol/limits.ts";
 import type { Role } from "../protocol/roles.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
+import type { SessionContext } from "./context.ts";
 import { EXIT_DONE, EXIT_FAILED } from "./exit.ts";
+import type { Journal } from "./journal.ts";
 import { usageOf } from "./usage.ts";
 
-export interface Closing {
+interface Closing {
   readonly session_id: string;
   readonly mode: string;
   readonly opened_at: Instant;
@@ -23,7 +28,28 @@ export interface Closing {
   readonly records: Lookup;
 }
 
-/** The final report and the session's closing record, which are one commit. A function of the log before them: a replay makes the same. */
+/** Puts the final report and the closing record into the next commit; the report's files follow it. */
+export function recordClose<S>(
+  context: SessionContext,
+  { mode, ledger: { figures } }: Engine<S>,
+  journal: Journal,
+  command: Closing["command"],
+  at: Instant,
+): void {
+  const { session_id, opened_at, paths, records } = context;
+  const { head } = journal;
+  const closing = { session_id, mode: mode.name, opened_at, at, command, figures, head, records };
+  const [report, closed] = closingRecords(closing);
+  journal.record(report);
+  journal.record(closed);
+  journal.afterCommit(() => {
+    const written = writeReport(paths.folder, report.payload, mode.presentation);
+    if (!written.ok) context.fail(written.error);
+    crashPoint("report_written");
+  });
+}
+
+/** The final report and the closing record. They follow from the log before them, so a replay makes the same. */
 export function closingRecords(closing: Closing): [report: UnsealedRecord, closed: UnsealedRecord] {
   const { session_id, at, command, figures } = closing;
   const why = command.reason === undefined ? {} : { reason: command.reason };
@@ -60,7 +86,7 @@ export function closingRecords(closing: Closing): [report: UnsealedRecord, close
   ];
 }
 
-/** What each role's program was kept from, as the first record says. */
+/** The sandbox level of each role that has one, from the first record. */
 function sandboxesOf({ records }: Closing): JsonObject {
   const { roles = [] } = resolve({ roles: { ...from(1, "/roles") } }, records) as {
     roles?: Pick<Role, "role_id" | "sandbox">[];

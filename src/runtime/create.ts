@@ -12,7 +12,7 @@ import { about } from "../protocol/recording.ts";
 import type { Role } from "../protocol/roles.ts";
 import { taken } from "../store/failures.ts";
 import type { Store } from "../store/store.ts";
-import type { Held } from "./inbox.ts";
+import type { SessionLease } from "./context.ts";
 import { type FactInput, personRefused } from "./facts.ts";
 import { withoutSecrets } from "./secrets.ts";
 import type { Session } from "./session.ts";
@@ -80,7 +80,7 @@ function begin<S>(
   around: Surroundings,
   mode: Mode<S>,
   input: NewSessionInput,
-  lease: Held,
+  lease: SessionLease,
 ): Result<Session<S>, Failure> {
   const { session_id, requirement, workspace, parent } = input;
   const opened_at = around.clock.now();
@@ -94,7 +94,7 @@ function begin<S>(
     roles: input.roles,
     workspace,
     opened_at,
-    told: new Map(),
+    sent: new Map(),
   });
   if (!opened.ok) return opened;
   const session = opened.value;

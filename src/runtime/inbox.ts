@@ -1,49 +1,27 @@
 import { crashPoint } from "../lib/crash-point.ts";
-import type { JsonObject } from "../lib/json.ts";
+import { type JsonObject, objectOf } from "../lib/json.ts";
 import type { PayloadType } from "../protocol/payload.ts";
 import type { Actor } from "../protocol/record.ts";
-import type { Lease, Store } from "../store/store.ts";
-import type { Clock } from "./time/clock.ts";
-import type { FactInput } from "./facts.ts";
-import type { TroubleDoor } from "./door.ts";
-import { orderInboxRows } from "./heard.ts";
+import { subjectIn } from "../protocol/recording.ts";
+import type { InboxRow } from "../store/store.ts";
+import type { Children } from "./children/children.ts";
+import type { SessionContext } from "./context.ts";
 
-/** How often another process's words are looked for, in ms; a look costs one pragma. */
+/** Interval of the look for new rows, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 150;
 
-interface InboxParts {
-  readonly store: Store;
-  readonly session_id: string;
-  readonly clock: Clock;
-  readonly lease: Held;
-}
-
-/** A lease, and the last inbox row that was put before this scheduler took it; 0 for none. Ids only rise, wall clocks are set. */
-export interface Held extends Lease {
-  readonly put_before: number;
-  /** The session was closed, and is opened again with this lease. */
-  readonly reopened?: boolean;
-}
-
-interface InboxDoor extends TroubleDoor {
-  /** Gets each word once. */
-  take(input: FactInput): void;
-  /** It is time to look for what was put to children that nobody runs, too. */
-  looked(): void;
-}
-
-/** Carries what people and other processes put to the session to its owner, which commits each as a fact. */
+/** Submits the messages that people and other processes put into the session's inbox. */
 export class InboxWatch {
-  readonly #parts: InboxParts;
-  readonly #door: InboxDoor;
-  /** Submitted, but perhaps not yet committed as taken. */
+  readonly #context: SessionContext;
+  readonly #children: Children;
+  /** The last submitted row, perhaps not yet committed as taken. */
   #last = 0;
   #version = -1;
   #cancel: (() => void) | undefined;
 
-  constructor(parts: InboxParts, door: InboxDoor) {
-    this.#parts = parts;
-    this.#door = door;
+  constructor(context: SessionContext, children: Children) {
+    this.#context = context;
+    this.#children = children;
   }
 
   start(): void {
@@ -56,12 +34,12 @@ export class InboxWatch {
   }
 
   #arm(): void {
-    this.#cancel = this.#parts.clock.after(LOOK_EVERY_MS, () => {
+    this.#cancel = this.#context.clock.after(LOOK_EVERY_MS, () => {
       this.#look(() => {
-        const version = this.#parts.store.version();
+        const version = this.#context.store.version();
         if (version !== this.#version) this.#take();
         this.#version = version;
-        this.#door.looked();
+        this.#children.resumeAddressed();
       });
     });
   }
@@ -70,30 +48,64 @@ export class InboxWatch {
     try {
       look();
     } catch (error) {
-      this.#door.broken(error);
+      this.#context.broken(error);
       return;
     }
     this.#arm();
   }
 
   #take(): void {
-    const news = this.#parts.store.inbox.pending(this.#parts.session_id).filter((row) => row.id > this.#last);
+    const { store, session_id, lease } = this.#context;
+    const news = store.inbox.pending(session_id).filter((row) => row.id > this.#last);
     this.#last = news.at(-1)?.id ?? this.#last;
     for (const row of orderInboxRows(news)) {
       crashPoint("inbox_read");
-      // Whoever wrote the row may have written anything; what is no word of a person is refused, and the row is taken all the same.
+      // A row may hold anything. What is no person's message is refused, and its row is taken all the same.
       const body = row.body as { payload_type?: PayloadType; payload?: JsonObject } | null;
-      const { put_before, reopened } = this.#parts.lease;
-      const overtaken = row.id > put_before ? undefined : reopened ? "closed" : "taken_up";
-      const word = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
-      this.#door.take({ ...word, source: "user", actor: actorIn(row.actor), taken: row.id, overtaken });
+      const overtaken = row.id > lease.put_before ? undefined : lease.reopened ? "closed" : "taken_up";
+      const message = { payload_type: body?.payload_type ?? ("nothing" as PayloadType), payload: body?.payload ?? {} };
+      this.#context.submitFromPerson({
+        ...message,
+        source: "user",
+        actor: actorIn(row.actor),
+        taken: row.id,
+        overtaken,
+      });
     }
   }
 }
 
-/** Who put a row there, as it says itself; nobody if that is nothing a record can hold. */
+/** The row's actor, by its own account; undefined if no record can hold it. */
 function actorIn(value: unknown): Actor | undefined {
   const { user, host, via } = (value ?? {}) as Readonly<Record<keyof Actor, unknown>>;
   const isName = (name: unknown): name is string => typeof name === "string" && name.isWellFormed();
   return isName(user) && isName(host) && isName(via) ? { user, host, via } : undefined;
+}
+
+/**
+ * The order in which waiting messages are taken: as they were put, but a `retry` before messages about other subjects. One of those may end the
+ * last open subject and close the session before the retry.
+ */
+function orderInboxRows(rows: readonly InboxRow[]): InboxRow[] {
+  const ordered: InboxRow[] = [];
+  for (const row of rows) {
+    const before = isRetry(row) ? ordered.findLastIndex((other) => !mayWait(other, row)) + 1 : ordered.length;
+    ordered.splice(before, 0, row);
+  }
+  return ordered;
+}
+
+/** Whether a message can be taken after a later retry. */
+function mayWait(other: InboxRow, retry: InboxRow): boolean {
+  const subject = subjectIn(payloadOf(other));
+  return subject !== undefined && subject !== subjectIn(payloadOf(retry)) && !isRetry(other);
+}
+
+function isRetry(row: InboxRow): boolean {
+  return payloadOf(row).command === "retry";
+}
+
+/** A row may hold anything. */
+function payloadOf({ body }: InboxRow): JsonObject {
+  return objectOf(objectOf(body).payload);
 }

@@ -1,4 +1,7 @@
-import type { ProcessIdentity } from "../kernel/agent.ts";
+import { checkEnvironment } from "../agents/cli/environment.ts";
+import { type RunEnd, type RunListener, SupervisedRun } from "../agents/cli/process.ts";
+import { StderrTail } from "../agents/cli/stderr-tail.ts";
+import { programFile, programObstacle } from "../agents/program-file.ts";
 import type { Ledger, LedgerAsk, LedgerHold } from "../kernel/ledger.ts";
 import type { SessionView } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
@@ -6,24 +9,22 @@ import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { SessionEvent } from "./bus.ts";
-import type { Clock } from "./time/clock.ts";
-import { type ProgramOutcome, type ProgramParts, runProgram } from "./notification-program.ts";
-import type { SessionDoor } from "./door.ts";
+import type { SessionContext } from "./context.ts";
 
-/** What a person is told of; `notify.on` names those that count, all of them if it is left out. */
+/** What a person is notified of. `notify.on` names the events that count; without it all do. */
 export type NotifyEvent = "question" | "hold" | "stopped" | "closed";
 
-/** What is told at one time: one kind of event, and of asks and holds those that nobody was told of. */
-export interface Telling {
+/** One notification: everything of one event that is open and was not notified yet. */
+export interface Notification {
   readonly event: NotifyEvent;
   readonly asks: readonly LedgerAsk[];
   readonly holds: readonly LedgerHold[];
-  /** A scheduler died while the program was told of some of this. */
+  /** An earlier scheduler died while its program ran for some of this. */
   readonly again: boolean;
 }
 
-/** As much of a session as it takes to put it into words. */
-export interface SessionInSight {
+/** The part of a session that its notifications are written from. */
+export interface ReadableSession {
   readonly session_id: string;
   readonly ledger: Ledger;
   /** The sequence of the last record. */
@@ -33,73 +34,77 @@ export interface SessionInSight {
   resolve(value: JsonObject): JsonObject;
 }
 
-/** How people are told, which the runtime does not know by itself. */
-export interface NotifyTerms {
-  /** One line of JSON for the program, in the words that people know from elsewhere; undefined if there is nothing left to say. */
-  readonly words: (session: SessionInSight, telling: Telling) => string | undefined;
-  /** How long the program may take, in ms; then its group is ended. */
+/** What the runtime must be given to run `notify.command`. */
+export interface NotificationHook {
+  /** The program's stdin: one line of JSON. Undefined if there is nothing left to say. */
+  readonly message: (session: ReadableSession, notification: Notification) => string | undefined;
+  /** The time limit of the program, in ms; then its group is ended. */
   readonly timeout_ms: number;
-  /** Of this process; the program is given of it what a check is given. */
+  /** The scheduler's environment; the program gets what a check gets of it. */
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-export interface NotificationsParts extends ProgramParts {
-  readonly clock: Clock;
-  /** Absent where nobody is to be told of anything: measurements. */
-  readonly notify?: NotifyTerms | undefined;
-  /** What earlier schedulers told, by key. */
-  readonly told: ReadonlyMap<string, Told>;
-}
+/** The stored collection of notifications, by the key of an ask, a hold or an end. */
+export const NOTIFIED = "told";
 
-/** The row of the program that runs now: there is one at a time. */
-const NOTIFICATION = "notification";
-
-/** The collection of what was told, by key. */
-export const TOLD = "told";
-
-/** A value of it: when, and what became of the program if it failed. */
-export interface Told {
+/** A value of that collection. */
+export interface SentNotification {
   readonly at: Instant;
-  /** The program was begun for it and has not ended, unless its scheduler died. */
+  /** The program has started for it and not ended, unless its scheduler died. */
   readonly begun?: boolean;
+  /** Why the program failed. */
   readonly trouble?: string;
 }
 
+/** The stored process of the running program: there is at most one. */
+const PROCESS_ID = "notification";
+
+/** Bytes kept of each line of the program's stderr. */
+const LINE_BYTES = 2_048;
+
+/** Characters of the program's last words that a warning quotes. */
+const LAST_WORDS = 200;
+
 /**
- * Runs the configured command when a person should look: one at a time, each with all that waits of one kind. What was told is stored
- * when the program has ended, so a question is told once however often its session is resumed, and is not lost by a crash before;
- * only what a crash cut short is told again, and says so. A program that fails, hangs or is missing is warned of, and no more.
+ * Runs `notify.command` when a person should look: one program at a time, with everything of one event that waits. What was notified is stored
+ * when the program has ended, so it is notified at least once, and a crash in between repeats it. A program that fails, hangs or is missing is
+ * a warning.
  */
 export class Notifications {
-  readonly #parts: NotificationsParts;
-  readonly #session: SessionInSight;
-  readonly #door: SessionDoor;
+  readonly #context: SessionContext;
+  readonly #session: ReadableSession;
+  readonly #hook: NotificationHook | undefined;
   readonly #on: ReadonlySet<NotifyEvent>;
   readonly #known = new Set<string>();
-  readonly #cutShort = new Set<string>();
+  readonly #interrupted = new Set<string>();
   readonly #waiting = new Map<string, NotifyEvent>();
   readonly #abort = new AbortController();
   #begun = false;
   #running: Promise<void> | undefined;
-  #trouble: string | undefined;
+  #lastTrouble: string | undefined;
 
-  constructor(session: SessionInSight, parts: NotificationsParts, door: SessionDoor) {
-    this.#parts = parts;
+  /** `sent`: what earlier schedulers notified, by key. */
+  constructor(
+    context: SessionContext,
+    session: ReadableSession,
+    hook: NotificationHook | undefined,
+    sent: ReadonlyMap<string, SentNotification>,
+  ) {
+    this.#context = context;
     this.#session = session;
-    this.#door = door;
-    for (const [key, { begun }] of parts.told) (begun === true ? this.#cutShort : this.#known).add(key);
-    const { notify } = parts.config;
-    const wanted = notify && parts.notify ? (notify.on ?? ["question", "hold", "stopped", "closed"]) : [];
-    this.#on = new Set(wanted);
-    if (this.#on.size > 0) door.bus.subscribe((event) => this.#hear(event));
+    this.#hook = hook;
+    for (const [key, { begun }] of sent) (begun === true ? this.#interrupted : this.#known).add(key);
+    const { notify } = context.config;
+    this.#on = new Set(notify && hook ? (notify.on ?? ["question", "hold", "stopped", "closed"]) : []);
+    if (this.#on.size > 0) context.bus.subscribe((event) => this.#take(event));
   }
 
-  /** Whether the program runs, or will. */
+  /** Whether a program runs or will run. */
   get isBusy(): boolean {
     return this.#running !== undefined;
   }
 
-  /** From now on people are told, first of what stands already. Not of an earlier stop: whoever resumes knows. */
+  /** Starts to notify, first of what is open already. An earlier stop is left out: whoever resumed the session knows. */
   begin(): void {
     if (this.#on.size === 0) return;
     this.#begun = true;
@@ -110,7 +115,7 @@ export class Notifications {
     this.#wake();
   }
 
-  /** Ends the program, and begins no other. */
+  /** Ends the program and starts no other. */
   abort(): void {
     this.#abort.abort();
   }
@@ -119,7 +124,7 @@ export class Notifications {
     await this.#running;
   }
 
-  #hear(event: SessionEvent): void {
+  #take(event: SessionEvent): void {
     if (event.kind === "ask") this.#add("question", questionKey(event.ask.ask_id));
     if (event.kind === "record") {
       const { payload_type } = event.record;
@@ -130,7 +135,7 @@ export class Notifications {
     this.#wake();
   }
 
-  /** A role that only keeps to its own rate is nobody's business: it goes on by itself, within a minute. */
+  /** A role held by its own rate goes on by itself within a minute, so that is not notified. */
   #addHolds(): void {
     for (const hold of this.#session.ledger.holds.values()) {
       if (hold.limit?.limit !== "turns_per_minute") this.#add("hold", holdKey(hold));
@@ -145,27 +150,28 @@ export class Notifications {
 
   #wake(): void {
     if (!this.#begun || this.#running || this.#waiting.size === 0 || this.#abort.signal.aborted) return;
-    this.#running = this.#tellAll()
-      .catch((error: unknown) => this.#door.broken(error))
+    this.#running = this.#sendAll()
+      .catch((error: unknown) => this.#context.broken(error))
       .then(() => {
         this.#running = undefined;
         this.#wake();
-        this.#door.schedule();
+        this.#context.schedule();
       });
   }
 
-  async #tellAll(): Promise<void> {
-    // What was said beforehand is answered in this turn of the event loop, and no program needs to be begun for it.
-    await new Promise<void>((resolve) => this.#parts.clock.soon(resolve));
-    for (let [first] = this.#waiting.values(); first && !this.#abort.signal.aborted; [first] = this.#waiting.values()) {
-      const keys = [...this.#waiting].flatMap(([key, event]) => (event === first ? [key] : []));
+  async #sendAll(): Promise<void> {
+    // Answers given beforehand settle their questions in this turn of the event loop.
+    await new Promise<void>((resolve) => this.#context.clock.soon(resolve));
+    for (let [event] = this.#waiting.values(); event && !this.#abort.signal.aborted; [event] = this.#waiting.values()) {
+      const keys = [...this.#waiting].flatMap(([key, other]) => (other === event ? [key] : []));
       for (const key of keys) this.#waiting.delete(key);
-      if (this.#telling(first, keys)) await this.#tell(first, keys);
+      const notification = this.#stillOpen(event, keys);
+      if (notification) await this.#send(notification, keys);
     }
   }
 
-  /** What of it still stands: an answer, a release or an end may have come meanwhile. */
-  #telling(event: NotifyEvent, keys: readonly string[]): Telling | undefined {
+  /** What of these keys is still open: an answer, a release or an end may have come meanwhile. */
+  #stillOpen(event: NotifyEvent, keys: readonly string[]): Notification | undefined {
     const { ledger } = this.#session;
     const wanted = new Set(keys);
     const asks =
@@ -174,41 +180,87 @@ export class Notifications {
     const { closed, stopped } = ledger.figures;
     const ended = event === "closed" ? closed !== undefined : event === "stopped" && stopped !== undefined && !closed;
     if (asks.length === 0 && holds.length === 0 && !ended) return undefined;
-    return { event, asks, holds, again: keys.some((key) => this.#cutShort.has(key)) };
+    return { event, asks, holds, again: keys.some((key) => this.#interrupted.has(key)) };
   }
 
-  async #tell(event: NotifyEvent, keys: readonly string[]): Promise<void> {
-    const outcome = await this.#run(event, keys);
+  async #send(notification: Notification, keys: readonly string[]): Promise<void> {
+    const message = this.#hook?.message(this.#session, notification);
+    const trouble = message === undefined ? undefined : await this.#run(notification.event, message, keys);
     crashPoint("notification_ended");
-    const { trouble } = outcome;
-    const value = { at: this.#parts.clock.now(), ...(trouble === undefined ? {} : { trouble }) };
-    for (const id of keys) void this.#door.keep(outcome.told ? { put: TOLD, id, value } : { drop: TOLD, id });
-    if (trouble !== undefined && trouble !== this.#trouble) this.#door.bus.emit({ kind: "warning", text: trouble });
-    this.#trouble = trouble;
-    await this.#door.keep({ drop: "process", id: NOTIFICATION });
+    if (this.#abort.signal.aborted) return;
+    const value = { at: this.#context.clock.now(), ...(trouble === undefined ? {} : { trouble }) };
+    for (const id of keys) void this.#context.keep({ put: NOTIFIED, id, value });
+    if (trouble !== undefined && trouble !== this.#lastTrouble)
+      this.#context.bus.emit({ kind: "warning", text: trouble });
+    this.#lastTrouble = trouble;
+    await this.#context.keep({ drop: "process", id: PROCESS_ID });
   }
 
-  async #run(event: NotifyEvent, keys: readonly string[]): Promise<ProgramOutcome> {
-    const { config, notify } = this.#parts;
-    if (!notify || !config.notify) return { told: false };
-    const { command } = config.notify;
-    const { environment, timeout_ms } = notify;
-    const order = {
+  /** Runs the program once; returns why it failed. */
+  async #run(event: NotifyEvent, message: string, keys: readonly string[]): Promise<string | undefined> {
+    const { session_id, paths, config, workspace, launcher } = this.#context;
+    const { timeout_ms = 0, environment = {} } = this.#hook ?? {};
+    const command = config.notify?.command ?? [];
+    const [program = ""] = command;
+    const failed = (what: string) =>
+      `The notification of "${event}" failed: notify.command ${JSON.stringify(program)} ${what}. The session goes on without it.`;
+    if (programFile(program, workspace, environment["PATH"]) === undefined)
+      return failed(programObstacle(program, workspace).why);
+    const about = { session_id, artifacts_dir: paths.work(undefined), subject: undefined };
+    const launched = await launcher.launch({
+      // Where the machine can, everything that the program starts dies with it and with the scheduler.
+      isolation: { level: "processes", required: false },
       command,
-      event,
+      directory: workspace,
+      environment: { ...checkEnvironment(environment, about), BOSUN_EVENT: event },
+    });
+    if (!launched.ok) return failed(`cannot be started: ${launched.error.message}`);
+    const errors = new Errors();
+    const limits = {
       timeout_ms,
-      environment,
-      record: ({ pid, started }: ProcessIdentity) => {
-        const value = { at: this.#parts.clock.now(), begun: true };
-        for (const id of keys) void this.#door.keep({ put: TOLD, id, value });
-        return this.#door.keep({ put: "process", id: NOTIFICATION, value: { pid, started, run: 1 } });
-      },
-      words: () => {
-        const telling = this.#telling(event, keys);
-        return telling && notify.words(this.#session, telling);
-      },
+      idle_timeout_ms: 0,
+      kill_grace_ms: config.kill_grace_s * 1000,
+      answer_grace_ms: 0,
+      max_output_bytes: config.max_output_bytes,
     };
-    return runProgram(this.#parts, order, this.#abort.signal);
+    const run = new SupervisedRun(launched.value, limits, errors, this.#abort.signal);
+    crashPoint("notification_spawned");
+    const { pid, started } = launched.value.identity;
+    const begun = { at: this.#context.clock.now(), begun: true };
+    for (const id of keys) void this.#context.keep({ put: NOTIFIED, id, value: begun });
+    const recorded = await this.#context.keep({ put: "process", id: PROCESS_ID, value: { pid, started, run: 1 } });
+    crashPoint("notification_pid_committed");
+    if (recorded) run.give(`${message}\n`);
+    else run.stop("not_recorded");
+    crashPoint("notification_given");
+    const trouble = troubleOf(await run.ended, timeout_ms);
+    return trouble === undefined ? undefined : failed(`${trouble}${errors.lastWords()}`);
+  }
+}
+
+function troubleOf({ cause, exit }: RunEnd, timeout_ms: number): string | undefined {
+  if (cause === "timeout") return `did not end within ${timeout_ms / 1000} s, and was ended`;
+  if (cause === "output_limit") return "printed too much, and was ended";
+  if (exit?.code === 0) return undefined;
+  return exit?.signal ? `was ended by ${exit.signal}` : `exited with ${exit?.code ?? "nothing"}`;
+}
+
+/** Discards the program's output except the end of its stderr. */
+class Errors implements RunListener {
+  readonly #tail = new StderrTail();
+
+  capOf(): number {
+    return LINE_BYTES;
+  }
+
+  line(stream: "stdout" | "stderr", bytes: Buffer): undefined {
+    if (stream === "stderr") this.#tail.add(bytes.toString("utf8"));
+    return undefined;
+  }
+
+  lastWords(): string {
+    const last = this.#tail.text().split("\n").at(-1) ?? "";
+    return last === "" ? "" : `, saying: ${last.slice(-LAST_WORDS).toWellFormed()}`;
   }
 }
 
@@ -216,7 +268,7 @@ function questionKey(ask_id: string): string {
   return `question:${ask_id}`;
 }
 
-/** Roles of one account are held together, and told of together; a hold that is prolonged is the same hold. */
+/** Roles of one account are held and notified together; a prolonged hold is the same hold. */
 function holdKey({ role_id, account, since }: LedgerHold): string {
   return `hold:${account === undefined ? role_id : `account ${account}`}:${since ?? ""}`;
 }

@@ -13,11 +13,11 @@ import type { Role } from "../protocol/roles.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { SessionRow, Store } from "../store/store.ts";
 import { removePartialCopies } from "./turns/artifacts.ts";
-import type { Held } from "./inbox.ts";
+import type { SessionLease } from "./context.ts";
 import { sessionPaths } from "./paths.ts";
 import { recover } from "./recovery.ts";
 import { withSecrets } from "./secrets.ts";
-import { TOLD, type Told } from "./notifications.ts";
+import { NOTIFIED, type SentNotification } from "./notifications.ts";
 import type { Session } from "./session.ts";
 import { stateIn } from "./stored-state.ts";
 import { assemble, holding, type Surroundings } from "./assemble.ts";
@@ -56,7 +56,7 @@ async function takeUp<S>(
   mode: Mode<S>,
   session_id: string,
   change: ResumeTerms,
-  lease: Held,
+  lease: SessionLease,
 ): Promise<Result<Session<S>, Failure>> {
   const { store } = around;
   const read = await readLeft(store, mode, session_id);
@@ -85,7 +85,7 @@ async function takeUp<S>(
       workspace: opened.workspace,
       opened_at: left.opened_at,
       last_at: keptRecord(store, session_id, row.last_sequence).record.received_at,
-      told: left.told,
+      sent: left.sent,
     },
   );
   if (!session.ok) return session;
@@ -104,7 +104,7 @@ interface Left<S> {
   readonly ledger: Ledger;
   /** What that scheduler had started and did not see end. */
   readonly programs: readonly (ProcessIdentity & { readonly id: string })[];
-  readonly told: ReadonlyMap<string, Told>;
+  readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
 async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Promise<Result<Left<S>, Failure>> {
@@ -124,7 +124,9 @@ async function readLeft<S>(store: Store, mode: Mode<S>, session_id: string): Pro
       ...(value as unknown as ProcessIdentity),
       id,
     })),
-    told: new Map(Array.from(loaded.value.rows(TOLD), ({ id, value }) => [id, value as unknown as Told])),
+    sent: new Map(
+      Array.from(loaded.value.rows(NOTIFIED), ({ id, value }) => [id, value as unknown as SentNotification]),
+    ),
   });
 }
 

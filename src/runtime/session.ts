@@ -1,110 +1,101 @@
-import type { Advance, Engine } from "../kernel/engine.ts";
-import type { Ledger } from "../kernel/ledger.ts";
-import type { Change, SessionView } from "../kernel/mode.ts";
-import { resolve } from "../kernel/references.ts";
+import { type Advance, advance, type Engine } from "../kernel/engine.ts";
+import { type Ledger, stampOf } from "../kernel/ledger.ts";
+import type { Change, Command, Fact, SessionView } from "../kernel/mode.ts";
 import type { Presentation } from "../kernel/presentation.ts";
+import { resolve } from "../kernel/references.ts";
 import { crashPoint } from "../lib/crash-point.ts";
 import type { JsonObject } from "../lib/json.ts";
-import type { Result } from "../lib/result.ts";
+import { err, ok, type Result } from "../lib/result.ts";
+import type { Head } from "../log/verify.ts";
 import type { Failure } from "../protocol/failure.ts";
+import { subjectIn } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
-import { admitAll } from "./admission/admitting.ts";
+import { StorageError } from "../store/storage-error.ts";
+import { admitAll } from "./admit.ts";
 import { Bus, type SessionEnd, type StopReason } from "./bus.ts";
-import { type Held, InboxWatch } from "./inbox.ts";
-import type { FactInput } from "./facts.ts";
-import { GroupCommits } from "./group-commits.ts";
-import { Journal, type JournalParts } from "./journal.ts";
-import { Shutdown } from "./shutdown.ts";
-import { Notifications, type NotificationsParts } from "./notifications.ts";
-import { Intake } from "./intake.ts";
+import type { TakeChild } from "./children/child.ts";
+import { recordClose } from "./closing.ts";
+import type { SessionContext, SessionEnvironment } from "./context.ts";
+import { type FactInput, isPause, personRefused, stopAsked } from "./facts.ts";
 import { IdlePolicy } from "./idle-policy.ts";
-import type { SteadyClock } from "./time/steady-clock.ts";
+import { InboxWatch } from "./inbox.ts";
+import { Journal } from "./journal.ts";
+import { type NotificationHook, Notifications, type SentNotification } from "./notifications.ts";
+import { decidedRecord, factFrom, factRecord, type Note, noteRecord } from "./recordings.ts";
 import { TimeWatch } from "./time/time-watch.ts";
-import type { SessionDoor } from "./door.ts";
-import { Workload, type WorkloadParts } from "./workload.ts";
+import { Workload } from "./workload.ts";
 
-/** Everything a session works with; put together by `assemble.ts`. */
-export interface SessionParts<S> extends JournalParts, WorkloadParts, NotificationsParts {
+/** How `assemble` hands a session over: its environment, and where it stands. */
+export interface SessionSetup<S> extends SessionEnvironment {
   readonly engine: Engine<S>;
-  readonly lease: Held;
-  readonly clock: SteadyClock;
-  readonly opened_at: Instant;
+  /** The last stored record, where the hash chain goes on. */
+  readonly head: Head;
+  readonly takeChild: TakeChild;
+  readonly notify: NotificationHook | undefined;
+  /** What earlier schedulers notified, by key. */
+  readonly sent: ReadonlyMap<string, SentNotification>;
 }
 
 /**
- * One session at work, the only writer of it. Facts come in one by one and are decided at once in memory; what follows is
- * committed in groups, and only then does anything happen in the world: processes, files, words to a person. A commit that
- * fails ends the session here with everything before it intact.
+ * A running session, its only writer. Read it from top to bottom: input is taken in and decided in memory, a group of decisions is
+ * committed, published and then takes effect; with nothing left to do the session rests, and in the end it leaves. A failed commit ends
+ * it with everything before intact.
  */
 export class Session<S> {
+  readonly session_id: string;
+  readonly ledger: Ledger;
+  readonly presentation: Presentation;
   readonly bus = new Bus();
-  readonly #parts: SessionParts<S>;
-  readonly #work: Workload;
-  readonly #intake: Intake<S>;
+  readonly #setup: SessionSetup<S>;
+  readonly #context: SessionContext;
+  readonly #journal: Journal;
+  readonly #workload: Workload;
   readonly #inbox: InboxWatch;
   readonly #time: TimeWatch;
-  readonly #resting: IdlePolicy;
+  readonly #idle: IdlePolicy;
   readonly #notifications: Notifications;
-  readonly #journal: Journal;
-  readonly #commits: GroupCommits;
-  readonly #leaving: Shutdown;
-  readonly #door: SessionDoor = {
-    bus: this.bus,
-    submit: (input) => this.submit(input),
-    note: (note) => this.#intake.note(note),
-    keep: (change) => this.keep(change),
-    afterwards: (effect) => this.#journal.afterwards(effect),
-    schedule: () => this.#commits.schedule(),
-    stop: (reason, message, more) => this.stop(reason, message, more),
-    fail: (failure) => this.#leaving.fail(failure),
-    broken: (error) => this.#leaving.broken(error),
-  };
-  /** Before `run` what comes in is only put on record: nothing is begun, and nothing is concluded from silence. */
-  #begun: number | undefined;
+  /** The monotonic clock's reading when `run` began. Before it, input is recorded, and nothing starts or ends. */
+  #began: number | undefined;
   #waitForPeople = true;
+  #pass: "none" | "scheduled" | "flushing" = "none";
+  /** `schedule` was called during a flush. */
+  #again = false;
+  /** How the session ends, once that is decided; then nothing new starts. */
+  #end: SessionEnd | undefined;
+  /** The record of that end is in the journal. */
+  #endRecorded = false;
+  /** Nothing is written any more. */
+  #over = false;
+  readonly #ended = Promise.withResolvers<Result<SessionEnd, Failure>>();
 
-  constructor(parts: SessionParts<S>) {
-    this.#parts = parts;
-    this.#journal = new Journal(parts, this.bus);
-    const door = this.#door;
-    this.#commits = new GroupCommits(parts.clock, this.#journal, {
-      ...door,
-      prepare: () => this.#admit(),
-      commit: () => this.#commit(),
-      rest: () => this.#rest(),
-    });
-    this.#work = new Workload(parts, { ...door, wake: () => this.#onTimer() });
-    this.#intake = new Intake(parts, this.#journal, this.#work, {
-      ...door,
-      isOver: () => this.#leaving.isOver,
-      closed: (end) => this.#leaving.closed(end),
-    });
-    this.#time = new TimeWatch(parts, { ...door, shifted: () => this.#work.timers.again() });
-    this.#resting = new IdlePolicy(parts, this.#work, door);
-    this.#notifications = new Notifications(this, parts, door);
-    this.#inbox = new InboxWatch(parts, {
-      ...door,
-      take: (input) => void this.submitFromPerson(input),
-      looked: () => this.#work.children.hear(),
-    });
-    const going = {
-      work: this.#work,
-      notifications: this.#notifications,
-      inbox: this.#inbox,
-      time: this.#time,
-      resting: this.#resting,
-      commits: this.#commits,
-      journal: this.#journal,
+  constructor(setup: SessionSetup<S>) {
+    this.#setup = setup;
+    const { engine } = setup;
+    this.session_id = setup.session_id;
+    this.ledger = engine.ledger;
+    this.presentation = engine.mode.presentation;
+    const context: SessionContext = {
+      ...setup,
+      mode: engine.mode,
+      ledger: engine.ledger,
+      bus: this.bus,
+      submit: (input) => this.submit(input),
+      submitFromPerson: (input) => this.submitFromPerson(input),
+      note: (note) => this.#note(note),
+      keep: (change) => this.keep(change),
+      afterCommit: (effect) => this.#journal.afterCommit(effect),
+      schedule: () => this.#schedule(),
+      stop: (reason, message, details) => this.stop(reason, message, details),
+      fail: (failure) => this.#fail(failure),
+      broken: (error) => this.broken(error),
     };
-    this.#leaving = new Shutdown(parts, going, door);
-  }
-
-  get session_id(): string {
-    return this.#parts.session_id;
-  }
-
-  get ledger(): Ledger {
-    return this.#parts.engine.ledger;
+    this.#context = context;
+    this.#journal = new Journal(context, setup.head);
+    this.#workload = new Workload(context, setup.takeChild, () => this.#timerDue());
+    this.#inbox = new InboxWatch(context, this.#workload.children);
+    this.#time = new TimeWatch(context, this.#workload.timers);
+    this.#idle = new IdlePolicy(context, this.#workload);
+    this.#notifications = new Notifications(context, this, setup.notify, setup.sent);
   }
 
   /** The sequence of the last record, committed or about to be. */
@@ -112,103 +103,296 @@ export class Session<S> {
     return this.#journal.head.sequence;
   }
 
-  /** How many agents run. */
+  /** The number of running agents, including those of child sessions. */
   get running(): number {
-    return this.#work.running;
-  }
-
-  /** How people are shown it. */
-  get presentation(): Presentation {
-    return this.#parts.engine.mode.presentation;
+    return this.#workload.running;
   }
 
   view(): SessionView {
-    return this.#parts.engine.mode.view(this.#parts.engine.state);
+    return this.#setup.engine.mode.view(this.#setup.engine.state);
   }
 
-  /** A recorded text by reference, for those who show it. */
+  /** Resolves references into the session's records. */
   resolve(value: JsonObject): JsonObject {
-    return resolve(value, this.#parts.records) as JsonObject;
+    return resolve(value, this.#setup.records) as JsonObject;
   }
 
   /**
-   * Runs until the session closes or stops. With `waitForPeople` false it stops as `waiting` when only a person could move it.
-   * Fails with `storage`, `storage_full` or `stale_lease` when it could not go on writing.
+   * Runs until the session closes or stops. With `waitForPeople` false it stops as `waiting` when only a person could move it. Fails with
+   * `storage`, `storage_full` or `stale_lease` when it can no longer write. Rejects after a bug.
    */
   run(options: { readonly waitForPeople: boolean }): Promise<Result<SessionEnd, Failure>> {
     this.#waitForPeople = options.waitForPeople;
-    if (this.#leaving.hasEnded) return this.#leaving.ended;
-    this.#begun = this.#parts.clock.monotonic();
+    if (this.#over) return this.#ended.promise;
+    this.#began = this.#setup.clock.monotonic();
     const { closed } = this.ledger.figures;
-    if (closed) this.#leaving.closed({ kind: "closed", ...closed });
+    if (closed) this.#settle({ kind: "closed", ...closed });
     this.#inbox.start();
-    if (!this.#leaving.hasEnded) this.#work.begin(options.waitForPeople);
+    if (!this.#over) this.#workload.begin(options.waitForPeople);
     this.#time.start();
     this.#notifications.begin();
-    this.#commits.schedule();
-    return this.#leaving.ended;
+    this.#schedule();
+    return this.#ended.promise;
   }
 
-  /** Ends resumably: no new turns, running ones are ended and stay open for a later run. Told again, it changes nothing. */
-  stop(reason: StopReason, message: string, more: JsonObject = {}): void {
-    this.#leaving.stop(reason, message, more);
-  }
+  // ── Take in
 
-  /** Takes a fact in: what follows from it is in the next commit. Gives what was decided, unless nothing can be put on record any more. */
+  /** Takes a fact in and decides it in memory. Undefined once the session records nothing more. */
   submit(input: FactInput): Advance | undefined {
-    return this.#intake.submit(input);
+    return this.#recording(() => this.#take(input));
   }
 
-  /** A person's word, from whatever door: only what the mode lets people say, and only well-formed. */
+  /** Takes a person's message in. A malformed one, or one that the mode does not allow, is recorded as refused. */
   submitFromPerson(input: FactInput): Advance | undefined {
-    return this.#intake.submitFromPerson(input);
+    // A later scheduler that reopens the session refuses what its inbox still holds.
+    if (this.#isClosed) return undefined;
+    const payload = personRefused(input, this.#setup.engine.mode.rights);
+    if (!payload) return this.submit({ ...input, subject: subjectIn(input.payload) });
+    this.#note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", actor: input.actor });
+    if (input.taken !== undefined) this.#journal.tookInboxRow(input.taken);
+    return undefined;
   }
 
-  /** Stores a value that is no fact; true when it is durable, false if it will never be. */
+  /** Stores a value that is no fact. Resolves to true once durable, false if it never will be. */
   keep(change: Change): Promise<boolean> {
     const kept = this.#journal.keep(change);
-    this.#commits.schedule();
+    this.#schedule();
     return kept;
   }
 
-  #commit(): Promise<Result<void, Failure>> {
-    const { mode, state } = this.#parts.engine;
-    const { paused, closed } = this.ledger.figures;
-    return this.#journal.flush({
-      state: paused && !closed ? "paused" : mode.phase(state),
-      outcome: closed?.outcome ?? null,
+  #note(note: Note): void {
+    this.#recording(() => {
+      this.#journal.record(noteRecord(this.session_id, note, this.#setup.clock.now()));
+      this.#schedule();
     });
   }
 
-  #admit(): void {
-    const { paused, stopping, stopped, closed } = this.ledger.figures;
-    if (this.#begun === undefined || this.#leaving.isSettled || paused || stopping || stopped || closed) return;
-    const limit = admitAll(this.#parts, this.#work, this.#begun, this.#door);
-    // What runs has been paid for: it comes to its end, and nothing new begins.
-    if (limit && !this.#work.isUnderWay) this.stop("limit", limit.message, limit.details);
+  #recording<T>(take: () => T): T | undefined {
+    try {
+      return this.#isClosed ? undefined : take();
+    } catch (error) {
+      this.broken(error);
+      return undefined;
+    }
   }
 
-  #onTimer(): void {
-    // What is due can be told no more, and an alarm for it would ring again at once, for as long as agents take to end.
-    if (this.#leaving.isOver) return;
+  /** Whether nothing is recorded any more, not even what agents say while they are being ended. */
+  get #isClosed(): boolean {
+    return this.#over || this.#end?.kind === "closed";
+  }
+
+  #timerDue(): void {
+    if (this.#isClosed) return;
     this.#time.look();
     crashPoint("timer_due");
-    for (const due of this.#work.timers.due())
-      this.submit({ source: "scheduler", payload_type: "timer_fired", payload: due });
-    this.#work.timers.arm();
-    this.#commits.schedule();
+    const { timers } = this.#workload;
+    for (const due of timers.due()) this.submit({ source: "scheduler", payload_type: "timer_fired", payload: due });
+    timers.arm();
+    this.#schedule();
   }
 
-  #rest(): void {
-    if (this.#leaving.isSettled) this.#leaving.rest();
-    else if (this.#begun !== undefined) this.#resting.look(this.#begun, this.#waitForPeople);
+  // ── Decide
+
+  #take(input: FactInput): Advance {
+    const before = input.turn && this.ledger.turns.get(input.turn.turn_id);
+    const { fact, done } = this.#decide(input);
+    for (const command of done.step.commands) this.#carryOut(command, fact.received_at);
+    if (done.disposition === "applied") this.#obey(fact, input);
+    this.#workload.settle(before);
+    if (fact.payload_type === "session_recovered")
+      for (const turn of fact.payload.turns) this.#workload.offer(turn.turn_id);
+    this.#schedule();
+    return done;
   }
+
+  /** Decides a fact, and puts it with everything it led to into the next commit. */
+  #decide(input: FactInput): { readonly fact: Fact; readonly done: Advance } {
+    const { engine, records, clock } = this.#setup;
+    const sequence = this.#journal.head.sequence + 1;
+    const at = input.at ?? clock.now();
+    const fact = factFrom(input, sequence, at);
+    const done = advance(engine, fact);
+    this.#journal.record(factRecord(this.session_id, input, at, done));
+    this.#journal.changes(done.changes);
+    if (input.artifact && done.disposition === "applied") this.#journal.artifact({ ...input.artifact, sequence });
+    if (input.taken !== undefined) this.#journal.tookInboxRow(input.taken);
+    for (const envelope of done.envelopes) {
+      this.#journal.record(decidedRecord(this.session_id, envelope, at, records));
+    }
+    return { fact, done };
+  }
+
+  /** Acts on the person's commands that modes do not see. */
+  #obey(fact: Fact, { actor }: FactInput): void {
+    const stopped = stopAsked(fact, actor);
+    if (stopped !== undefined) this.#journal.afterCommit(() => this.stop("signal", stopped));
+    if (isPause(fact)) this.#journal.afterCommit(() => this.#workload.children.pauseLikeParent());
+  }
+
+  #carryOut(command: Command, at: Instant): void {
+    switch (command.do) {
+      case "ask":
+        this.#journal.afterCommit(() => this.bus.emit({ kind: "ask", ask: command }));
+        return;
+      case "stop_session":
+        this.#journal.afterCommit(() => this.stop(command.reason, command.message, { ...command.limit }));
+        return;
+      case "repeat_turn":
+        this.#workload.offer(command.turn_id);
+        return;
+      case "fail_turn":
+        this.#failTurn(command);
+        return;
+      case "finish":
+        this.#close(command, at);
+        return;
+      case "clear_ask":
+      case "clear_timer":
+        return;
+      default:
+        this.#workload.carryOut(command);
+    }
+  }
+
+  #failTurn({ turn_id, code, message }: Extract<Command, { do: "fail_turn" }>): void {
+    const turn = this.ledger.turns.get(turn_id);
+    if (!turn) return;
+    const payload = { turn_id, code, message, refused: [] };
+    const { subject } = turn;
+    this.submit({ source: "scheduler", payload_type: "turn_failed", payload, subject, turn: stampOf(turn) });
+  }
+
+  /** The report and the close are one commit. */
+  #close(command: Extract<Command, { do: "finish" }>, at: Instant): void {
+    recordClose(this.#context, this.#setup.engine, this.#journal, command, at);
+    const { outcome, reason } = command;
+    this.#settle({ kind: "closed", outcome, ...(reason === undefined ? {} : { reason }) });
+    this.#journal.afterCommit(() => this.#workload.closeAll());
+  }
+
+  // ── Commit, publish, take effect
 
   /**
-   * Something threw. What the store could not read is a failure like any other; all else is a bug of our own, after which the session
-   * ends with what is committed, and `run` rejects.
+   * Flushes one turn of the event loop later, with everything that came in until then, and never twice at once: a single fact is durable
+   * soon, and under load hundreds are one transaction.
    */
+  #schedule(): void {
+    if (this.#pass === "flushing") this.#again = true;
+    if (this.#pass !== "none" || this.#over) return;
+    this.#pass = "scheduled";
+    this.#setup.clock.soon(() => {
+      this.#flush().catch((error: unknown) => this.broken(error));
+    });
+  }
+
+  async #flush(): Promise<void> {
+    this.#pass = "flushing";
+    if (this.#over) return;
+    this.#admit();
+    this.#again = false;
+    if (!this.#journal.isEmpty) {
+      const { mode, state } = this.#setup.engine;
+      const { paused, closed } = this.ledger.figures;
+      const phase = paused && !closed ? "paused" : mode.phase(state);
+      const committed = await this.#journal.flush({ state: phase, outcome: closed?.outcome ?? null });
+      if (!committed.ok) return this.#fail(committed.error);
+    }
+    this.#pass = "none";
+    if (!this.#journal.isEmpty || this.#again) this.#schedule();
+    else if (!this.#over) this.#rest();
+  }
+
+  /** Puts the turns that may begin now into this commit. */
+  #admit(): void {
+    const { paused, stopping, stopped, closed } = this.ledger.figures;
+    if (this.#began === undefined || this.#isEnding || paused || stopping || stopped || closed) return;
+    const limit = admitAll(this.#context, this.#setup.engine, this.#workload, this.#began);
+    // Turns that run have been paid for: they end by themselves, and nothing new begins.
+    if (limit && !this.#workload.isUnderWay) this.stop("limit", limit.message, limit.details);
+  }
+
+  // ── Rest
+
+  /** Nothing is left to write: waits for what runs, or ends the session. */
+  #rest(): void {
+    if (this.#isEnding) this.#leaveWhenIdle();
+    else if (this.#began !== undefined) this.#idle.look(this.#began, this.#waitForPeople);
+  }
+
+  // ── Leave
+
+  /** Whether the session is ending, so nothing new may begin. */
+  get #isEnding(): boolean {
+    return this.#over || this.#end !== undefined;
+  }
+
+  /** Ends resumably: running turns are ended and stay open for a later scheduler. Further calls change nothing. */
+  stop(reason: StopReason, message: string, details: JsonObject = {}): void {
+    if (this.#isEnding) return;
+    this.#end = { kind: "stopped", reason, message };
+    // Messages put from now on are for a later scheduler.
+    this.#inbox.stop();
+    this.bus.emit({ kind: "stopping", reason, running: this.#workload.running });
+    this.#workload.abortAll();
+    crashPoint("stopping");
+    void this.#workload.idle().then(() => {
+      // An answer that came meanwhile may have closed the session.
+      if (this.#end?.kind !== "stopped") return;
+      this.#endRecorded = true;
+      const payload = { reason, message, ...details };
+      this.submit({ source: "scheduler", payload_type: "session_stopped", payload });
+    });
+  }
+
+  /** The closing record is in the journal, or was there from the start. */
+  #settle(end: SessionEnd): void {
+    this.#end = end;
+    this.#endRecorded = true;
+  }
+
+  #leaveWhenIdle(): void {
+    const end = this.#end;
+    if (!end || !this.#endRecorded || this.#workload.isBusy || this.#notifications.isBusy) return;
+    void this.#leave(() => {
+      this.bus.emit({ kind: "ended", end });
+      this.#ended.resolve(ok(end));
+    });
+  }
+
+  #fail(failure: Failure): void {
+    if (this.#over) return;
+    // Everything that a successor causes here is reported as the lost lease.
+    const ours = this.#setup.store.confirm(this.#setup.lease);
+    const cause = ours.ok || ours.error.code !== "stale_lease" ? failure : ours.error;
+    this.#quit(() => this.#ended.resolve(err(cause)));
+  }
+
+  /** Ends at once after an exception. After a bug memory may be ahead of the store: the session ends with what is committed. */
   broken(error: unknown): void {
-    this.#leaving.broken(error);
+    if (error instanceof StorageError) this.#fail(error.failure);
+    else if (this.#over) throw error;
+    else this.#quit(() => this.#ended.reject(error));
+  }
+
+  /** Ends at once: running programs are ended, and what is not committed is dropped. */
+  #quit(settle: () => void): void {
+    this.#workload.abortAll();
+    this.#notifications.abort();
+    this.#writeNoMore();
+    void Promise.all([this.#workload.idle(), this.#notifications.idle()]).then(() => this.#leave(settle));
+  }
+
+  async #leave(settle: () => void): Promise<void> {
+    this.#writeNoMore();
+    for (const part of [this.#workload.timers, this.#time, this.#idle, this.#inbox]) part.stop();
+    this.#setup.log?.close();
+    crashPoint("ended");
+    await this.#setup.store.release(this.#setup.lease);
+    settle();
+  }
+
+  #writeNoMore(): void {
+    this.#over = true;
+    this.#journal.abandon();
   }
 }

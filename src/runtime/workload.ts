@@ -1,24 +1,15 @@
 import type { Ledger, LedgerTurn } from "../kernel/ledger.ts";
 import type { Command } from "../kernel/mode.ts";
-import type { Role } from "../protocol/roles.ts";
-import { Children, type ChildrenParts } from "./children/children.ts";
-import { Checks, type ChecksParts } from "./checks.ts";
-import type { SessionDoor } from "./door.ts";
+import type { TakeChild } from "./children/child.ts";
+import { Children } from "./children/children.ts";
+import { Checks } from "./checks.ts";
+import type { SessionContext } from "./context.ts";
 import { type Admission, Dispatcher } from "./admission/dispatcher.ts";
 import { Seats } from "./admission/seats.ts";
 import { Timers } from "./time/timers.ts";
-import { Turns, type TurnsParts } from "./turns/turns.ts";
+import { Turns } from "./turns/turns.ts";
 
-export interface WorkloadParts extends TurnsParts, ChecksParts, ChildrenParts {
-  readonly roles: readonly Role[];
-}
-
-interface UnderWayDoor extends SessionDoor {
-  /** A timer is due, or a hold has ended. */
-  wake(): void;
-}
-
-/** The commands that begin or end something here; the others are the session's own. */
+/** The commands that begin or end work; the session carries out the others itself. */
 type WorkCommand = Extract<
   Command,
   {
@@ -33,41 +24,36 @@ type WorkCommand = Extract<
   }
 >;
 
-/** What a session has under way: turns that are offered or running, checks, child sessions and timers. Knows nothing of what any of it is about. */
+/** The work of a session: offered and running turns, checks, child sessions and timers. It does not know what any of it is about. */
 export class Workload {
   readonly timers: Timers;
   readonly turns: Turns;
   readonly children: Children;
-  readonly #parts: WorkloadParts;
-  readonly #door: UnderWayDoor;
+  readonly #context: SessionContext;
   readonly #dispatcher: Dispatcher;
   readonly #checks: Checks;
-  /** Offered turns whose subject's checks were called off and are not gone yet. */
+  /** Offered turns whose subject's checks were cancelled and have not ended yet. */
   readonly #behindChecks = new Set<string>();
 
-  constructor(parts: WorkloadParts, door: UnderWayDoor) {
-    this.#parts = parts;
-    this.#door = door;
-    this.timers = new Timers(this.#ledger, parts.clock, () => door.wake());
-    const over = (id: string) => {
-      this.#over(id);
-      door.schedule();
-    };
-    this.turns = new Turns(parts, { ...door, over });
-    this.#checks = new Checks(parts, { ...door, over });
-    this.children = new Children(parts, door);
-    const { max_workers } = parts.config;
+  /** `wake` is called when a timer is due or a hold has ended. */
+  constructor(context: SessionContext, takeChild: TakeChild, wake: () => void) {
+    this.#context = context;
+    this.timers = new Timers(context.ledger, context.clock, wake);
+    const over = (id: string) => this.#over(id);
+    this.turns = new Turns(context, over);
+    this.#checks = new Checks(context, over);
+    this.children = new Children(context, takeChild);
+    const { max_workers } = context.config;
     const capacity = { worker: max_workers, participant: max_workers, manager: Number.POSITIVE_INFINITY };
-    const seats = new Seats(parts.roles, capacity, (role_id) => this.timers.isHeld(role_id));
-    this.#dispatcher = new Dispatcher(seats);
+    this.#dispatcher = new Dispatcher(new Seats(context.roles, capacity, (role_id) => this.timers.isHeld(role_id)));
     for (const turn of this.#ledger.turns.values()) if (turn.status === "offered") this.#dispatcher.offer(turn);
   }
 
   get #ledger(): Ledger {
-    return this.#parts.engine.ledger;
+    return this.#context.ledger;
   }
 
-  /** How many agents run, those of child sessions among them. */
+  /** The number of running agents, including those of child sessions. */
   get running(): number {
     return this.turns.count + this.children.running;
   }
@@ -77,12 +63,12 @@ export class Workload {
     return this.turns.count > 0 || this.#checks.count > 0 || this.children.count > 0;
   }
 
-  /** Whether one runs, or will as soon as its request is durable. */
+  /** Whether one runs, or will once its request is durable. */
   get isUnderWay(): boolean {
     return this.isBusy || this.#dispatcher.running > 0 || this.children.isAnyBegun;
   }
 
-  /** Goes on with what an earlier scheduler had begun. */
+  /** Continues what an earlier scheduler began. */
   begin(waitForPeople: boolean): void {
     this.children.begin(waitForPeople);
     for (const checks of this.#ledger.checks.values()) this.#checks.start(checks);
@@ -101,27 +87,27 @@ export class Workload {
         return;
       case "withdraw_turn":
         if (this.#dispatcher.hasAdmitted(command.turn_id))
-          this.#door.afterwards(() => this.turns.abort(command.turn_id, command.reason));
+          this.#context.afterCommit(() => this.turns.abort(command.turn_id, command.reason));
         else this.#dispatcher.end(command.turn_id);
         return;
       case "set_timer":
-        this.#door.afterwards(() => this.timers.at(command.due_at));
+        this.#context.afterCommit(() => this.timers.at(command.due_at));
         return;
       case "run_checks":
-        this.#door.afterwards(() => this.#checks.start(command));
+        this.#context.afterCommit(() => this.#checks.start(command));
         return;
       case "drop_checks":
-        this.#door.afterwards(() => this.#checks.abort(command.check_id));
+        this.#context.afterCommit(() => this.#checks.abort(command.check_id));
         return;
       case "open_session":
-        // Begun like a turn, when the limits allow.
+        // `admitAll` begins it when the limits allow, like a turn.
         return;
       case "withdraw_session":
-        this.#door.afterwards(() => this.children.cancel(command.child, command.reason));
+        this.#context.afterCommit(() => this.children.cancel(command.child, command.reason));
     }
   }
 
-  /** Nobody is to change what a check still looks at, nor to be disturbed by one. */
+  /** Offers a turn. While checks of its subject still run it waits, so that neither disturbs the other. */
   offer(turn_id: string): void {
     const turn = this.#ledger.turns.get(turn_id);
     if (!turn) return;
@@ -129,7 +115,7 @@ export class Workload {
     else this.#dispatcher.offer(turn);
   }
 
-  /** The turn's part in the dispatcher is over, whatever its result was; `before` is what the ledger said of it. */
+  /** Frees the dispatcher's seat of a turn that a fact has ended; `before` is the ledger's turn before that fact. */
   settle(before: LedgerTurn | undefined): void {
     if (!before) return;
     const after = this.#ledger.turns.get(before.turn_id);
@@ -138,21 +124,22 @@ export class Workload {
     if (after) this.#dispatcher.offer(after);
   }
 
-  /** A turn's agent or a check is gone: if the turn was withdrawn, its seat is free only now. */
+  /** A turn's agent or a check is gone. The seat of a withdrawn turn is free only now. */
   #over(id: string): void {
-    // One that was held has been offered again by now, and waits.
+    // A held turn has been offered again by now, and waits.
     if (this.#dispatcher.hasAdmitted(id) && this.#ledger.turns.get(id)?.status !== "open") this.#dispatcher.end(id);
     const waiting = [...this.#behindChecks];
     this.#behindChecks.clear();
     for (const turn_id of waiting) this.offer(turn_id);
+    this.#context.schedule();
   }
 
-  /** The next turn that may start now, which counts as started from here on. */
+  /** The next turn that may start; it counts as started from here on. */
   admit(): Admission | undefined {
     return this.#dispatcher.admit();
   }
 
-  /** The turn does not start after all, and waits as before. */
+  /** Returns an admitted turn to the queue. */
   putBack(turn: LedgerTurn): void {
     this.#dispatcher.end(turn.turn_id);
     this.#dispatcher.offer(turn);
@@ -165,13 +152,13 @@ export class Workload {
     this.children.abortAll();
   }
 
-  /** Ends all of a session that has closed: what an earlier stop left open of its children, too. */
+  /** Ends everything of a closed session, including children that an earlier stop left open. */
   closeAll(): void {
     this.abortAll();
     this.children.closeLeft();
   }
 
-  /** Settles when no agent, no check and no child session runs any more. */
+  /** Resolves when no agent, check or child session runs any more. */
   async idle(): Promise<void> {
     await Promise.all([this.turns.idle(), this.#checks.idle(), this.children.idle()]);
   }

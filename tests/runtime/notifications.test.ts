@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import type { SessionEvent } from "../../src/runtime/bus.ts";
-import type { NotifyTerms } from "../../src/runtime/notifications.ts";
+import type { NotificationHook } from "../../src/runtime/notifications.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, type Script, task } from "./crew.ts";
@@ -18,9 +18,9 @@ afterEach(cleanUp);
 /** Keeps what it is told, one line each, and its marks: one that begins while another runs is seen. */
 const KEEPS = `echo begin >>marks; cat >>told; echo "$BOSUN_EVENT" >>events; echo end >>marks`;
 
-function terms(rig: Rig, timeout_ms = 20_000): NotifyTerms {
+function terms(rig: Rig, timeout_ms = 20_000): NotificationHook {
   return {
-    words: (session, telling) => notificationFor("bosun", rig.home, rig.store, session, telling),
+    message: (session, notification) => notificationFor("bosun", rig.home, rig.store, session, notification),
     timeout_ms,
     environment: { PATH: process.env["PATH"], DECOY: "secret" },
   };

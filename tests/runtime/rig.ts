@@ -21,7 +21,7 @@ import type { Surroundings } from "../../src/runtime/assemble.ts";
 import { childSessions } from "../../src/runtime/children/child-sessions.ts";
 import { createSession } from "../../src/runtime/create.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
-import type { NotifyTerms } from "../../src/runtime/notifications.ts";
+import type { NotificationHook } from "../../src/runtime/notifications.ts";
 import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
@@ -115,7 +115,7 @@ export interface Choices {
   readonly input?: JsonObject;
   readonly store?: Store;
   readonly clock?: Clock;
-  readonly notify?: NotifyTerms;
+  readonly notify?: NotificationHook;
   /** The rules of its child sessions, if they are none of the product's. */
   readonly childMode?: Mode<unknown>;
 }

@@ -44,7 +44,7 @@ export function runtimeEnvironment({ home, store }: OpenHome<Store>, context: Co
     version: programVersion(),
     files: true,
     notify: {
-      words: (session, telling) => notificationFor(program, home, store, session, telling),
+      message: (session, notification) => notificationFor(program, home, store, session, notification),
       timeout_ms: NOTIFICATION_MS,
       environment,
     },

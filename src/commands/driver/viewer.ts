@@ -4,7 +4,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { LogRecord } from "../../protocol/record.ts";
 import { recordedEnd } from "../../runtime/exit.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import { TOLD, type Told } from "../../runtime/notifications.ts";
+import { NOTIFIED, type SentNotification } from "../../runtime/notifications.ts";
 import { recordsOf } from "../../store/kept-record.ts";
 import type { StoredSession } from "../../store/store.ts";
 import type { Opening } from "../../ui/reporter.ts";
@@ -137,13 +137,13 @@ export class Viewer {
       reporter.event({ kind: "record", sequence: this.#last, record: told });
     }
     const stored = await store.load(session_id);
-    for (const told of stored.ok ? valuesOf(stored.value, TOLD) : []) this.#warn(told);
+    for (const told of stored.ok ? valuesOf(stored.value, NOTIFIED) : []) this.#warn(told);
     if (stored.ok) this.#workload = workloadIn(stored.value);
     this.#asks.look(stored.ok ? valuesOf(stored.value, "ask") : []);
     return true;
   }
 
-  #warn({ at, trouble }: Told): void {
+  #warn({ at, trouble }: SentNotification): void {
     if (trouble === undefined || at < this.#since || this.#troubles.has(trouble)) return;
     this.#troubles.add(trouble);
     this.#parts.reporter.event({ kind: "warning", text: trouble });

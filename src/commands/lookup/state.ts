@@ -1,7 +1,7 @@
 import type { LedgerFigures, LedgerValues } from "../../kernel/ledger.ts";
 import { CONFIGURATION_DEFAULTS, type PayloadByType } from "../../protocol/payload.ts";
 import type { LogRecord, UnsealedRecord } from "../../protocol/record.ts";
-import type { TOLD, Told } from "../../runtime/notifications.ts";
+import type { NOTIFIED, SentNotification } from "../../runtime/notifications.ts";
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
 
@@ -9,7 +9,7 @@ import type { StoredSession, StoreReader } from "../../store/store.ts";
 
 /** What is stored of every session that commands look at, by collection. */
 interface StoredValues extends LedgerValues {
-  readonly [TOLD]: Told;
+  readonly [NOTIFIED]: SentNotification;
 }
 
 /** All values of a collection. */

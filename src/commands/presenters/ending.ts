@@ -8,7 +8,7 @@ import { ok, type Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { SessionEnd } from "../../runtime/bus.ts";
 import { sessionPaths } from "../../runtime/paths.ts";
-import type { SessionInSight } from "../../runtime/notifications.ts";
+import type { ReadableSession } from "../../runtime/notifications.ts";
 import { usageOf } from "../../runtime/usage.ts";
 import type { StoreReader } from "../../store/store.ts";
 import type { Ending, TicketLine } from "../../ui/reporter.ts";
@@ -49,7 +49,7 @@ export interface End {
 }
 
 /** A session of this process, as it stands now, without its children. */
-export function snapshotOf(store: StoreReader, session: SessionInSight): SessionSnapshot {
+export function snapshotOf(store: StoreReader, session: ReadableSession): SessionSnapshot {
   const { session_id, presentation, ledger } = session;
   const view = session.view();
   const report = finalReport(store, session_id, session.sequence);

@@ -1,6 +1,6 @@
 import { ok } from "../../lib/result.ts";
 import { recordedEnd } from "../../runtime/exit.ts";
-import type { SessionInSight, Telling } from "../../runtime/notifications.ts";
+import type { ReadableSession, Notification } from "../../runtime/notifications.ts";
 import type { StoreReader } from "../../store/store.ts";
 import { safeJson, safeText } from "../../ui/display.ts";
 import { headline } from "../../ui/ending.ts";
@@ -18,12 +18,12 @@ export function notificationFor(
   program: string,
   home: string,
   store: StoreReader,
-  session: SessionInSight,
-  telling: Telling,
+  session: ReadableSession,
+  notification: Notification,
 ): string | undefined {
-  const { event, again } = telling;
+  const { event, again } = notification;
   const { session_id } = session;
-  const told = toldOf(program, home, store, session, telling);
+  const told = toldOf(program, home, store, session, notification);
   if (told === undefined) return undefined;
   const next = told.next.map((command) => localize({ program }, command));
   return safeJson({ event, session_id, home, ...told, next, ...(again ? { again } : {}) });
@@ -42,28 +42,28 @@ function toldOf(
   program: string,
   home: string,
   store: StoreReader,
-  session: SessionInSight,
-  telling: Telling,
+  session: ReadableSession,
+  notification: Notification,
 ): Told | undefined {
-  switch (telling.event) {
+  switch (notification.event) {
     case "question":
-      return questions(store, session, telling);
+      return questions(store, session, notification);
     case "hold":
-      return holds(session, telling);
+      return holds(session, notification);
     case "stopped":
     case "closed":
       return left(program, home, store, session);
   }
 }
 
-function questions(store: StoreReader, { session_id }: SessionInSight, { asks }: Telling): Told | undefined {
+function questions(store: StoreReader, { session_id }: ReadableSession, { asks }: Notification): Told | undefined {
   const waiting = asks.flatMap((ask) => waitingFor(store, session_id, ask));
   if (waiting.length === 0) return undefined;
   const message = [`${session_id} needs a person:`, ...waiting.map(sentenceFor)].join("\n");
   return { message, questions: waiting, next: answersTo(session_id, waiting) };
 }
 
-function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
+function holds({ session_id }: ReadableSession, { holds: held }: Notification): Told {
   const first = oneOfEachAccount(held);
   const message = first.map((hold) => `${session_id}: ${holdSentence(hold)}`).join("\n");
   const unending = first.filter(({ until }) => until === undefined);
@@ -71,7 +71,7 @@ function holds({ session_id }: SessionInSight, { holds: held }: Telling): Told {
   return { message, holds: held, next };
 }
 
-function left(program: string, home: string, store: StoreReader, session: SessionInSight): Told | undefined {
+function left(program: string, home: string, store: StoreReader, session: ReadableSession): Told | undefined {
   const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
   // Children notify by themselves.

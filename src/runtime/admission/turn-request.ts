@@ -1,24 +1,15 @@
 import { sizeOf } from "../../kernel/cut.ts";
 import { fittingDraft, type Quoting, withNote } from "../../kernel/fitting.ts";
-import type { Ledger } from "../../kernel/ledger.ts";
 import type { TurnDraft } from "../../kernel/mode.ts";
 import type { Lookup } from "../../kernel/references.ts";
 import { turnsLeft } from "../../kernel/role-limits.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { MAX_LINE_BYTES } from "../../protocol/limits.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
-import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
 import type { Admission } from "./dispatcher.ts";
 import { leftOf } from "./limits.ts";
-import type { SessionPaths } from "../paths.ts";
-
-export interface RequestParts {
-  readonly engine: { readonly ledger: Ledger };
-  readonly paths: SessionPaths;
-  readonly config: ResolvedConfiguration;
-  readonly workspace: string;
-  readonly records: Lookup;
-}
+import type { SessionContext } from "../context.ts";
 
 /** Told to whoever takes a turn under a higher run. */
 export const INTERRUPTED =
@@ -58,12 +49,12 @@ function turnsAfter(
 
 /** The request as it is recorded: the mode's draft, and what the runtime knows of role, limits and places. */
 export function requestPayload(
-  { paths, workspace, config, engine, records }: RequestParts,
+  { paths, workspace, config, ledger, records }: SessionContext,
   draft: TurnDraft,
   { turn, role }: Admission,
 ): JsonObject {
-  const { turns, tokens, usd } = leftOf(engine.ledger, config);
-  const remaining_turns = turnsAfter(turns, turnsLeft(engine.ledger, role.role_id), draft.remaining_turns);
+  const { turns, tokens, usd } = leftOf(ledger, config);
+  const remaining_turns = turnsAfter(turns, turnsLeft(ledger, role.role_id), draft.remaining_turns);
   const payload = {
     turn_id: turn.turn_id,
     role_id: role.role_id,

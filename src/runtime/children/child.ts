@@ -8,15 +8,12 @@ import type { Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Budget } from "../../protocol/payload.ts";
 import { about } from "../../protocol/recording.ts";
-import type { Store } from "../../store/store.ts";
 import type { SessionEnd, StopReason } from "../bus.ts";
 import { type ChildEnd, closedChild, neverOpened } from "./child-end.ts";
+import type { SessionContext } from "../context.ts";
 import type { FactInput } from "../facts.ts";
-import type { SessionRecords } from "../records.ts";
-import type { SessionDoor } from "../door.ts";
-import type { TurnsParts } from "../turns/turns.ts";
 
-/** A child session as its parent wants it; the rest it has of its parent. */
+/** What the parent asks for; everything else the child inherits. */
 export interface ChildOrder {
   readonly mode: string;
   readonly subject?: string;
@@ -24,10 +21,10 @@ export interface ChildOrder {
   readonly budget: Budget;
 }
 
-/** Takes a child up where it was left, or begins it by its order. Failures as `createSession` and `resumeSession`. */
+/** Resumes a child, or creates it by its order. Fails like `createSession` and `resumeSession`. */
 export type TakeChild = (session_id: string, order: ChildOrder | undefined) => Promise<Result<ChildSession, Failure>>;
 
-/** As much of a session as its parent moves. */
+/** The part of a session that its parent uses. */
 export interface ChildSession {
   readonly ledger: Ledger;
   readonly running: number;
@@ -36,44 +33,35 @@ export interface ChildSession {
   submitFromPerson(input: FactInput): unknown;
 }
 
-export interface ChildParts {
-  readonly engine: TurnsParts["engine"];
-  readonly records: SessionRecords;
-  readonly store: Store;
-  readonly takeChild: TakeChild;
-}
-
-/** What a child may do with its parent. */
-interface ChildDoor extends SessionDoor {
-  /** Only a person could move it, and none was there. */
-  waits(): void;
-}
-
 const PARENT_CLOSED = "its parent session is closed";
 
 /**
- * One child session while it is run in its parent's process: from the durable fact that it was begun to the fact of how it ended.
- * One whose budget is used up, or that has no manager any more, is cancelled, and its parent goes on without it.
+ * A child session in its parent's process: from the durable fact that it began to the fact of how it ended. A child that stops by itself
+ * (its budget, its manager) is cancelled, and its parent goes on without it.
  */
 export class Child {
-  readonly over: Promise<void>;
+  /** How the parent's process let go of it; rejects never. */
+  readonly over: Promise<"waiting" | "ended">;
   readonly #session_id: string;
-  readonly #parts: ChildParts;
-  readonly #door: ChildDoor;
+  readonly #parent: SessionContext;
+  readonly #takeChild: TakeChild;
   readonly #waitForPeople: boolean;
   #session: ChildSession | undefined;
   #cancelled: string | undefined;
   #stopping = false;
 
-  constructor(session_id: string, parts: ChildParts, door: ChildDoor, waitForPeople: boolean) {
+  constructor(session_id: string, parent: SessionContext, takeChild: TakeChild, waitForPeople: boolean) {
     this.#session_id = session_id;
-    this.#parts = parts;
-    this.#door = door;
+    this.#parent = parent;
+    this.#takeChild = takeChild;
     this.#waitForPeople = waitForPeople;
-    this.over = this.#live().catch((error: unknown) => door.broken(error));
+    this.over = this.#live().catch((error: unknown) => {
+      parent.broken(error);
+      return "ended";
+    });
   }
 
-  /** How many agents it runs. */
+  /** The number of its running agents. */
   get running(): number {
     return this.#session?.running ?? 0;
   }
@@ -82,48 +70,60 @@ export class Child {
   cancel(reason: string): void {
     if (this.#cancelled !== undefined) return;
     this.#cancelled = reason;
-    this.#say("cancel", reason);
+    this.#command("cancel", reason);
   }
 
-  /** Leaves it as it is, to be taken up with its parent. */
+  /** Stops it resumably; it is resumed with its parent. */
   stop(): void {
     this.#stopping = true;
     this.#session?.stop("signal", "its parent session stopped");
   }
 
-  /** Has it begin no more turns, or begin turns again, as its parent does. */
+  /** Pauses or resumes it like its parent. */
   pauseLikeParent(): void {
-    const paused = this.#parts.engine.ledger.figures.paused === true;
+    const paused = this.#parent.ledger.figures.paused === true;
     if (this.#session && (this.#session.ledger.figures.paused === true) !== paused)
-      this.#say(paused ? "pause" : "resume");
+      this.#command(paused ? "pause" : "resume");
   }
 
-  /** What its parent knows of it; nothing any more if that has closed. */
+  /** Its entry in the parent's ledger; undefined once the parent has closed. */
   get #known(): LedgerChild | undefined {
-    return this.#parts.engine.ledger.children.get(childId(this.#session_id));
+    return this.#parent.ledger.children.get(childId(this.#session_id));
   }
 
-  async #live(): Promise<void> {
+  async #live(): Promise<"waiting" | "ended"> {
     for (;;) {
-      const taken = await this.#parts.takeChild(this.#session_id, this.#order());
-      if (!taken.ok) return this.#notTaken(taken.error);
+      const taken = await this.#takeChild(this.#session_id, this.#order());
+      if (!taken.ok) {
+        this.#notTaken(taken.error);
+        return "ended";
+      }
       const end = await this.#run(taken.value);
-      if (!end.ok) return this.#door.fail(end.error);
-      if (end.value.kind === "closed") return this.#closed();
-      // Told too late to close, it is taken up once more for that.
+      if (!end.ok) {
+        this.#parent.fail(end.error);
+        return "ended";
+      }
+      if (end.value.kind === "closed") {
+        this.#closed();
+        return "ended";
+      }
+      // The cancel came too late: resume once more to close it.
       if (this.#cancelled !== undefined) continue;
-      if (this.#stopping) return;
+      if (this.#stopping) return "ended";
       const { reason, message } = end.value;
-      if (reason === "waiting") return this.#door.waits();
-      // Somebody had it stopped, and its parent stops with it.
-      if (reason === "signal") return this.#door.stop("signal", message);
+      if (reason === "waiting") return "waiting";
+      // A person stopped the child; its parent stops with it.
+      if (reason === "signal") {
+        this.#parent.stop("signal", message);
+        return "ended";
+      }
       this.#cancelled = message;
     }
   }
 
   async #run(session: ChildSession): ReturnType<ChildSession["run"]> {
     this.#session = session;
-    if (!session.ledger.figures.closed) this.#tell();
+    if (!session.ledger.figures.closed) this.#passOn();
     const running = session.run({ waitForPeople: this.#waitForPeople });
     if (this.#stopping) this.stop();
     const end = await running;
@@ -131,12 +131,12 @@ export class Child {
     return end;
   }
 
-  /** What it was not told yet, before it goes on. */
-  #tell(): void {
+  /** Passes on the parent's commands from before it was resumed. */
+  #passOn(): void {
     const { status, reason = "withdrawn" } = this.#known ?? { status: "withdrawn", reason: PARENT_CLOSED };
     if (status === "withdrawn") this.#cancelled ??= reason;
     this.pauseLikeParent();
-    if (this.#cancelled !== undefined) this.#say("cancel", this.#cancelled);
+    if (this.#cancelled !== undefined) this.#command("cancel", this.#cancelled);
   }
 
   #order(): ChildOrder | undefined {
@@ -146,12 +146,12 @@ export class Child {
     return {
       mode,
       ...(subject === undefined ? {} : { subject }),
-      input: resolve(input, this.#parts.records) as JsonObject,
+      input: resolve(input, this.#parent.records) as JsonObject,
       budget,
     };
   }
 
-  #say(command: "cancel" | "pause" | "resume", reason?: string): void {
+  #command(command: "cancel" | "pause" | "resume", reason?: string): void {
     this.#session?.submitFromPerson({
       source: "user",
       payload_type: "user_command",
@@ -160,16 +160,16 @@ export class Child {
     });
   }
 
-  /** What can never be begun has failed; all else that keeps it from being taken up is its parent's trouble. */
+  /** A child that can never begin has failed; every other failure is its parent's. */
   #notTaken(failure: Failure): void {
     if (failure.code === "usage") this.#ended(neverOpened(failure));
-    else this.#door.fail(failure);
+    else this.#parent.fail(failure);
   }
 
   #closed(): void {
-    const row = this.#parts.store.session(this.#session_id);
-    if (row.ok) this.#ended(closedChild(this.#parts.store, row.value));
-    else this.#door.fail(row.error);
+    const row = this.#parent.store.session(this.#session_id);
+    if (row.ok) this.#ended(closedChild(this.#parent.store, row.value));
+    else this.#parent.fail(row.error);
   }
 
   #ended(end: ChildEnd): void {
@@ -177,6 +177,6 @@ export class Child {
     if (!this.#known) return;
     const { subject } = this.#known;
     const payload = { session_id: this.#session_id, ...about(subject), ...end };
-    this.#door.submit({ source: "scheduler", payload_type: "session_finished", payload, subject });
+    this.#parent.submit({ source: "scheduler", payload_type: "session_finished", payload, subject });
   }
 }

@@ -1,48 +1,44 @@
-import { Child, type ChildParts } from "./child.ts";
-import type { SessionDoor } from "../door.ts";
+import type { SessionContext } from "../context.ts";
+import { Child, type TakeChild } from "./child.ts";
 
-export interface ChildrenParts extends ChildParts {
-  readonly session_id: string;
-}
-
-/** The child sessions of a session, each run beside it. What a session is told to do they are told, too: to pause, to stop, to close. */
+/** The child sessions of a session, run in its process. They pause, stop and close with it. */
 export class Children {
-  readonly #parts: ChildrenParts;
-  readonly #door: SessionDoor;
+  readonly #context: SessionContext;
+  readonly #takeChild: TakeChild;
   readonly #running = new Map<string, Child>();
   #waitForPeople = true;
   #begun = false;
   readonly #waiting = new Set<string>();
   #ending = false;
 
-  constructor(parts: ChildrenParts, door: SessionDoor) {
-    this.#parts = parts;
-    this.#door = door;
+  constructor(context: SessionContext, takeChild: TakeChild) {
+    this.#context = context;
+    this.#takeChild = takeChild;
   }
 
   get count(): number {
     return this.#running.size;
   }
 
-  /** How many agents they run. */
+  /** The number of their running agents. */
   get running(): number {
     return [...this.#running.values()].reduce((sum, child) => sum + child.running, 0);
   }
 
-  /** Whether one has stopped because a person must answer, and none was there. */
+  /** Whether one has stopped because a person must answer and none was there. */
   get isWaiting(): boolean {
     return this.#waiting.size > 0;
   }
 
-  /** Whether one was begun and has not ended, be it that it runs as soon as that is durable. */
+  /** Whether one has begun and not ended, including one that starts with the next commit. */
   get isAnyBegun(): boolean {
-    return [...this.#parts.engine.ledger.children.values()].some(({ status }) => status !== "offered");
+    return [...this.#context.ledger.children.values()].some(({ status }) => status !== "offered");
   }
 
-  /** Goes on with those that an earlier scheduler had begun. Those of a closed session are closed, and their files finished, too. */
+  /** Continues the children of an earlier scheduler. Children of a closed session are closed, and their files completed. */
   begin(waitForPeople: boolean): void {
-    const { engine, session_id, store } = this.#parts;
-    const { children, figures } = engine.ledger;
+    const { ledger, session_id, store } = this.#context;
+    const { children, figures } = ledger;
     this.#waitForPeople = waitForPeople;
     this.#begun = true;
     for (const { child, status } of children.values()) if (status !== "offered") this.start(child);
@@ -50,35 +46,35 @@ export class Children {
     for (const left of store.sessions({ parent: session_id })) if (left.last_sequence > 0) this.#run(left.session_id);
   }
 
-  /** Takes up those that have stopped and are still open: their parent has closed, and they with it. */
+  /** Resumes stopped children that are still open, to close them with their parent. */
   closeLeft(): void {
     if (!this.#begun) return;
-    const { session_id, store } = this.#parts;
+    const { session_id, store } = this.#context;
     const left = store.sessions({ parent: session_id }).filter((row) => row.outcome === null && row.last_sequence > 0);
     for (const row of left) this.#run(row.session_id);
   }
 
-  /** Runs one that was begun, when that is durable. What its parent has closed without meanwhile is not wanted any more. */
+  /** Runs a child whose begin is durable, unless its parent has closed meanwhile. */
   start(child: string): void {
-    if (!this.#ending && this.#parts.engine.ledger.children.has(child)) this.#run(this.idOf(child));
+    if (!this.#ending && this.#context.ledger.children.has(child)) this.#run(this.idOf(child));
   }
 
   idOf(child: string): string {
-    return `${this.#parts.session_id}.${child}`;
+    return `${this.#context.session_id}.${child}`;
   }
 
   cancel(child: string, reason: string): void {
     const running = this.#running.get(this.idOf(child));
     if (running) running.cancel(reason);
-    // It has stopped for a person, and is taken up once more to hear of it.
+    // It has stopped for a person and is resumed once more to be cancelled.
     else this.start(child);
   }
 
-  /** Takes up those that have stopped for a person and were spoken to since: nobody else does while their parent runs. */
-  hear(): void {
+  /** Resumes children that stopped for a person and have messages since. While the parent runs, no other process can. */
+  resumeAddressed(): void {
     if (this.#ending) return;
     for (const session_id of this.#waiting) {
-      if (this.#parts.store.inbox.pending(session_id).length > 0) this.#run(session_id);
+      if (this.#context.store.inbox.pending(session_id).length > 0) this.#run(session_id);
     }
   }
 
@@ -86,10 +82,10 @@ export class Children {
     for (const child of this.#running.values()) child.pauseLikeParent();
   }
 
-  /** Ends them all: resumably, or for good if their parent is closed. */
+  /** Ends all: resumably, or for good if the parent is closed. */
   abortAll(): void {
     this.#ending = true;
-    const isClosed = this.#parts.engine.ledger.figures.closed !== undefined;
+    const isClosed = this.#context.ledger.figures.closed !== undefined;
     for (const child of this.#running.values()) {
       if (isClosed) child.cancel("its parent session is closed");
       else child.stop();
@@ -103,12 +99,12 @@ export class Children {
   #run(session_id: string): void {
     if (this.#running.has(session_id)) return;
     this.#waiting.delete(session_id);
-    const door = { ...this.#door, waits: () => void this.#waiting.add(session_id) };
-    const child = new Child(session_id, this.#parts, door, this.#waitForPeople);
+    const child = new Child(session_id, this.#context, this.#takeChild, this.#waitForPeople);
     this.#running.set(session_id, child);
-    void child.over.then(() => {
+    void child.over.then((left) => {
       this.#running.delete(session_id);
-      this.#door.schedule();
+      if (left === "waiting") this.#waiting.add(session_id);
+      this.#context.schedule();
     });
   }
 }

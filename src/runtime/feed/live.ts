@@ -1,10 +1,10 @@
 import { Bus, type SessionEvent } from "../bus.ts";
-import type { SessionInSight } from "../notifications.ts";
+import type { ReadableSession } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
 import { TurnNotes, workload } from "./standing.ts";
 
 /** As much of a session of this process as its feed needs. */
-export interface LiveSession extends Pick<SessionInSight, "session_id" | "ledger" | "view"> {
+export interface LiveSession extends Pick<ReadableSession, "session_id" | "ledger" | "view"> {
   readonly bus: Bus;
 }
 

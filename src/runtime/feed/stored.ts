@@ -6,7 +6,7 @@ import { recordsOf } from "../../store/kept-record.ts";
 import type { SessionRow, StoredSession, StoreReader } from "../../store/store.ts";
 import { Bus, type SessionEnd, type SessionEvent, type TurnAbout } from "../bus.ts";
 import { recordedEnd } from "../exit.ts";
-import { TOLD, type Told } from "../notifications.ts";
+import { NOTIFIED, type SentNotification } from "../notifications.ts";
 import type { SessionFeed } from "./feed.ts";
 import { TurnOutput } from "./turn-output.ts";
 
@@ -36,7 +36,7 @@ interface Look {
   readonly workload: ReturnType<typeof workload>;
   /** The processes of turns by turn id. */
   readonly processes: ReadonlyMap<string, { readonly pid: number; readonly run: number }>;
-  readonly told: readonly Told[];
+  readonly told: readonly SentNotification[];
 }
 
 /**
@@ -176,7 +176,7 @@ export class StoredFeed implements SessionFeed {
       asks: values("ask"),
       workload: workload(values("turn"), values("check"), values("hold")),
       processes: new Map(processes as unknown as Iterable<[string, { pid: number; run: number }]>),
-      told: valuesIn<Told>(stored.value, TOLD),
+      told: valuesIn<SentNotification>(stored.value, NOTIFIED),
     };
   }
 

@@ -1,48 +1,36 @@
-import type { Lease, Store } from "../../store/store.ts";
-import type { SteadyClock } from "./steady-clock.ts";
-import type { SessionDoor } from "../door.ts";
+import type { SessionContext } from "../context.ts";
+import type { Timers } from "./timers.ts";
 
-/** How soon sleep of the machine, or the loss of the session to somebody else, is noticed, in ms. */
+/** Interval of the look for sleep, a set clock or a lost lease, in ms. */
 const LOOK_EVERY_MS = 5_000;
 
-interface WatchParts {
-  readonly clock: SteadyClock;
-  readonly store: Pick<Store, "confirm">;
-  readonly lease: Lease;
-}
-
-interface WatchDoor extends SessionDoor {
-  /** Time went on otherwise than the alarms that are set know. */
-  shifted(): void;
-}
-
-/** Looks now and then at what goes on without a word: time that was set or slept through, and a session that was taken over. */
+/** Notices what announces itself to nobody: a set clock, the machine's sleep, a session taken over by another process. */
 export class TimeWatch {
-  readonly #parts: WatchParts;
-  readonly #door: WatchDoor;
+  readonly #context: SessionContext;
+  readonly #timers: Timers;
   #cancel: (() => void) | undefined;
 
-  constructor(parts: WatchParts, door: WatchDoor) {
-    this.#parts = parts;
-    this.#door = door;
+  constructor(context: SessionContext, timers: Timers) {
+    this.#context = context;
+    this.#timers = timers;
   }
 
   start(): void {
-    const { clock, store, lease } = this.#parts;
+    const { clock, store, lease } = this.#context;
     this.#cancel = clock.after(LOOK_EVERY_MS, () => {
       const mine = store.confirm(lease);
-      if (!mine.ok) return this.#door.fail(mine.error);
+      if (!mine.ok) return this.#context.fail(mine.error);
       this.look();
       this.start();
     });
   }
 
-  /** Puts on record what happened to time since the last look. */
+  /** Records shifts of time since the last look. */
   look(): void {
-    const shifts = this.#parts.clock.look();
+    const shifts = this.#context.clock.look();
     for (const { cause, shift_ms } of shifts)
-      this.#door.submit({ source: "scheduler", payload_type: "time_shifted", payload: { cause, shift_ms } });
-    if (shifts.length > 0) this.#door.shifted();
+      this.#context.submit({ source: "scheduler", payload_type: "time_shifted", payload: { cause, shift_ms } });
+    if (shifts.length > 0) this.#timers.again();
   }
 
   stop(): void {

@@ -7,41 +7,38 @@ import { type Failure, isOfStorage } from "../../protocol/failure.ts";
 import { type ArtifactQuota, runQuota, sessionQuota } from "./artifact-quota.ts";
 import { keepArtifact } from "./artifacts.ts";
 import { aboutOf } from "../facts.ts";
-import type { SessionPaths } from "../paths.ts";
-import type { SessionDoor } from "../door.ts";
+import type { SessionContext } from "../context.ts";
 
-/** A run whose agent is listened to. */
-export interface Heard {
+/** A run whose agent's events are handled. */
+export interface ListenedRun {
   readonly request: TurnRequest;
   readonly signal: AbortSignal;
-  readonly room: ArtifactQuota;
-  /** It brought a file that was not waited for. */
+  readonly quota: ArtifactQuota;
+  /** A file of it was not copied, because nothing waited for it any more. */
   missed: boolean;
 }
 
-/** What agents say before their answer: lines for whoever watches, messages that are refused, reports, files. */
+/** Handles what agents send before their answer: console lines, refused messages, progress reports, files. */
 export class TurnEventHandler {
-  readonly #paths: SessionPaths;
-  readonly #door: SessionDoor;
-  /** For the files of the session; known as soon as one is brought. */
-  #room: ArtifactQuota | undefined;
+  readonly #context: SessionContext;
+  /** The session's quota; measured with the first file. */
+  #quota: ArtifactQuota | undefined;
 
-  constructor(paths: SessionPaths, door: SessionDoor) {
-    this.#paths = paths;
-    this.#door = door;
+  constructor(context: SessionContext) {
+    this.#context = context;
   }
 
-  begin(request: TurnRequest, signal: AbortSignal): Heard {
-    return { request, signal, room: runQuota(), missed: false };
+  begin(request: TurnRequest, signal: AbortSignal): ListenedRun {
+    return { request, signal, quota: runQuota(), missed: false };
   }
 
-  /** Settles when all that it leads to is in the journal; a file is copied first. */
-  async hear(event: TurnEvent, heard: Heard): Promise<void> {
+  /** Resolves when everything that follows is in the journal; a file is copied first. */
+  async handle(event: TurnEvent, run: ListenedRun): Promise<void> {
     crashPoint("turn_heard");
-    const { stamp, role } = heard.request;
+    const { stamp, role } = run.request;
     switch (event.kind) {
       case "console":
-        this.#door.bus.emit({
+        this.#context.bus.emit({
           kind: "console",
           turn_id: stamp.turn_id,
           run: stamp.run,
@@ -57,24 +54,30 @@ export class TurnEventHandler {
           code,
           message,
           details: { pointer, rule: payload_type },
-          // Cut at a length, it may end in half a character, which no record can hold.
+          // The cut may have split a character, which no record can hold.
           metadata: { excerpt: event.excerpt.toWellFormed() },
         });
         return;
       }
       case "duplicate": {
         const payload = { code: "conflict", message: `"${event.payload_type}" came twice` };
-        this.#door.note({ source: "scheduler", payload_type: "error", payload, disposition: "duplicate", turn: stamp });
+        this.#context.note({
+          source: "scheduler",
+          payload_type: "error",
+          payload,
+          disposition: "duplicate",
+          turn: stamp,
+        });
         return;
       }
       case "late": {
         const { payload_type, payload } = event;
-        this.#door.note({ source: role.role_id, payload_type, payload, disposition: "late", turn: stamp });
+        this.#context.note({ source: role.role_id, payload_type, payload, disposition: "late", turn: stamp });
         return;
       }
       case "envelope": {
         if (event.payload_type === "report") {
-          this.#door.submit({
+          this.#context.submit({
             source: role.role_id,
             payload_type: "report",
             payload: event.payload,
@@ -83,21 +86,25 @@ export class TurnEventHandler {
           });
           return;
         }
-        await this.#keepArtifact(event.payload, heard);
+        await this.#keepArtifact(event.payload, run);
         return;
       }
     }
   }
 
-  async #keepArtifact(reference: JsonObject, heard: Heard): Promise<void> {
-    const { request, signal, room: run } = heard;
+  async #keepArtifact(reference: JsonObject, run: ListenedRun): Promise<void> {
+    const { request, signal, quota } = run;
     const { stamp, role } = request;
     const session = this.#sessionQuota();
-    if (!session.ok) return this.#door.fail(session.error);
-    const kept = await keepArtifact(reference, request, this.#paths, { run, session: session.value, signal });
-    if (!kept.ok && isOfStorage(kept.error)) return this.#door.fail(kept.error);
+    if (!session.ok) return this.#context.fail(session.error);
+    const kept = await keepArtifact(reference, request, this.#context.paths, {
+      run: quota,
+      session: session.value,
+      signal,
+    });
+    if (!kept.ok && isOfStorage(kept.error)) return this.#context.fail(kept.error);
     if (!kept.ok && kept.error.code === "cancelled") {
-      heard.missed = true;
+      run.missed = true;
       return;
     }
     if (!kept.ok) {
@@ -106,7 +113,7 @@ export class TurnEventHandler {
       return;
     }
     const { payload, row } = kept.value;
-    this.#door.submit({
+    this.#context.submit({
       source: role.role_id,
       payload_type: "artifact_ref",
       payload,
@@ -117,14 +124,14 @@ export class TurnEventHandler {
   }
 
   #sessionQuota(): Result<ArtifactQuota, Failure> {
-    if (this.#room) return ok(this.#room);
-    const room = sessionQuota(this.#paths.artifacts);
-    if (room.ok) this.#room = room.value;
-    return room;
+    if (this.#quota) return ok(this.#quota);
+    const quota = sessionQuota(this.#context.paths.artifacts);
+    if (quota.ok) this.#quota = quota.value;
+    return quota;
   }
 
-  /** What the scheduler answers to a message that cannot stand. It goes into the record; the turn goes on. */
+  /** Records the refusal of a message; the turn goes on. */
   #refused(turn: TurnStamp, payload: JsonObject): void {
-    this.#door.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
+    this.#context.note({ source: "scheduler", payload_type: "error", payload, disposition: "refused", turn });
   }
 }

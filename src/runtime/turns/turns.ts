@@ -1,56 +1,39 @@
-import type { Agent, ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
-import type { Ledger } from "../../kernel/ledger.ts";
-import type { Mode, TurnStamp } from "../../kernel/mode.ts";
+import type { ProcessIdentity, TurnRequest } from "../../kernel/agent.ts";
+import type { TurnStamp } from "../../kernel/mode.ts";
 import { isCut, resolve } from "../../kernel/references.ts";
 import { crashPoint } from "../../lib/crash-point.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import { ok } from "../../lib/result.ts";
 import { attempt } from "../../log/attempt.ts";
 import { isOfStorage } from "../../protocol/failure.ts";
-import type { PayloadByType, ResolvedConfiguration } from "../../protocol/payload.ts";
-import type { Role } from "../../protocol/roles.ts";
+import type { PayloadByType } from "../../protocol/payload.ts";
 import type { Instant } from "../../protocol/timestamp.ts";
 import type { TurnAbout } from "../bus.ts";
 import type { Admission } from "../admission/dispatcher.ts";
-import type { SessionPaths } from "../paths.ts";
-import type { SessionRecords } from "../records.ts";
-import type { SessionDoor } from "../door.ts";
+import type { SessionContext } from "../context.ts";
 import { aboutOf } from "../facts.ts";
 import { TurnEventHandler } from "./turn-events.ts";
 import { longerThanALine } from "../admission/turn-request.ts";
 import { factOf } from "./turn-result.ts";
-
-export interface TurnsParts {
-  readonly session_id: string;
-  readonly engine: { readonly mode: Pick<Mode<never>, "attached">; readonly ledger: Ledger };
-  readonly records: SessionRecords;
-  readonly paths: SessionPaths;
-  readonly config: ResolvedConfiguration;
-  readonly agentFor: (role: Role) => Agent;
-}
-
-interface TurnsDoor extends SessionDoor {
-  /** The turn's agent is gone, whatever it brought. */
-  over(turn_id: string): void;
-}
 
 interface Running {
   readonly controller: AbortController;
   readonly over: Promise<void>;
 }
 
-/** The turns that are being carried out: from the durable request to the fact of how each ended. */
+/** Carries out turns: from the durable request to the fact of how each ended. */
 export class Turns {
-  readonly #parts: TurnsParts;
-  readonly #door: TurnsDoor;
+  readonly #context: SessionContext;
+  readonly #over: (turn_id: string) => void;
   readonly #running = new Map<string, Running>();
-  readonly #hearing: TurnEventHandler;
+  readonly #events: TurnEventHandler;
   #ending = false;
 
-  constructor(parts: TurnsParts, door: TurnsDoor) {
-    this.#parts = parts;
-    this.#door = door;
-    this.#hearing = new TurnEventHandler(parts.paths, door);
+  /** `over` is called when a turn's agent is gone, with or without an answer. */
+  constructor(context: SessionContext, over: (turn_id: string) => void) {
+    this.#context = context;
+    this.#over = over;
+    this.#events = new TurnEventHandler(context);
   }
 
   get count(): number {
@@ -65,21 +48,21 @@ export class Turns {
     this.#running.get(turn_id)?.controller.abort(reason);
   }
 
-  /** Ends all that run; what was admitted and has not started yet stays open without having been begun. */
+  /** Ends all that run. Admitted turns that have not started stay open and unstarted. */
   abortAll(): void {
     this.#ending = true;
     for (const running of this.#running.values()) running.controller.abort("the session is stopping");
   }
 
-  /** Carries the turn out. Called when its request is durable. */
+  /** Starts the turn; its request is durable. */
   start(admission: Admission, stamp: TurnStamp, recorded: JsonObject, at: Instant): void {
     if (this.#ending) return;
     const controller = new AbortController();
     const over = this.#carryOut(admission, stamp, recorded, at, controller.signal)
-      .catch((error: unknown) => this.#door.broken(error))
+      .catch((error: unknown) => this.#context.broken(error))
       .finally(() => {
         this.#running.delete(stamp.turn_id);
-        this.#door.over(stamp.turn_id);
+        this.#over(stamp.turn_id);
       });
     this.#running.set(stamp.turn_id, { controller, over });
   }
@@ -91,11 +74,11 @@ export class Turns {
     at: Instant,
     signal: AbortSignal,
   ): Promise<void> {
-    const { session_id, records, paths, config, agentFor } = this.#parts;
+    const { session_id, records, paths, config, agentFor } = this.#context;
     const resolved = attempt(paths.folder, () => ok(resolve(recorded, records)), "A file for the agent");
-    if (!resolved.ok) return this.#door.fail(resolved.error);
+    if (!resolved.ok) return this.#context.fail(resolved.error);
     const payload = resolved.value as unknown as PayloadByType["turn_request"];
-    let said: Promise<void> = Promise.resolve();
+    let handled: Promise<void> = Promise.resolve();
     let hasProcess = false;
     const request: TurnRequest = {
       session_id,
@@ -110,11 +93,11 @@ export class Turns {
     };
     const tooLong = isCut(recorded["message"]) ? longerThanALine(payload) : undefined;
     if (tooLong) {
-      this.#tellStarted(request);
-      this.#door.submit(factOf({ failure: tooLong, refused: [] }, request, this.#parts.engine.mode));
+      this.#emitStarted(request);
+      this.#context.submit(factOf({ failure: tooLong, refused: [] }, request, this.#context.mode));
       return this.#ended(request, false);
     }
-    const heard = this.#hearing.begin(request, signal);
+    const run = this.#events.begin(request, signal);
     const result = await agentFor(role).turn(request, {
       signal,
       started: (identity) => {
@@ -122,45 +105,47 @@ export class Turns {
         return this.#started(identity, request);
       },
       emit: (event) => {
-        // One after the other. What one throws is told at once, and not only when the turn has ended.
-        said = said.then(() => this.#hearing.hear(event, heard)).catch((error: unknown) => this.#door.broken(error));
+        // In order. An exception ends the session at once and not only when the turn has ended.
+        handled = handled
+          .then(() => this.#events.handle(event, run))
+          .catch((error: unknown) => this.#context.broken(error));
       },
     });
-    await said;
-    if (result.failure && isOfStorage(result.failure)) return this.#door.fail(result.failure);
+    await handled;
+    if (result.failure && isOfStorage(result.failure)) return this.#context.fail(result.failure);
     crashPoint("answer_held");
-    // A turn that was called off brings nothing, unless its answer was there already: what is done is done. An answer counts only
-    // with the files that came before it. Without them the turn stays open and is done again; if it is not open, the answer is late.
-    const isLess = heard.missed && this.#parts.engine.ledger.turns.has(stamp.turn_id);
-    if (!hasProcess) this.#tellStarted(request);
-    if (result.answer ? !isLess : !signal.aborted) this.#door.submit(factOf(result, request, this.#parts.engine.mode));
+    // A withdrawn turn submits nothing unless its answer was already there. An answer counts only with the files before it: without them
+    // the turn stays open and runs again.
+    const isLess = run.missed && this.#context.ledger.turns.has(stamp.turn_id);
+    if (!hasProcess) this.#emitStarted(request);
+    if (result.answer ? !isLess : !signal.aborted) this.#context.submit(factOf(result, request, this.#context.mode));
     this.#ended(request, hasProcess);
   }
 
-  /** Comes back when it is on record which process the turn has. */
+  /** Resolves when the turn's process is on record. */
   async #started(identity: ProcessIdentity, request: TurnRequest): Promise<void> {
     crashPoint("turn_spawned");
     const { turn_id, run } = request.stamp;
-    this.#tellStarted(request, identity.pid);
-    if (!(await this.#door.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
+    this.#emitStarted(request, identity.pid);
+    if (!(await this.#context.keep({ put: "process", id: turn_id, value: { ...identity, run } }))) {
       throw new Error("the process could not be put on record");
     }
     crashPoint("turn_pid_committed");
   }
 
-  #tellStarted(request: TurnRequest, pid?: number): void {
-    this.#door.bus.emit({ kind: "turn_started", ...eventAbout(request), ...(pid === undefined ? {} : { pid }) });
+  #emitStarted(request: TurnRequest, pid?: number): void {
+    this.#context.bus.emit({ kind: "turn_started", ...eventAbout(request), ...(pid === undefined ? {} : { pid }) });
   }
 
-  /** Tells that the agent is gone, after the record of the turn's end. */
+  /** Emits the end of the agent, after the record of the turn's end. */
   #ended(request: TurnRequest, hasProcess: boolean): void {
     const { turn_id } = request.stamp;
     const recorded = hasProcess
-      ? this.#door.keep({ drop: "process", id: turn_id })
-      : new Promise<void>((resolve) => this.#door.afterwards(resolve));
+      ? this.#context.keep({ drop: "process", id: turn_id })
+      : new Promise<void>((resolve) => this.#context.afterCommit(resolve));
     recorded
-      .then(() => this.#door.bus.emit({ kind: "turn_ended", ...eventAbout(request) }))
-      .catch((error: unknown) => this.#door.broken(error));
+      .then(() => this.#context.bus.emit({ kind: "turn_ended", ...eventAbout(request) }))
+      .catch((error: unknown) => this.#context.broken(error));
   }
 }
 

@@ -199,7 +199,7 @@ describe.each([
   it("warns once of a notification program that fails", async () => {
     const rig = newRig();
     const notify = { command: ["./not-there"] as [string] };
-    const terms = { words: () => "{}", timeout_ms: 1_000, environment: {} };
+    const terms = { message: () => "{}", timeout_ms: 1_000, environment: {} };
     const { events, over } = await watched(source, rig, {
       agentFor: crew([task("a")]),
       config: { notify },

@@ -1,0 +1,69 @@
+import type { Launcher } from "../agents/launcher.ts";
+import type { Agent } from "../kernel/agent.ts";
+import type { Advance } from "../kernel/engine.ts";
+import type { Ledger } from "../kernel/ledger.ts";
+import type { Change, Mode } from "../kernel/mode.ts";
+import type { JsonObject } from "../lib/json.ts";
+import type { LogFolder } from "../log/writer.ts";
+import type { Failure } from "../protocol/failure.ts";
+import type { ResolvedConfiguration } from "../protocol/payload.ts";
+import type { Role } from "../protocol/roles.ts";
+import type { Instant } from "../protocol/timestamp.ts";
+import type { Lease, Store } from "../store/store.ts";
+import type { Bus, StopReason } from "./bus.ts";
+import type { FactInput } from "./facts.ts";
+import type { SessionPaths } from "./paths.ts";
+import type { Note } from "./recordings.ts";
+import type { SessionRecords } from "./records.ts";
+import type { SteadyClock } from "./time/steady-clock.ts";
+
+/** A lease with what its owner must know of the inbox. */
+export interface SessionLease extends Lease {
+  /** The last inbox row from before this scheduler took the lease; 0 for none. Ids only rise, while wall clocks can be set back. */
+  readonly put_before: number;
+  /** This lease reopens a closed session. */
+  readonly reopened?: boolean;
+}
+
+/** What a session is and what it works with. */
+export interface SessionEnvironment {
+  readonly session_id: string;
+  readonly opened_at: Instant;
+  readonly workspace: string;
+  readonly config: ResolvedConfiguration;
+  readonly roles: readonly Role[];
+  readonly paths: SessionPaths;
+  readonly records: SessionRecords;
+  readonly store: Store;
+  readonly lease: SessionLease;
+  /** Absent in measurements without files. */
+  readonly log: LogFolder | undefined;
+  readonly clock: SteadyClock;
+  readonly launcher: Launcher;
+  readonly agentFor: (role: Role) => Agent;
+}
+
+/** What every part of a running session shares: its environment, and what a part may do to the session. */
+export interface SessionContext extends SessionEnvironment {
+  readonly mode: Pick<Mode<never>, "attached">;
+  readonly ledger: Ledger;
+  readonly bus: Bus;
+  /** Takes a fact in: it is decided at once and is in the next commit. Undefined once the session records nothing more. */
+  submit(input: FactInput): Advance | undefined;
+  /** The same for a person's message, which must be well-formed and allowed by the mode. */
+  submitFromPerson(input: FactInput): Advance | undefined;
+  /** Records a message that moves nothing. */
+  note(note: Note): void;
+  /** Stores a value that is no fact, such as a process's identity. Resolves to true once durable, false if it never will be. */
+  keep(change: Change): Promise<boolean>;
+  /** Runs an effect on the world once everything decided before it is durable. */
+  afterCommit(effect: () => void): void;
+  /** Asks for a pass of the loop: there is something to write, to start, or something has ended. */
+  schedule(): void;
+  /** Ends the session resumably. Further calls change nothing. */
+  stop(reason: StopReason, message: string, details?: JsonObject): void;
+  /** Ends the session at once with an expected failure; it can be resumed. */
+  fail(failure: Failure): void;
+  /** Ends the session at once after an exception: a `StorageError` is a failure, everything else is a bug and rejects `run`. */
+  broken(error: unknown): void;
+}
