@@ -2,38 +2,36 @@ import type { JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
+import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import { type Answerable, answerTo, bareId } from "./picked-option.ts";
-import { problemsFailure } from "./problem.ts";
 import { checkSchema } from "./schema-check.ts";
 
-/** An answer given before the question was asked: to the question with this id, or to those whose text has `match` in it. */
+/** An answer given before its question is asked: to the question with this id, or to every question whose text contains `match`. */
 export type GivenAnswer =
   | { readonly question_id: string; readonly text: string }
   | { readonly match: string; readonly text: string };
 
 /**
  * Loads an answers file: a mapping of question ids to texts, or a list of entries. Every value is taken as the text that was
- * written, `1.10` and `yes` too. An empty one fails, as a form that nobody filled in. Failure `configuration`.
+ * written, `1.10` and `yes` too. An empty answer fails: it stands in a form that was not filled in. Failure `configuration`.
  */
 export async function loadAnswers(file: string): Promise<Result<GivenAnswer[], Failure>> {
-  const document = loadDocument(file, MAX_CONFIGURATION_BYTES, "texts");
+  const document = loadDocument(file, "texts");
   if (!document.ok) return err(problemsFailure([document.error]));
-  const { value, problem } = document.value;
-  const problems = await checkSchema("answers", value, problem);
-  if (problems.length > 0) return err(problemsFailure(problems));
-  const located = Array.isArray(value)
+  const { value } = document.value;
+  const findings = await checkSchema("answers", value);
+  if (findings.length > 0) return err(findingsFailure(document.value, findings));
+  const given = Array.isArray(value)
     ? (value as JsonObject[]).map((entry, index) => ({ pointer: `/${index}`, answer: entry as unknown as GivenAnswer }))
     : Object.entries(value as { [id: string]: string }).map(([question_id, text]) => ({
         pointer: pointerTo("", question_id),
         answer: { question_id, text },
       }));
-  const empty = located.filter(({ answer }) => answer.text.trim() === "");
-  if (empty.length > 0) {
-    const expected = "an answer; take the entry out to leave the question open";
-    return err(problemsFailure(empty.map(({ pointer }) => problem(pointer, "this answer is empty", { expected }))));
-  }
-  return ok(located.map(({ answer }) => answer));
+  const empty = given.filter(({ answer }) => answer.text.trim() === "");
+  if (empty.length === 0) return ok(given.map(({ answer }) => answer));
+  const expected = "an answer; remove the entry to leave the question open";
+  const emptyFindings = empty.map(({ pointer }) => ({ pointer, what: "this answer is empty", expected }));
+  return err(findingsFailure(document.value, emptyFindings));
 }
 
 /** One `--answer id=text`. The text may hold further `=`. Failure `usage`. */
@@ -52,8 +50,8 @@ export function answerFromFlag(text: string): Result<GivenAnswer, Failure> {
 }
 
 /**
- * What was given as the answer to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part
- * of its text, upper and lower case alike; of several that fit equally the last. Undefined if nothing was; failures as `answerTo`.
+ * The answer given to a question: by its whole id, else by its id without the scope (`q1` for `c2.q1`), else by a part of its text
+ * in upper or lower case; of several that match equally the last. Undefined if there is none; failures as `answerTo`.
  */
 export function givenAnswer(
   answers: readonly GivenAnswer[],

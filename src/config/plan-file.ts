@@ -1,14 +1,15 @@
 import { err, ok, type Result } from "../lib/result.ts";
+import { parseDocument, type SourceDocument } from "../protocol/document/document.ts";
+import type { Problem } from "../protocol/document/problem.ts";
+import { decodeText } from "../protocol/document/source-text.ts";
 import type { Failure } from "../protocol/failure.ts";
 import { MAX_LINE_BYTES } from "../protocol/limits.ts";
 import type { PayloadByType, PlanFile } from "../protocol/payload.ts";
-import { budgetProblems } from "./budgets.ts";
-import { parseDocumentText, type SourceDocument } from "./document.ts";
-import { type Problem, problemsFailure } from "./problem.ts";
-import { decodeText, readText } from "./read-text.ts";
-import { checkSchema } from "./schema-check.ts";
+import { findingsFailure, problemsFailure } from "./document.ts";
+import { readText } from "./read-text.ts";
+import { budgetFindings, checkSchema } from "./schema-check.ts";
 
-/** A plan as it stands in a file, with the source, so that later findings about its graph can be shown in their place. */
+/** A plan file's content, with the source, so that later findings about its graph can be shown in their place. */
 export interface LoadedPlan {
   readonly plan: PlanFile;
   readonly source: SourceDocument;
@@ -16,20 +17,20 @@ export interface LoadedPlan {
   readonly text: string;
 }
 
-/** What stands in a plan file is one line on the wire, in the end. */
+/** A plan file becomes one line on the wire. */
 export const MAX_PLAN_BYTES = MAX_LINE_BYTES;
 
-/** What messages call a plan that came on standard input: by its name it is YAML, which contains JSON. */
+/** The name of a plan that came on standard input: by it the plan is read as YAML, which contains JSON. */
 const STANDARD_INPUT = "standard input";
 
-/** What of a plan file is the plan, as a manager would send it. */
+/** The plan in a plan file, as a manager would send it. */
 export function planIn({ summary, tasks }: PlanFile): PayloadByType["plan"] {
   return { ...(summary === undefined ? {} : { summary }), tasks };
 }
 
 /**
- * Loads a plan file, which fits its schema then. Whether its dependencies, roles and ids make a plan is for the plan graph to
- * say. Failure `configuration` with every problem.
+ * Loads a plan file and checks it against its schema. Whether its dependencies, roles and ids are consistent is for the plan graph
+ * to check. Failure `configuration` with every problem.
  */
 export function loadPlanFile(file: string): Promise<Result<LoadedPlan, Failure>> {
   return loaded(file, readText(file, MAX_PLAN_BYTES));
@@ -39,19 +40,19 @@ export function loadPlanFile(file: string): Promise<Result<LoadedPlan, Failure>>
 export function receivedPlanFile(bytes: Uint8Array): Promise<Result<LoadedPlan, Failure>> {
   if (bytes.length <= MAX_PLAN_BYTES) return loaded(STANDARD_INPUT, decodeText(STANDARD_INPUT, bytes));
   const expected = `at most ${MAX_PLAN_BYTES.toLocaleString("en")} bytes`;
-  return loaded(STANDARD_INPUT, err({ file: STANDARD_INPUT, pointer: "", what: "it is too large", expected }));
+  return loaded(STANDARD_INPUT, err({ file: STANDARD_INPUT, pointer: "", what: "the plan is too large", expected }));
 }
 
 async function loaded(file: string, text: Result<string, Problem>): Promise<Result<LoadedPlan, Failure>> {
   if (!text.ok) return err(problemsFailure([text.error]));
-  const source = parseDocumentText(file, text.value);
+  const source = parseDocument(file, text.value);
   if (!source.ok) return err(problemsFailure([source.error]));
-  const problems = await checkSchema("plan_file", source.value.value, source.value.problem);
-  if (problems.length > 0) return err(problemsFailure(problems));
+  let findings = await checkSchema("plan_file", source.value.value);
   const plan = source.value.value as unknown as PlanFile;
-  const unwatched = plan.tasks.flatMap(({ budget }, index) =>
-    budgetProblems(budget, `/tasks/${index}/budget`, "a task", source.value.problem),
-  );
-  if (unwatched.length > 0) return err(problemsFailure(unwatched));
-  return ok({ plan, source: source.value, text: text.value });
+  if (findings.length === 0) {
+    findings = plan.tasks.flatMap(({ budget }, index) => budgetFindings(budget, `/tasks/${index}/budget`, "a task"));
+  }
+  return findings.length > 0
+    ? err(findingsFailure(source.value, findings))
+    : ok({ plan, source: source.value, text: text.value });
 }

@@ -1,7 +1,8 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
-import { explain } from "./problem.ts";
-import { decodeText, readText } from "./read-text.ts";
+import { explain } from "../protocol/document/problem.ts";
+import { decodeText } from "../protocol/document/source-text.ts";
+import { readText } from "./read-text.ts";
 
 /** Most characters of a requirement; its schema has the same limit. */
 export const MAX_REQUIREMENT_CHARACTERS = 200_000;

@@ -1,38 +1,36 @@
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { pointerTo } from "../lib/json-pointer.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import type { SourceDocument } from "../protocol/document/document.ts";
+import type { Finding } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import type { Role, RoleRegistry, RoleType } from "../protocol/roles.ts";
-import { budgetProblems } from "./budgets.ts";
-import { loadDocument, MAX_CONFIGURATION_BYTES, type SourceDocument } from "./document.ts";
+import { findingsFailure, loadDocument, problemsFailure } from "./document.ts";
 import { crewProgram } from "./installation.ts";
-import { type Problem, problemsFailure } from "./problem.ts";
-import { checkSchema } from "./schema-check.ts";
+import { budgetFindings, checkSchema } from "./schema-check.ts";
 
 /** Senders of envelopes that are not roles. */
 const RESERVED = ["user", "scheduler"];
 
 /**
- * The roles of a crew with those of the files laid over them: a role with a known id changes the fields it names, in the place
- * where it stands; others are added. A new `cli_command` drops the dialect and model that belonged to the old one. Failure
- * `configuration` with every problem of the first file that has any.
+ * The roles of a crew, overridden by those of the files: a role with a known id changes the fields it names and keeps its place;
+ * others are added. A new `cli_command` drops the dialect and model that belonged to the old one. Failure `configuration` with
+ * every problem of the first file that has any.
  */
 export async function loadRoles(crew: readonly Role[], files: readonly string[]): Promise<Result<Role[], Failure>> {
   const roles = new Map(crew.map((role) => [role.role_id, role]));
   for (const file of files) {
-    const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
+    const document = loadDocument(file);
     if (!document.ok) return err(problemsFailure([document.error]));
     const registry = mergeRegistry(roles, document.value.value);
-    const problems = await checkRegistry(registry, document.value);
-    if (problems.length > 0) return err(problemsFailure(problems));
-    for (const role of (registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePlaces(role));
+    const findings = await checkRegistry(registry, document.value);
+    if (findings.length > 0) return err(findingsFailure(document.value, findings));
+    for (const role of (registry as unknown as RoleRegistry).roles) roles.set(role.role_id, resolvePrograms(role));
   }
   return ok([...roles.values()]);
 }
 
-/**
- * Whether somebody can take every one of these seats; failure `configuration` naming the types nobody has, and what gives one.
- */
+/** Whether there is a role for each of these seats; failure `configuration` that names the missing types and how to add one. */
 export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]): Result<void, Failure> {
   const missing = needed.filter((type) => !roles.some((role) => role.type === type));
   if (missing.length === 0) return ok(undefined);
@@ -51,8 +49,8 @@ export function checkSeats(roles: readonly Role[], needed: readonly RoleType[]):
 }
 
 /**
- * What the file says with the inherited fields put in, so that one schema serves whole registries and overrides, and every
- * problem still has its place in the file.
+ * A file's content with the inherited fields added, so that one schema serves whole registries and overrides, and every problem
+ * still has its position in the file.
  */
 function mergeRegistry(known: ReadonlyMap<string, Role>, value: Json): Json {
   if (!isJsonObject(value) || !Array.isArray(value.roles)) return value;
@@ -69,63 +67,66 @@ function inherited(base: Role, entry: JsonObject): JsonObject {
   return rest;
 }
 
-async function checkRegistry(registry: Json, document: SourceDocument): Promise<Problem[]> {
-  const problems = await checkSchema("roles", registry, document.problem);
-  if (problems.length > 0) return problems;
-  const seen = new Map<string, number>();
-  for (const [index, role] of (registry as unknown as RoleRegistry).roles.entries()) {
+async function checkRegistry(registry: Json, { position }: SourceDocument): Promise<Finding[]> {
+  const broken = await checkSchema("roles", registry);
+  if (broken.length > 0) return broken;
+  const first = new Map<string, number>();
+  return (registry as unknown as RoleRegistry).roles.flatMap((role, index) => {
     const pointer = pointerTo("/roles", index);
-    const first = seen.get(role.role_id);
-    const refuse = (at: string, what: string, expected: string) =>
-      void problems.push(document.problem(`${pointer}/${at}`, what, { expected }));
-    if (RESERVED.includes(role.role_id)) {
-      const what = `the role id "${role.role_id}" is taken: envelopes of the ${role.role_id} bear it`;
-      refuse("role_id", what, "another id");
-    } else if (first !== undefined) {
-      const line = document.problem(`/roles/${first}/role_id`, "").place?.line;
-      const what = `the role "${role.role_id}" stands twice in this file, first in line ${line}`;
-      refuse("role_id", what, "one entry for each role");
-    }
-    if (role.supports_multiple_instances === false && (role.max_instances ?? 1) > 1) {
-      const what = `"max_instances" is ${role.max_instances}, but "supports_multiple_instances" is false`;
-      refuse("max_instances", what, "1, or true there");
-    }
-    if (role.cli_command?.[0]?.trim() === "") refuse("cli_command/0", "the program's name is empty", "a program");
-    problems.push(...processProblems(role, pointer, document));
-    problems.push(...budgetProblems(role.budget, `${pointer}/budget`, "a role", document.problem));
-    seen.set(role.role_id, index);
-  }
-  return problems;
+    const before = first.get(role.role_id);
+    first.set(role.role_id, before ?? index);
+    const line = before === undefined ? undefined : position(`/roles/${before}/role_id`).line;
+    return [
+      ...idFindings(role, `${pointer}/role_id`, line),
+      ...instanceFindings(role, `${pointer}/max_instances`),
+      ...processFindings(role, pointer),
+      ...budgetFindings(role.budget, `${pointer}/budget`, "a role"),
+    ];
+  });
 }
 
-/** What no system gives to a process. It would else be found when the role is first asked, after others were paid. */
-function processProblems({ cli_command = [], env = {} }: Role, pointer: string, document: SourceDocument): Problem[] {
+function idFindings({ role_id }: Role, pointer: string, firstLine: number | undefined): Finding[] {
+  if (RESERVED.includes(role_id)) {
+    return [{ pointer, what: `the role id "${role_id}" is reserved as a sender of envelopes`, expected: "another id" }];
+  }
+  if (firstLine === undefined) return [];
+  const what = `the role "${role_id}" is already in line ${firstLine}`;
+  return [{ pointer, what, expected: "one entry for each role" }];
+}
+
+function instanceFindings({ supports_multiple_instances, max_instances = 1 }: Role, pointer: string): Finding[] {
+  if (supports_multiple_instances !== false || max_instances <= 1) return [];
+  const what = `"max_instances" is ${max_instances}, but "supports_multiple_instances" is false`;
+  return [{ pointer, what, expected: '1, or "supports_multiple_instances": true' }];
+}
+
+/** Arguments and variables that no system accepts. Unchecked, they would fail when the role is first asked, after others were paid. */
+function processFindings({ cli_command = [], env = {} }: Role, role: string): Finding[] {
+  const commandPointer = `${role}/cli_command`;
   const texts = [
-    ...cli_command.map((argument, index) => ({
-      at: pointerTo(`${pointer}/cli_command`, index),
-      text: argument,
-    })),
-    ...Object.entries(env).map(([name, text]) => ({ at: pointerTo(`${pointer}/env`, name), text })),
+    ...cli_command.map((text, index) => ({ pointer: pointerTo(commandPointer, index), text })),
+    ...Object.entries(env).map(([name, text]) => ({ pointer: pointerTo(`${role}/env`, name), text })),
   ];
+  const program = pointerTo(commandPointer, 0);
+  const nameless = cli_command[0]?.trim() === "" ? [program] : [];
   const names = Object.keys(env).filter((name) => name === "" || /[=\0]/.test(name));
   return [
+    ...nameless.map((pointer) => ({ pointer, what: "the program's name is empty", expected: "a program" })),
     ...texts
       .filter(({ text }) => text.includes("\0"))
-      .map(({ at }) => document.problem(at, "there is a NUL byte in it", { expected: "a text without one" })),
-    ...names.map((name) =>
-      document.problem(pointerTo(`${pointer}/env`, name), `${JSON.stringify(name)} cannot be a variable's name`, {
-        at: "key",
-        expected: 'a name without "="',
-      }),
-    ),
+      .map(({ pointer }) => ({ pointer, what: "this string contains a NUL byte", expected: "a string without one" })),
+    ...names.map((name): Finding => {
+      const what = `${JSON.stringify(name)} is not a valid variable name`;
+      return { pointer: pointerTo(`${role}/env`, name), at: "key", what, expected: 'a name without "="' };
+    }),
   ];
 }
 
 /**
- * A whole argument `${node}` is the Node that runs this, `${crew.NAME}` the program of the embedded crew with that name. Every
- * other text stays as it is, so that a command's own `${…}` reaches it.
+ * An argument `${node}` is replaced with the path of this Node, `${crew.NAME}` with that of the crew's program. Every other
+ * argument stays as it is, so that a command's own `${…}` reaches it.
  */
-function resolvePlaces(role: Role): Role {
+function resolvePrograms(role: Role): Role {
   if (role.cli_command === undefined) return role;
   const cli_command = role.cli_command.map((argument) => {
     const program = /^\$\{crew\.([a-z][a-z-]*)\}$/.exec(argument)?.[1];

@@ -2,7 +2,7 @@ import { parseDuration } from "../lib/durations.ts";
 import type { Json } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
 import type { Environment } from "./found.ts";
-import type { Problem } from "./problem.ts";
+import type { Problem } from "../protocol/document/problem.ts";
 
 /** A setting given by a flag or a variable: its name as it is typed, the setting's dotted key, and the text. */
 export interface GivenText {
@@ -11,8 +11,8 @@ export interface GivenText {
   readonly text: string;
 }
 
-/** A setting's value with the name of what gave it. */
-export interface GivenValue {
+/** A setting's value with the name of its source. */
+interface GivenValue {
   readonly name: string;
   readonly key: SettingKey;
   readonly value: Json;
@@ -43,15 +43,20 @@ const NUMBERS = [
 
 const TEXTS = ["plan_approval", "review", "proposal", "isolation", "workspace"] as const;
 
-/** The settings that one text can give; the others are lists and mappings, for files only. */
+/** The settings that can be given as one text; the others are lists and mappings, for files only. */
 export type SettingKey = (typeof NUMBERS)[number] | (typeof TEXTS)[number];
 
+/** The JSON pointer of a dotted key: `/budget/turns` for `budget.turns`. */
+export function keyPointer(key: string): string {
+  return `/${key.replaceAll(".", "/")}`;
+}
+
 /** The variable that gives a setting: `BOSUN_MAX_WORKERS`, `BOSUN_BUDGET_TURNS`. */
-export function variableOf(key: SettingKey): string {
+function variableOf(key: SettingKey): string {
   return `BOSUN_${key.replaceAll(".", "_").toUpperCase()}`;
 }
 
-/** The settings that the environment gives. An empty variable counts as not set. */
+/** The settings in the environment. An empty variable counts as not set. */
 export function environmentTexts(environment: Environment): GivenText[] {
   return [...NUMBERS, ...TEXTS].flatMap((key) => {
     const text = environment[variableOf(key)];
@@ -59,19 +64,19 @@ export function environmentTexts(environment: Environment): GivenText[] {
   });
 }
 
-/** Their values; of a setting that is given twice the last holds. */
+/** The values of settings given as text; of a setting that is given twice the last one counts. */
 export function givenValues(given: readonly GivenText[]): Result<GivenValue[], Problem[]> {
   const values: GivenValue[] = [];
   const problems: Problem[] = [];
   for (const { name, key, text } of given) {
     const value = (TEXTS as readonly string[]).includes(key) ? ok(text) : readNumber(key, text);
     if (value.ok) values.push({ name, key, value: value.value });
-    else problems.push({ file: name, pointer: `/${key.replaceAll(".", "/")}`, ...value.error });
+    else problems.push({ file: name, pointer: keyPointer(key), ...value.error });
   }
   return problems.length > 0 ? err(problems) : ok(values);
 }
 
-/** A number; where the setting is a time, also a duration with its unit, turned into the setting's own. */
+/** A number; for a setting that is a time also a duration with its unit, converted to the unit of the setting. */
 function readNumber(key: SettingKey, text: string): Result<number, Pick<Problem, "what" | "expected">> {
   if (/^-?\d+(\.\d+)?$/.test(text) && Number.isFinite(Number(text))) return ok(Number(text));
   const unit = key.endsWith("_ms")
@@ -82,7 +87,7 @@ function readNumber(key: SettingKey, text: string): Result<number, Pick<Problem,
   const duration = parseDuration(text);
   if (duration.ok) return ok(duration.value / unit.milliseconds);
   return err({
-    what: `${JSON.stringify(text)} is not a time`,
+    what: `${JSON.stringify(text)} is not a duration`,
     expected: `${unit.name} as a number, or a duration such as 90s, 15m or 4h`,
   });
 }

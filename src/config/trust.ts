@@ -3,11 +3,11 @@ import { dirname, join } from "node:path";
 import { canonicalJson } from "../lib/canonical.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json.ts";
 import { err, ok, type Result } from "../lib/result.ts";
+import { printable } from "../protocol/document/problem.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
-import { loadDocument, MAX_CONFIGURATION_BYTES } from "./document.ts";
+import { loadDocument, problemsFailure } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
-import { printable, problemsFailure } from "./problem.ts";
 
 /** More files than this are no configuration. */
 const MAX_FILES = 1_000;
@@ -42,12 +42,12 @@ export function trustNeeded(
   for (const file of files.value) {
     const isRegistry = file === found.roles || dirname(file) === found.crews;
     if (!isRegistry && file !== found.settings) continue;
-    const document = loadDocument(file, MAX_CONFIGURATION_BYTES);
+    const document = loadDocument(file);
     if (!document.ok) return err(problemsFailure([document.error]));
-    const { value, problem } = document.value;
+    const { value, position } = document.value;
     const claims = isRegistry ? rolePowers(value) : settingPowers(value, usual.value);
     for (const { pointer, what } of claims) {
-      powers.push({ where: printable(`${file}:${problem(pointer, "").place?.line ?? 1}`), what: printable(what) });
+      powers.push({ where: printable(`${file}:${position(pointer).line}`), what: printable(what) });
     }
   }
   return ok(powers.length === 0 ? undefined : { folder: found.folder, powers });
@@ -56,7 +56,7 @@ export function trustNeeded(
 /** What a person's own file sets; whether it fits its schema is found where it is used. */
 function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, Failure> {
   if (person?.settings === undefined) return ok({});
-  const document = loadDocument(person.settings, MAX_CONFIGURATION_BYTES);
+  const document = loadDocument(person.settings);
   if (!document.ok) return err(problemsFailure([document.error]));
   return ok(isJsonObject(document.value.value) ? document.value.value : {});
 }

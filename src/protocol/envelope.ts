@@ -6,7 +6,8 @@ import { type Validator, validators } from "./generated/validators.js";
 import { isAgentPayloadType, isPayloadType, PAYLOAD_TYPES } from "./payload.ts";
 import type { AgentPayloadType, Payload, PayloadType, TypedPayload } from "./payload.ts";
 import { refusalOfUnfit, unfitIn } from "./limits.ts";
-import { quote, type Refusal, refusal, refusalOf } from "./refusal.ts";
+import { quote, type Refusal, refusal } from "./refusal.ts";
+import { refusalOf } from "./schema-errors.ts";
 import { instant, parseInstant } from "./timestamp.ts";
 
 /** An envelope whose header was checked and whose payload was not. */

@@ -25,9 +25,9 @@ describe("a plan on standard input", () => {
     const refused = async (input: string, ...more: string[]) =>
       (await here.run(["run", "--plan", "-", ...more], { input })).stderr;
     expect(await refused(`tasks:\n  - { task_id: a, description: A }\nquestion: no\n`)).toContain(
-      'standard input:3:1: a plan file has no key "question"',
+      'standard input:3:1: "question"',
     );
-    expect(await refused("")).toContain("standard input: it is empty");
+    expect(await refused("")).toMatch(/standard input: .*empty/);
     const both = "The plan and the requirement cannot both be read from standard input.";
     expect(await refused(WRITE, "-")).toContain(both);
     expect(await refused(WRITE, "--file", "-")).toContain(both);

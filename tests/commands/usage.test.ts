@@ -74,20 +74,20 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "no-such-file"], 3, "no-such-file: there is no such file"],
   [["run", "--plan", "."], 3, "directory"],
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
-  [["run", "--plan", "empty.yaml"], 3, "empty.yaml: it is empty"],
+  [["run", "--plan", "empty.yaml"], 3, /empty\.yaml: .*empty/],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
   [["run", "--plan", "good.json", "--cwd", LONG], 2, `The workspace `],
   [["demo", LONG], 2, "is not a directory"],
   [["replay", `./${LONG}`], 2, "is not a folder that is there"],
-  [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: expected either "command" or "shell", found both/],
+  [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: .*command.*shell/],
   [["run", "--plan", "no-instruction.yaml"], 3, 'no-instruction.yaml:2:14: task "a" has no step with a command'],
   [
     ["run", "--plan", "no-command.yaml"],
     3,
     /no-command\.yaml:4:18: task "a" has no step with a command[^]*--worker "CMD"/,
   ],
-  [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: expected a text that says something/],
-  [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: \$\{answers\.x\} stands for nothing/],
+  [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: .*blank/],
+  [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: .*\$\{answers\.x\}/],
   [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
   [
     ["run", "--plan", "circle.yaml"],
@@ -124,7 +124,7 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--crew", "embedded", "--roles", "model.json"], 3, "the backend model"],
   [["run", "--plan", "good.json", "--config", "config.json"], 3, "config.json:1:"],
   [["run", "--plan", "good.json", "--config", "misspelt-config.json"], 3, 'did you mean "max_workers"?'],
-  [["run", "--plan", "good.json", "--config", "money.json"], 3, "the budget of a ticket cannot be in money"],
+  [["run", "--plan", "good.json", "--config", "money.json"], 3, /money\.json:1:\d+: .*\bbudget\.usd\b/s],
   [["run", "--plan", "good.json", "--budget-usd", "much"], 2, "--budget-usd"],
   [["run", "--plan", "good.json", "--budget-tokens", "-3"], 2, "--budget-tokens"],
   [["resume", "--budget-tokens", "few"], 2, "is not a number of tokens"],
@@ -183,7 +183,7 @@ describe("wrong input", () => {
     for (const [args, code, said] of WRONG) {
       const left = await typed(here, args);
       const says = typeof said === "string" ? left.stderr.includes(said) : said.test(left.stderr);
-      const saysNext = /^Error: [^]*(\n.|; )/.test(left.stderr);
+      const saysNext = /^Error: [^]*(\n.|; |must be )/.test(left.stderr);
       const must = { args, code, stdout: "", says: true, saysNext: true };
       expect({ args, code: left.code, stdout: left.stdout, says, saysNext, told: left.stderr }).toMatchObject(must);
     }

@@ -10,21 +10,19 @@ import {
   MAX_REQUIREMENT_BYTES,
   MAX_REQUIREMENT_CHARACTERS,
   readRequirement,
+  type RequirementSource,
 } from "../../src/config/requirement.ts";
-import { errorOf, scratch, valueOf } from "./scratch.ts";
+import { errorOf, problemsOf, type Scratch, scratch, valueOf } from "./scratch.ts";
 
 describe("a plan file", () => {
-  test("is loaded with the places of its parts", async () => {
-    const place = scratch();
-    const file = place.write(
-      "plan.yaml",
-      "requirement: do it\ntasks:\n  - task_id: a\n    description: A\n  - task_id: b\n    description: B\n    dependencies: [a]\n",
-    );
-    const { plan, source } = valueOf(await loadPlanFile(file));
+  test("is loaded with the positions of its parts", async () => {
+    const text =
+      "requirement: do it\ntasks:\n  - task_id: a\n    description: A\n  - task_id: b\n    description: B\n    dependencies: [a]\n";
+    const { plan, source } = valueOf(await loadPlanFile(scratch().write("plan.yaml", text)));
     expect(plan.tasks.map(({ task_id }) => task_id)).toEqual(["a", "b"]);
-    expect(source.problem("/tasks/1/dependencies/0", "x").place).toMatchObject({ line: 7, column: 20 });
+    expect(source.position("/tasks/1/dependencies/0")).toMatchObject({ line: 7, column: 20 });
   });
-  test("that is wrong is told with every problem, and no more than there are", async () => {
+  test("is refused with every problem once", async () => {
     const place = scratch();
     const text = [
       "reqirement: do it",
@@ -45,68 +43,61 @@ describe("a plan file", () => {
       "",
     ].join("\n");
     const failure = errorOf(await loadPlanFile(place.write("plan.yaml", text)));
-    expect(failure.code).toBe("configuration");
+    // The whole screen, as an example of all others.
     expect(`\n${place.plain(failure.message)}\n`).toMatchInlineSnapshot(`
       "
-      ~/plan.yaml:1:1: a plan file has no key "reqirement"; did you mean "requirement"?
+      ~/plan.yaml:1:1: "reqirement" is not a known key; did you mean "requirement"?
         1 | reqirement: do it
           | ^
-      ~/plan.yaml:3:14: "a b" is not right here
+      ~/plan.yaml:3:14: "task_id" must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$, and "a b" does not
         3 |   - task_id: a b
           |              ^
-        expected: letters, digits, ".", "_" and "-", first a letter or digit, at most 64
-      ~/plan.yaml:4:5: a task has no key "descriptio"; did you mean "description"?
+      ~/plan.yaml:4:5: "descriptio" is not a known key; did you mean "description"?
         4 |     descriptio: A
           |     ^
-      ~/plan.yaml:5:19: "b" is not right here
+      ~/plan.yaml:5:19: "dependencies" must be a list, not a string
         5 |     dependencies: b
           |                   ^
-        expected: a list, such as ["b"]
-      ~/plan.yaml:7:16: 1 is not right here
+        expected: ["b"]
+      ~/plan.yaml:7:16: "text" must be a string, not a number
         7 |       - {text: 1, comand: [x]}
           |                ^
-        expected: a text
-      ~/plan.yaml:7:19: a criterion has no key "comand"; did you mean "command"?
+      ~/plan.yaml:7:19: "comand" is not a known key; did you mean "command"?
         7 |       - {text: 1, comand: [x]}
           |                   ^
-      ~/plan.yaml:8:9: 5 is not right here
+      ~/plan.yaml:8:9: entry 2 must be a string or an object, not a number
         8 |       - 5
           |         ^
-        expected: a text or a mapping (key: value)
-      ~/plan.yaml:9:8: an empty value is not right here
+      ~/plan.yaml:9:8: entry 3 must be a string or an object, not null
         9 |       -
           |        ^
-        expected: a text or a mapping (key: value)
-      ~/plan.yaml:13:12: a step has no key "comand"; did you mean "command"?
+      ~/plan.yaml:13:12: "comand" is not a known key; did you mean "command"?
         13 |         - {comand: [x]}
            |            ^
-      ~/plan.yaml:14:11: a step needs at least 1 key
+      ~/plan.yaml:14:11: entry 2 must have at least one key of text, command, shell
         14 |         - {}
            |           ^
-        expected: text, command or shell
       and 1 more problem
       "
     `);
+    expect(problemsOf(failure)).toHaveLength(10);
     expect(failure.details?.problems).toContainEqual({
       file: join(place.directory, "plan.yaml"),
       pointer: "/reqirement",
-      what: 'a plan file has no key "reqirement"',
+      what: expect.stringContaining('"reqirement"') as string,
       line: 1,
       column: 1,
       nearest: "requirement",
     });
   });
-  test("without tasks says what a plan file needs", async () => {
-    const place = scratch();
-    expect(
-      place.plain(errorOf(await loadPlanFile(place.write("p.yaml", "summary: x\n"))).message),
-    ).toMatchInlineSnapshot(`
-      "~/p.yaml:1:1: a plan file needs the key "tasks"
-        1 | summary: x
-          | ^"
-    `);
+  test.each<[of: string, text: string, where: string, fact: string]>([
+    ["no tasks", "summary: x\n", "1:1", '"tasks"'],
+    ["a budget in money", "tasks:\n  - {task_id: a, description: A, budget: {usd: 1}}\n", "2:43", "budget.usd"],
+  ])("is refused for %s", async (_, text, where, fact) => {
+    const failure = errorOf(await loadPlanFile(scratch().write("p.yaml", text)));
+    expect(problemsOf(failure)).toEqual([[where, expect.stringContaining(fact)]]);
   });
-  test("of 10,000 tasks in JSON is loaded soon; of its 40,000 problems the first is told soon", {
+  test("of 10,000 tasks is loaded in time, and refused in time with its first problem", {
     timeout: 20_000,
   }, async () => {
     const place = scratch();
@@ -119,141 +110,109 @@ describe("a plan file", () => {
       JSON.stringify({ tasks: tasks({ riks: [], review: "x", acceptance_criteria: [5, { txt: "a" }] }) }, null, 2),
     );
     const { message } = errorOf(await loadPlanFile(bad));
-    expect(message.split("\n")[0]).toMatch(/bad\.json:6:7: .* has no key "riks"; did you mean "risks"\?$/);
+    expect(message.split("\n")[0]).toMatch(/bad\.json:6:7: "riks" .*"risks"\?$/);
     expect(message).not.toContain("more problems");
   });
-  test("with 1,000 problems below a million lines is told the first ten soon", { timeout: 20_000 }, async () => {
+  test("with 1,000 problems below 200,000 lines is refused in time", { timeout: 20_000 }, async () => {
     const place = scratch();
     const steps = Array.from({ length: 1_000 }, () => ({ comand: ["x"] }));
     const plan = JSON.stringify({ tasks: [{ task_id: "a", description: "d", instruction: { summary: "s", steps } }] });
-    const file = place.write("plan.json", `${"\n".repeat(1_000_000)}${plan}`);
+    const file = place.write("plan.json", `${"\n".repeat(200_000)}${plan}`);
     const { message } = errorOf(await loadPlanFile(file));
-    expect(message).toContain("plan.json:1000001:");
+    expect(message).toContain("plan.json:200001:");
     expect(message).toContain("and 990 more problems");
   });
-  test("with 100,000 problems in one line is told the first ten soon", { timeout: 20_000 }, async () => {
+  test("with 20,000 problems in one line is refused in time", { timeout: 20_000 }, async () => {
     const place = scratch();
-    const tasks = Array.from({ length: 100_000 }, (_, index) => ({
+    const tasks = Array.from({ length: 20_000 }, (_, index) => ({
       task_id: `t${index}`,
       description: "d",
       budget: { usd: 1 },
     }));
     const { message } = errorOf(await loadPlanFile(place.write("plan.json", JSON.stringify({ tasks }))));
-    expect(message).toContain("plan.json:1:55: the budget of a task cannot be in money");
-    expect(message).toContain("and 99990 more problems");
+    expect(message).toContain("plan.json:1:55: ");
+    expect(message).toContain("and 19990 more problems");
   });
   const examples = readdirSync(shipped("examples")).filter((name) => name.endsWith(".yaml"));
-  test.each(examples)("%s of the examples is right", async (name) => {
+  test.each(examples)("%s of the examples is valid", async (name) => {
     expect(valueOf(await loadPlanFile(shipped("examples", name))).plan.tasks).not.toEqual([]);
   });
 });
 
 describe("an answers file", () => {
-  const load = async (name: string, text: string) => {
-    const place = scratch();
-    const result = await loadAnswers(place.write(name, text));
-    return result.ok ? result.value : `\n${place.plain(result.error.message)}\n`;
-  };
-  test("as a mapping gives texts by id, as they are written", async () => {
+  const load = async (name: string, text: string) => valueOf(await loadAnswers(scratch().write(name, text)));
+  test("is a mapping of ids to texts as written", async () => {
     expect(await load("a.yaml", "q1: main\nc2.q1: 1.10\nq3: yes\n7: 007\n")).toEqual([
       { question_id: "7", text: "007" },
       { question_id: "q1", text: "main" },
       { question_id: "c2.q1", text: "1.10" },
       { question_id: "q3", text: "yes" },
     ]);
-    expect(await load("a.json", '{"q1": 90, "q2": true}')).toEqual([
+    expect(await load("a.json", '{\r"q1": 90,\r"q2": true,\r"q3": 1.10\r}')).toEqual([
       { question_id: "q1", text: "90" },
       { question_id: "q2", text: "true" },
+      { question_id: "q3", text: "1.10" },
     ]);
   });
-  test("as a list gives texts by id or by a part of the question", async () => {
+  test("is a list of texts by id or by a part of the question", async () => {
     const text = "- question_id: q1\n  text: main\n- match: which branch\n  text: |\n    two\n    lines\n";
     expect(await load("a.yaml", text)).toEqual([
       { question_id: "q1", text: "main" },
       { match: "which branch", text: "two\nlines\n" },
     ]);
   });
-  test("that is wrong is told in its place", async () => {
-    expect(await load("a.yaml", "- {q: 1, text: x}\n- {text: 5}\n- {match: '', text: y}\n")).toMatchInlineSnapshot(`
-      "
-      ~/a.yaml:1:3: an answer entry needs the key question_id or match
-        1 | - {q: 1, text: x}
-          |   ^
-      ~/a.yaml:1:4: an answer entry has no key "q"
-        1 | - {q: 1, text: x}
-          |    ^
-        expected: question_id, match or text
-      ~/a.yaml:2:3: an answer entry needs the key question_id or match
-        2 | - {text: 5}
-          |   ^
-      ~/a.yaml:3:11: this text is empty
-        3 | - {match: '', text: y}
-          |           ^
-        expected: at least 1 character
-      "
-    `);
-    expect(await load("a.yaml", "q1: [a]\nq2: {b: c}\n")).toMatchInlineSnapshot(`
-      "
-      ~/a.yaml:1:5: a list is not right here
-        1 | q1: [a]
-          |     ^
-        expected: a text, a number or true or false
-      ~/a.yaml:2:5: a mapping is not right here
-        2 | q2: {b: c}
-          |     ^
-        expected: a text, a number or true or false
-      "
-    `);
-    expect(await load("a.yaml", "main\n")).toMatchInlineSnapshot(`
-      "
-      ~/a.yaml:1:1: "main" is not right here
-        1 | main
-          | ^
-        expected: a mapping (key: value) or a list
-      "
-    `);
-  });
-  test("with too many answers is told how many it may have", async () => {
-    const many = Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`q${index}`, "x"]));
-    expect(await load("a.json", JSON.stringify(many))).toContain("has at most 1000 keys");
-  });
-  test("in JSON has no null, and may have lines that end in CR", async () => {
-    expect(await load("a.json", '{"q1": null}')).toContain("an empty value is not right here");
-    expect(await load("a.json", '[{"question_id": "q1", "text": null}]')).toContain("an empty value is not right here");
-    expect(await load("a.json", '{\r"q1": "null",\r"q2": 1.10\r}')).toEqual([
-      { question_id: "q1", text: "null" },
-      { question_id: "q2", text: "1.10" },
-    ]);
-  });
-  test("that nobody filled in is told where", async () => {
-    expect(await load("a.yaml", "q1: main\nq2:\nq3: ''\n")).toMatchInlineSnapshot(`
-      "
-      ~/a.yaml:2:4: this answer is empty
-        2 | q2:
-          |    ^
-        expected: an answer; take the entry out to leave the question open
-      ~/a.yaml:3:5: this answer is empty
-        3 | q3: ''
-          |     ^
-        expected: an answer; take the entry out to leave the question open
-      "
-    `);
+  test.each<[text: string, problems: readonly [where: string, fact: string][]]>([
+    [
+      "- {q: 1, text: x}\n- {text: 5}\n- {match: '', text: y}\n",
+      [
+        ["1:3", '"question_id" or "match"'],
+        ["1:4", '"q"'],
+        ["2:3", '"question_id" or "match"'],
+        ["3:11", "empty"],
+      ],
+    ],
+    [
+      "q1: [a]\nq2: {b: c}\n",
+      [
+        ["1:5", "not a list"],
+        ["2:5", "not an object"],
+      ],
+    ],
+    ["main\n", [["1:1", "an object or a list"]]],
+    ['{"q1": null}', [["1:8", "not null"]]],
+    [
+      "q1: main\nq2:\nq3: ''\n",
+      [
+        ["2:4", "empty"],
+        ["3:5", "empty"],
+      ],
+    ],
+    [
+      JSON.stringify(Object.fromEntries(Array.from({ length: 1_001 }, (_, index) => [`q${index}`, "x"]))),
+      [["1:1", "1000"]],
+    ],
+  ])("is refused at the positions of its problems: %j", async (text, problems) => {
+    const file = scratch().write(text.startsWith("{") ? "a.json" : "a.yaml", text);
+    expect(problemsOf(errorOf(await loadAnswers(file)))).toEqual(
+      problems.map(([where, fact]) => [where, expect.stringContaining(fact)]),
+    );
   });
 });
 
 describe("--answer", () => {
-  test("is an id and a text, which may hold further equal signs", () => {
+  test("is an id and a text, which may contain =", () => {
     expect(valueOf(answerFromFlag("q1=a=b"))).toEqual({ question_id: "q1", text: "a=b" });
   });
-  test("says what is missing", () => {
-    expect(["main", "=x", "q1=", ""].map((text) => errorOf(answerFromFlag(text)).message)).toMatchInlineSnapshot(`
-      [
-        "--answer "main": there is no = in it.",
-        "--answer "=x": the question's id is missing.",
-        "--answer "q1=": the answer is empty.",
-        "--answer "": there is no = in it.",
-      ]
-    `);
+  test.each([
+    ["main", "="],
+    ["", "="],
+    ["=x", "id"],
+    ["q1=", "empty"],
+  ])("is refused as %j", (text, fact) => {
+    const { code, message, hint } = errorOf(answerFromFlag(text));
+    expect([code, hint]).toEqual(["usage", expect.stringContaining("--answer q1=yes")]);
+    expect(message).toContain(`--answer ${JSON.stringify(text)}`);
+    expect(message).toContain(fact);
   });
 });
 
@@ -286,7 +245,7 @@ describe("the answer to a question", () => {
       "two",
     ],
     [
-      "not another's",
+      "not for another question",
       [
         { question_id: "c1.q1", text: "x" },
         { question_id: "c2", text: "x" },
@@ -305,18 +264,18 @@ describe("the answer to a question", () => {
   });
   const sizes = { ask_id: "c1", question_id: "c1.q", text: "How many?", options: ["2", "4", "eight"] };
   test.each<[name: string, question: Answerable, words: string, answer: string | undefined]>([
-    ["the option that it counts", sizes, "3", "eight"],
-    ["the option that it is, before the one that it counts", sizes, "2", "2"],
-    ["nothing where no option has it", sizes, "9", undefined],
-    ["nothing where it counts from 0", sizes, "0", undefined],
-    ["nothing where it counts backwards", sizes, "-1", undefined],
-    ["nothing where it counts halves", sizes, "1.5", undefined],
-    ["nothing where it has a sign", sizes, "+1", undefined],
-    ["the default that it is", { ...sizes, default: "9" }, "9", "9"],
-    ["itself where there are no options", { ask_id: "c1", question_id: "c1.q", text: "How old?" }, "2", "2"],
-    ["itself where there are none in the list", { ...sizes, options: [] }, "2", "2"],
-    ["itself where every option is a number", { ...sizes, options: ["-2", "4", "8.5"] }, "3", "3"],
-    ["itself as soon as it is more than a number", sizes, "3 or so", "3 or so"],
+    ["the option with this number", sizes, "3", "eight"],
+    ["the option of this text before the one with this number", sizes, "2", "2"],
+    ["nothing when no option has this number", sizes, "9", undefined],
+    ["nothing when it is 0", sizes, "0", undefined],
+    ["nothing when it is negative", sizes, "-1", undefined],
+    ["nothing when it is a fraction", sizes, "1.5", undefined],
+    ["nothing when it has a sign", sizes, "+1", undefined],
+    ["the default of this text", { ...sizes, default: "9" }, "9", "9"],
+    ["itself when there are no options", { ask_id: "c1", question_id: "c1.q", text: "How old?" }, "2", "2"],
+    ["itself when the list of options is empty", { ...sizes, options: [] }, "2", "2"],
+    ["itself when every option is a number", { ...sizes, options: ["-2", "4", "8.5"] }, "3", "3"],
+    ["itself when more words follow", sizes, "3 or so", "3 or so"],
   ])("that is a number means %s", (_, asked, words, answer) => {
     const meant = answerTo(asked, words);
     expect(meant.ok ? meant.value : undefined).toBe(answer);
@@ -327,7 +286,7 @@ describe("the answer to a question", () => {
 const RUN: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
 
 describe("a requirement", () => {
-  test("comes from words, a file or standard input, without the blanks around it", () => {
+  test("is trimmed, and comes from words, a file or standard input", () => {
     const place = scratch();
     expect(valueOf(readRequirement({ words: " find it \n" }, RUN))).toBe("find it");
     expect(valueOf(readRequirement({ file: place.write("r.md", "\ufeff# Find\r\nit\r\n") }, RUN))).toBe("# Find\r\nit");
@@ -336,58 +295,22 @@ describe("a requirement", () => {
     expect(valueOf(readRequirement({ standard_input: Buffer.from(most) }, RUN))).toBe(most);
     expect(errorOf(readRequirement({ words: `${most}x` }, RUN)).message).toContain("200,001 characters");
   });
-  test("that is no good is told with what to do", () => {
-    const place = scratch();
-    const failures = [
-      { words: "" },
-      { words: "\n \t" },
-      { file: place.write("empty.md", "") },
-      { file: join(place.directory, "empty.mdx") },
-      { file: place.directory },
-      { standard_input: Buffer.from([0x66, 0xfc, 0x72]) },
-      { standard_input: Buffer.from([0x50, 0x4b, 3, 4, 0]) },
-      { words: "x".repeat(MAX_REQUIREMENT_CHARACTERS + 1) },
-      // Whoever reads no further may have stopped inside a character.
-      { standard_input: Buffer.alloc(MAX_REQUIREMENT_BYTES + 1, "€") },
-    ].map((source) => {
-      const { code, message, hint } = errorOf(readRequirement(source, RUN));
-      expect(code).toBe("usage");
-      return place.plain(`${message}${hint === undefined ? "" : `\n=> ${hint}`}`);
-    });
-    expect(`\n${failures.join("\n\n")}\n`).toMatchInlineSnapshot(`
-      "
-      The requirement is empty.
-      => Say what you want done: bosun run "…", bosun run --file FILE, or bosun run --file - to read it from standard input.
-
-      The requirement is empty.
-      => Say what you want done: bosun run "…", bosun run --file FILE, or bosun run --file - to read it from standard input.
-
-      The requirement in ~/empty.md is empty.
-      => Say what you want done: bosun run "…", bosun run --file FILE, or bosun run --file - to read it from standard input.
-
-      The requirement cannot be read.
-      ~/empty.mdx: there is no such file; did you mean "empty.md"?
-
-      The requirement cannot be read.
-      ~: it is a directory
-        expected: a file
-
-      The requirement cannot be read.
-      standard input:1:2: there is a byte that is not UTF-8
-        1 | f�r
-          |  ^
-        expected: UTF-8 text
-
-      The requirement cannot be read.
-      standard input: it is not text: byte 5 is zero
-        expected: UTF-8 text
-
-      The requirement has 200,001 characters; at most 200,000 are allowed.
-      => Put the long part into a file of the workspace, and name that file in the requirement.
-
-      The requirement on standard input has more characters than can be read; at most 200,000 are allowed.
-      => Put the long part into a file of the workspace, and name that file in the requirement.
-      "
-    `);
+  test.each<[of: string, source: (place: Scratch) => RequirementSource, facts: RegExp]>([
+    ["no words", () => ({ words: "\n \t" }), /empty.*bosun run --file FILE/s],
+    ["an empty file", (place) => ({ file: place.write("empty.md", "") }), /empty\.md is empty/],
+    [
+      "a missing file",
+      (place) => ({ file: `${place.write("empty.md", "")}x` }),
+      /empty\.mdx: there is no such file.*"empty\.md"/,
+    ],
+    ["a directory", (place) => ({ file: place.directory }), /directory/],
+    ["another encoding", () => ({ standard_input: Buffer.from([0x66, 0xfc, 0x72]) }), /standard input:1:2: .*UTF-8/],
+    ["binary data", () => ({ standard_input: Buffer.from([0x50, 0x4b, 3, 4, 0]) }), /byte 5/],
+    ["a character too many", () => ({ words: "x".repeat(200_001) }), /200,001.*200,000.*file of the workspace/s],
+    // The reader of standard input stops at the limit, which may be inside a character.
+    ["too many bytes", () => ({ standard_input: Buffer.alloc(MAX_REQUIREMENT_BYTES + 1, "€") }), /200,000/],
+  ])("is refused for %s", (_, source, facts) => {
+    const { code, message, hint = "" } = errorOf(readRequirement(source(scratch()), RUN));
+    expect([code, `${message}\n${hint}`]).toEqual(["usage", expect.stringMatching(facts)]);
   });
 });

@@ -36,21 +36,19 @@ describe("a command line is split as a shell would", () => {
     "echo $(x)",
     "ls *.py",
     "~/worker",
-  ])("%j is refused: only a shell could do that", (line) => {
-    expect(errorOf(splitCommand(line))).toMatch(
-      /has a meaning only for a shell; quote it with '…', or write sh -c '…'$/,
-    );
+  ])("%j is refused: it needs a shell", (line) => {
+    expect(errorOf(splitCommand(line))).toContain("sh -c '…'");
   });
 
   test.each([
-    ["'a", "a ' is never closed"],
-    ['a "b', 'a " is never closed'],
-    ["a\\", "it ends with a backslash that keeps nothing"],
-  ])("%j is refused: %s", (line, why) => {
-    expect(errorOf(splitCommand(line))).toBe(why);
+    ["'a", "'"],
+    ['a "b', '"'],
+    ["a\\", "backslash"],
+  ])("%j is refused as unfinished", (line, fact) => {
+    expect(errorOf(splitCommand(line))).toContain(fact);
   });
 
-  test("arguments in single quotes come through whatever they are", () => {
+  test("arguments in single quotes are kept, whatever they contain", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" })), (words) => {
         const line = words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
@@ -74,53 +72,20 @@ describe("--worker and --manager", () => {
     expect(valueOf(roleFromFlag("worker", text))).toEqual({ role_id: "worker", type: "worker", ...role });
   });
 
-  test("say what is wrong with what they are given", () => {
-    const failures = ["", "  ", "claud:opus", "thing:x", "codex:", "a | b", "'x"].map((text) => {
-      const { code, message, hint } = errorOf(roleFromFlag("manager", text));
-      return [code, message, hint];
-    });
-    expect(failures).toMatchInlineSnapshot(`
-      [
-        [
-          "usage",
-          "--manager names no program.",
-          "Give a command that speaks the envelope dialect, such as --manager "python3 manager.py".",
-        ],
-        [
-          "usage",
-          "--manager names no program.",
-          "Give a command that speaks the envelope dialect, such as --manager "python3 manager.py".",
-        ],
-        [
-          "usage",
-          "--manager claud:opus: no known agent program is called "claud". Did you mean claude:opus?",
-          "A model can be named for claude, codex, gemini, opencode, none of which this version can speak to yet; a path with a colon in it must have a / too: --manager ./claud:opus",
-        ],
-        [
-          "usage",
-          "--manager thing:x: no known agent program is called "thing".",
-          "A model can be named for claude, codex, gemini, opencode, none of which this version can speak to yet; a path with a colon in it must have a / too: --manager ./thing:x",
-        ],
-        [
-          "usage",
-          "--manager codex:: the model after the colon is empty.",
-          "Write --manager codex for its usual model.",
-        ],
-        [
-          "usage",
-          "--manager "a | b": | has a meaning only for a shell; quote it with '…', or write sh -c '…'.",
-          undefined,
-        ],
-        [
-          "usage",
-          "--manager "'x": a ' is never closed.",
-          undefined,
-        ],
-      ]
-    `);
+  test.each([
+    ["", [/--manager "python3 manager\.py"/]],
+    ["claud:opus", [/"claud"/, /claude:opus/, /claude, codex, gemini, opencode/, /--manager \.\/claud:opus/]],
+    ["thing:x", [/"thing"/, /--manager \.\/thing:x/]],
+    ["codex:", [/codex:/, /--manager codex/]],
+    ["a | b", [/"a \| b"/, /sh -c/]],
+    ["'x", [/"'x"/, /closed/]],
+  ])("refuse %j", (text, facts) => {
+    const { code, message, hint = "" } = errorOf(roleFromFlag("manager", text));
+    expect([code, message]).toEqual(["usage", expect.stringContaining("--manager")]);
+    for (const fact of facts) expect(`${message}\n${hint}`).toMatch(fact);
   });
 
-  test("take the seat of the crew's roles of that type, and leave the others", () => {
+  test("replace the crew's roles of that type", () => {
     const crew: Role[] = [
       { role_id: "boss", type: "manager" },
       { role_id: "one", type: "worker" },

@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { onTestFinished } from "vitest";
 import type { Result } from "../../src/lib/result.ts";
+import type { Failure } from "../../src/protocol/failure.ts";
 
-/** A directory for one test; what a message says of it is shortened to `~`. */
+/** A directory for one test; messages name it `~`. */
 export interface Scratch {
   readonly directory: string;
   /** Writes a file, with the folders above it, and gives its path. */
@@ -39,4 +40,15 @@ export function valueOf<T>(result: Result<T, unknown>): T {
 export function errorOf<E>(result: Result<unknown, E>): E {
   if (!result.ok) return result.error;
   throw new Error(`expected an error, got ${JSON.stringify(result.value)}`);
+}
+
+/** The problems of a failure `configuration`: the position as `line:column`, else the file's name, and everything said. */
+export function problemsOf({ code, details }: Failure): [where: string, said: string][] {
+  if (code !== "configuration") throw new Error(`expected a failure of configuration, got ${code}`);
+  return ((details?.["problems"] ?? []) as { [key: string]: string | number }[]).map(
+    ({ file, line, column, what, expected = "", nearest = "" }) => [
+      line === undefined ? basename(String(file)) : `${line}:${column}`,
+      `${what} ${expected} ${nearest}`,
+    ],
+  );
 }

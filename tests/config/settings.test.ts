@@ -2,33 +2,31 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { shipped } from "../../src/config/installation.ts";
-import { loadPlanFile } from "../../src/config/plan-file.ts";
-import { variableOf } from "../../src/config/setting-text.ts";
-import { resolveSettings, type SettingPlaces } from "../../src/config/settings.ts";
+import { resolveSettings, type SettingSources } from "../../src/config/settings.ts";
 import { CONFIGURATION_DEFAULTS } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { errorOf, scratch, valueOf } from "./scratch.ts";
+import { errorOf, problemsOf, scratch, valueOf } from "./scratch.ts";
 
-const nothing: SettingPlaces = { flags: [], environment: {}, directory: "/home/me/here", roles: [] };
+const nothing: SettingSources = { flags: [], environment: {}, directory: "/home/me/here", roles: [] };
 
-async function resolved(places: Partial<SettingPlaces>) {
-  return valueOf(await resolveSettings({ ...nothing, ...places }));
+async function resolved(sources: Partial<SettingSources>) {
+  return valueOf(await resolveSettings({ ...nothing, ...sources }));
 }
 
 describe("the defaults", () => {
-  test("hold when nobody says anything", async () => {
+  test("apply when no source gives a setting", async () => {
     const { values } = await resolved({});
     expect(values).toEqual({ ...CONFIGURATION_DEFAULTS, plan_approval: "never", workspace: "/home/me/here" });
   });
-  test("are what the shipped file says", () => {
+  test("are those of the shipped file", () => {
     const file: unknown = JSON.parse(readFileSync(shipped("config", "scheduler_config.json"), "utf8"));
     expect(file).toEqual({ $schema: "../schemas/scheduler_config.schema.json", ...CONFIGURATION_DEFAULTS });
   });
-  test("let the shipped file be used as it is", async () => {
+  test("are unchanged by the shipped file", async () => {
     const { values } = await resolved({ config: shipped("config", "scheduler_config.json") });
     expect(values).toEqual((await resolved({})).values);
   });
-  test("of attempts, times, rounds and budget are the promised ones", () => {
+  test("of attempts, times, rounds and budget are those of SPEC.md", () => {
     expect(CONFIGURATION_DEFAULTS).toMatchObject({
       max_retries: 2,
       retry_backoff_ms: 1_000,
@@ -51,27 +49,31 @@ describe("the defaults", () => {
   });
 });
 
-describe("the plan is approved by a person", () => {
+describe("plan approval", () => {
   const worker = (more: Partial<Role>): Role => ({ role_id: "w", type: "worker", ...more });
   test.each([
-    ["as soon as one role costs money", [worker({ cli_command: ["x"] }), worker({ cli_command: ["claude"] })], "ask"],
-    ["with a model", [worker({ backend: "model" })], "ask"],
-    ["not for programs that cost nothing", [worker({ cli_command: ["x"] })], "never"],
+    [
+      "is asked for when one role costs money",
+      [worker({ cli_command: ["x"] }), worker({ cli_command: ["claude"] })],
+      "ask",
+    ],
+    ["is asked for when a role is a model", [worker({ backend: "model" })], "ask"],
+    ["is not asked for when no role costs money", [worker({ cli_command: ["x"] })], "never"],
   ] as const)("%s", async (_, roles, approval) => {
     expect((await resolved({ roles })).values.plan_approval).toBe(approval);
   });
-  test("or not, if somebody says so", async () => {
+  test("is not asked for when a flag says so", async () => {
     const roles = [worker({ cli_command: ["claude"] })];
     const flags = [{ name: "--plan-approval", key: "plan_approval", text: "never" }] as const;
     expect((await resolved({ roles, flags })).values.plan_approval).toBe("never");
   });
 });
 
-describe("of several places", () => {
+describe("of several sources", () => {
   const file = (max_workers: number) => `{"max_workers": ${max_workers}}`;
-  test("flags win over --config, the environment, the project and the person, in this order", async () => {
+  test("flags win over --config, the environment, the project and the user", async () => {
     const place = scratch();
-    const all: Pick<SettingPlaces, "user" | "project" | "environment" | "config" | "flags"> = {
+    const all: Pick<SettingSources, "user" | "project" | "environment" | "config" | "flags"> = {
       user: place.write("user/scheduler_config.json", file(11)),
       project: place.write("repo/.bosun/scheduler_config.json", file(12)),
       environment: { BOSUN_MAX_WORKERS: "13" },
@@ -80,7 +82,7 @@ describe("of several places", () => {
     };
     const order = ["flags", "config", "environment", "project", "user"] as const;
     const seen: unknown[] = [];
-    const left: Partial<SettingPlaces> & { [key: string]: unknown } = { ...all };
+    const left: Partial<SettingSources> & { [key: string]: unknown } = { ...all };
     for (const name of order) {
       const settings = await resolved(left);
       seen.push([settings.values.max_workers, place.plain(settings.origins.get("max_workers") ?? "")]);
@@ -112,9 +114,10 @@ describe("of several places", () => {
     expect(values.max_retries).toBe(0);
   });
 
-  test("a relative workspace is meant from where it is written", async () => {
+  test("a relative workspace is relative to its source", async () => {
     const place = scratch();
-    const workspace = async (places: Partial<SettingPlaces>) => place.plain((await resolved(places)).values.workspace);
+    const workspace = async (sources: Partial<SettingSources>) =>
+      place.plain((await resolved(sources)).values.workspace);
     const text = "workspace: sub/dir\n";
     expect(await workspace({ config: place.write("conf/c.yaml", text) })).toBe("~/conf/sub/dir");
     expect(await workspace({ project: place.write("repo/.bosun/scheduler_config.yaml", text) })).toBe("~/repo/sub/dir");
@@ -122,7 +125,7 @@ describe("of several places", () => {
     expect(await workspace({ flags: [{ name: "--cwd", key: "workspace", text: "../there" }] })).toBe("/home/me/there");
   });
 
-  test("the origin of every value that is no default is told", async () => {
+  test("each gives the origin of its values", async () => {
     const place = scratch();
     const settings = await resolved({
       config: place.write("c.yaml", "# mine\nmax_retries: 0\nbudget:\n  turns: 5\nmetadata: {a: {b: 1}}\n"),
@@ -155,158 +158,73 @@ describe("of several places", () => {
 });
 
 describe("a wrong setting", () => {
-  const failure = async (places: Partial<SettingPlaces>) => errorOf(await resolveSettings({ ...nothing, ...places }));
-  test("in a file is shown there", async () => {
-    const place = scratch();
-    const text =
-      "max_worker: 2\nmax_retries: many\nplan_approval: maybe\nnotify: {on: [questoin]}\nchecks: {ticket: [{command: [x]}]}\nbudget: {dollars: 5}\ntimeout_s: 30m\n";
-    const { code, message } = await failure({ config: place.write("c.yaml", text) });
-    expect(code).toBe("configuration");
-    expect(`\n${place.plain(message)}\n`).toMatchInlineSnapshot(`
-      "
-      ~/c.yaml:1:1: a scheduler configuration has no key "max_worker"; did you mean "max_workers"?
-        1 | max_worker: 2
-          | ^
-      ~/c.yaml:2:14: "many" is not right here
-        2 | max_retries: many
-          |              ^
-        expected: a whole number
-      ~/c.yaml:3:16: "maybe" is not right here
-        3 | plan_approval: maybe
-          |                ^
-        expected: ask or never
-      ~/c.yaml:4:9: a notification needs the key "command"
-        4 | notify: {on: [questoin]}
-          |         ^
-      ~/c.yaml:4:15: "questoin" is not right here; did you mean "question"?
-        4 | notify: {on: [questoin]}
-          |               ^
-        expected: question, hold, stopped or closed
-      ~/c.yaml:5:19: a criterion needs the key "text"
-        5 | checks: {ticket: [{command: [x]}]}
-          |                   ^
-      ~/c.yaml:6:10: a session budget has no key "dollars"
-        6 | budget: {dollars: 5}
-          |          ^
-        expected: turns, tokens, usd, wall_s or ticket
-      ~/c.yaml:7:12: "30m" is not right here
-        7 | timeout_s: 30m
-          |            ^
-        expected: a number of seconds
-      "
-    `);
+  const failure = async (sources: Partial<SettingSources>) =>
+    errorOf(await resolveSettings({ ...nothing, ...sources }));
+  const wrong = async (sources: Partial<SettingSources>) => problemsOf(await failure(sources));
+  const inFile = (text: string) => wrong({ config: scratch().write("c.yaml", text) });
+
+  test("in a file is shown at its position", async () => {
+    const lines = [
+      "max_worker: 2",
+      "max_retries: many",
+      "plan_approval: maybe",
+      "notify: {on: [questoin]}",
+      "checks: {ticket: [{command: [x]}]}",
+      "budget: {dollars: 5}",
+      "timeout_s: 30m",
+    ];
+    expect(await inFile(lines.join("\n"))).toEqual([
+      ["1:1", expect.stringMatching(/"max_worker".* max_workers$/)],
+      ["2:14", expect.stringContaining("an integer")],
+      ["3:16", expect.stringContaining('"ask" or "never"')],
+      ["4:9", expect.stringContaining('"command"')],
+      ["4:15", expect.stringMatching(/"questoin".* question$/)],
+      ["5:19", expect.stringContaining('"text"')],
+      ["6:10", expect.stringMatching(/"dollars".*turns, tokens, usd, wall_s or ticket/)],
+      ["7:12", expect.stringContaining("a number of seconds")],
+    ]);
+    expect(await inFile("just a text\n")).toEqual([["1:1", expect.stringContaining("an object")]]);
   });
-  test("that is a check without a command is shown there, since nothing would be checked", async () => {
-    const place = scratch();
-    const text = 'checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}\n';
-    const { code, message } = await failure({ config: place.write("c.yaml", text) });
-    expect(code).toBe("configuration");
-    expect(`\n${place.plain(message)}\n`).toMatchInlineSnapshot(`
-      "
-      ~/c.yaml:1:60: this check has no command, so nothing would be checked
-        1 | checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}
-          |                                                            ^
-        expected: a text and a command: {text: the tests pass, command: [npm, test]}
-      ~/c.yaml:1:72: this check has no command, so nothing would be checked
-        1 | checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}
-          |                                                                        ^
-        expected: a text and a command: {text: the tests pass, command: [npm, test]}
-      "
-    `);
+  test("that checks or limits nothing is refused", async () => {
+    const checks = 'checks: {ticket: [{text: lint, command: [npm, run, lint]}, "npm test", {text: kind}]}\n';
+    expect(await inFile(checks)).toEqual([
+      ["1:60", expect.stringContaining("command")],
+      ["1:72", expect.stringContaining("command")],
+    ]);
+    expect(await inFile("budget:\n  ticket:\n    tokens: 5\n")).toEqual([
+      ["3:5", expect.stringContaining("budget.tokens")],
+    ]);
   });
-  test("in a file that is no mapping", async () => {
-    const place = scratch();
-    const { message } = await failure({ user: place.write("c.yaml", "just a text\n") });
-    expect(`\n${place.plain(message)}\n`).toMatchInlineSnapshot(`
-      "
-      ~/c.yaml:1:1: "just a text" is not right here
-        1 | just a text
-          | ^
-        expected: a mapping (key: value)
-      "
-    `);
+  test("in the environment is shown by its variable", async () => {
+    const environment = { BOSUN_MAX_WORKERS: "lots", BOSUN_TIMEOUT_S: "soon" };
+    expect(await wrong({ environment })).toEqual([
+      ["BOSUN_MAX_WORKERS", expect.stringContaining('"lots"')],
+      ["BOSUN_TIMEOUT_S", expect.stringMatching(/"soon".*15m/)],
+    ]);
+    expect(await wrong({ environment: { BOSUN_MAX_RETRIES: "1.5", BOSUN_BUDGET_WALL_S: "-1" } })).toEqual([
+      ["BOSUN_MAX_RETRIES", expect.stringContaining("an integer")],
+      ["BOSUN_BUDGET_WALL_S", expect.stringContaining("-1")],
+    ]);
   });
-  test("in the environment is shown by the variable's name, as configuration", async () => {
-    const environment = {
-      BOSUN_MAX_WORKERS: "lots",
-      BOSUN_TIMEOUT_S: "soon",
-      BOSUN_MAX_RETRIES: "1.5",
-      BOSUN_REVIEW: "nobody",
-    };
-    const { code, message } = await failure({ environment });
-    expect(code).toBe("configuration");
-    expect(`\n${message}\n`).toMatchInlineSnapshot(`
-      "
-      BOSUN_MAX_WORKERS: "lots" is not a number
-        expected: a number such as 8
-      BOSUN_TIMEOUT_S: "soon" is not a time
-        expected: seconds as a number, or a duration such as 90s, 15m or 4h
-      "
-    `);
-    expect((await failure({ environment: { BOSUN_MAX_RETRIES: "1.5" } })).message).toMatchInlineSnapshot(`
-      "BOSUN_MAX_RETRIES: 1.5 is not right here
-        expected: a whole number"
-    `);
-    expect((await failure({ environment: { BOSUN_BUDGET_TURNS: "-1" } })).message).toMatchInlineSnapshot(`
-      "BOSUN_BUDGET_TURNS: -1 is too small
-        expected: 0 or more"
-    `);
-  });
-  test("in a flag is shown by the flag, as usage", async () => {
+  test("in a flag is shown by the flag, with the code usage", async () => {
     const flags = [
       { name: "--isolation", key: "isolation", text: "worktrees" },
       { name: "--budget-usd", key: "budget.usd", text: "-2" },
     ] as const;
     const { code, message } = await failure({ flags });
     expect(code).toBe("usage");
-    expect(`\n${message}\n`).toMatchInlineSnapshot(`
-      "
-      --isolation: "worktrees" is not right here; did you mean "worktree"?
-        expected: none or worktree
-      --budget-usd: -2 is too small
-        expected: 0 or more
-      "
-    `);
+    expect(message.split("\n")).toEqual([
+      expect.stringMatching(/^--isolation: .*"worktrees".*"worktree"\?$/),
+      expect.stringMatching(/^--budget-usd: .*-2/),
+    ]);
   });
-  test("in each of several places is shown at once", async () => {
+  test("is shown with those of all other sources", async () => {
     const place = scratch();
-    const { code, message } = await failure({
+    const sources = {
       user: place.write("u.yaml", "a: 1\n"),
       project: join(place.directory, "none.yaml"),
-      flags: [{ name: "--max-workers", key: "max_workers", text: "0" }],
-    });
-    expect(code).toBe("configuration");
-    expect(
-      place
-        .plain(message)
-        .split("\n")
-        .filter((line) => !line.startsWith(" ")),
-    ).toMatchInlineSnapshot(`
-      [
-        "~/u.yaml:1:1: a scheduler configuration has no key "a"",
-        "~/none.yaml: there is no such file",
-        "--max-workers: 0 is too small",
-      ]
-    `);
+      flags: [{ name: "--max-workers", key: "max_workers", text: "0" }] as const,
+    };
+    expect((await wrong(sources)).map(([where]) => where)).toEqual(["1:1", "none.yaml", "--max-workers"]);
   });
-});
-
-test("a variable's name follows from the setting's", () => {
-  expect([variableOf("max_workers"), variableOf("budget.wall_s")]).toEqual([
-    "BOSUN_MAX_WORKERS",
-    "BOSUN_BUDGET_WALL_S",
-  ]);
-});
-
-test.each([
-  ["a setting of tickets", "scheduler_config.yaml", "budget:\n  ticket:\n    tokens: 5\n", 3],
-  ["a plan file", "plan.yaml", "tasks:\n  - task_id: a\n    description: Do it\n    budget: {usd: 1}\n", 4],
-] as const)("a budget that nothing would keep is refused in %s, with its place", async (_, name, text, line) => {
-  const file = scratch().write(name, text);
-  const loaded = name === "plan.yaml" ? await loadPlanFile(file) : await resolveSettings({ ...nothing, config: file });
-  const { code, message } = errorOf(loaded);
-  expect(code).toBe("configuration");
-  expect(message).toContain(`${name}:${line}:`);
-  expect(message).toMatch(/the budget of a (ticket|task) cannot be in (tokens|money)/);
-  expect(message).toContain('expected: "turns" or "wall_s"');
 });

@@ -5,7 +5,8 @@ import { err, ok, type Result } from "../../src/lib/result.ts";
 import { validatePayload } from "../../src/protocol/envelope.ts";
 import { validators } from "../../src/protocol/generated/validators.js";
 import { type DocumentByName, isPayloadType } from "../../src/protocol/payload.ts";
-import { type Refusal, refusalOf } from "../../src/protocol/refusal.ts";
+import type { Refusal } from "../../src/protocol/refusal.ts";
+import { refusalOf } from "../../src/protocol/schema-errors.ts";
 
 export interface SchemaFile {
   readonly name: string;

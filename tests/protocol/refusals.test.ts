@@ -17,146 +17,53 @@ function refused(name: string, value: unknown): Refusal {
 
 const task = { task_id: "a", description: "A." };
 
-describe("a refusal says where, what and by which rule", () => {
-  test.each<[type: string, value: unknown, pointer: string, message: string]>([
-    ["report", {}, "/status", "/status is missing. [required]"],
-    [
-      "report",
-      { statsu: "completed" },
-      "/status",
-      '/status is missing; "statsu" is not a field here: did you mean "status"? [required]',
-    ],
-    [
-      "report",
-      { status: "completed", isues: [] },
-      "/isues",
-      '/isues is not a known field: did you mean "issues"? [additionalProperties]',
-    ],
-    [
-      "review",
-      { decision: "approved", zebra: 1 },
-      "/zebra",
-      "/zebra is not a known field; known here: decision, notes, requested_changes, turn_id, ticket_id, usage. [additionalProperties]",
-    ],
-    [
-      "report",
-      { status: "complete" },
-      "/status",
-      '/status must be "proposal", "progress", "completed", "blocked" or "error", not "complete". Did you mean "completed"? [enum]',
-    ],
-    [
-      "report",
-      { status: 7 },
-      "/status",
-      '/status must be "proposal", "progress", "completed", "blocked" or "error", not 7. [enum]',
-    ],
-    ["report", [], "", "The message must be an object, not a list. [type]"],
-    ["report", null, "", "The message must be an object, not null. [type]"],
-    ["report", { status: "blocked", issues: "none" }, "/issues", "/issues must be a list, not a string. [type]"],
-    [
-      "report",
-      { status: "blocked", issues: [7] },
-      "/issues/0",
-      "/issues/0 must be a string or an object, not a number. [anyOf]",
-    ],
-    [
-      "report",
-      { status: "blocked", issues: [{ txt: "x" }] },
-      "/issues/0/text",
-      '/issues/0/text is missing; "txt" is not a field here: did you mean "text"? [required]',
-    ],
-    [
-      "report",
-      { status: "completed", usage: { input_tokens: -1 } },
-      "/usage/input_tokens",
-      "/usage/input_tokens must be >= 0, not -1. [minimum]",
-    ],
-    [
-      "report",
-      { status: "completed", usage: { input_tokens: 1.5 } },
-      "/usage/input_tokens",
-      "/usage/input_tokens must be an integer, not a number. [type]",
-    ],
+describe("a refusal has a pointer, a rule and the facts", () => {
+  const issue = (value: Json) => ({ status: "blocked", issues: [value] });
+  const planWith = (value: JsonObject) => ({ tasks: [{ ...task, ...value }] });
+  const criterion = (value: JsonObject) => planWith({ acceptance_criteria: [{ text: "x", ...value }] });
+  test.each<[type: string, value: unknown, pointer: string, rule: string, facts: readonly string[]]>([
+    ["report", {}, "/status", "required", ["missing"]],
+    ["report", { statsu: "completed" }, "/status", "required", ["missing", '"statsu"']],
+    ["report", { status: "completed", isues: [] }, "/isues", "additionalProperties", ['did you mean "issues"?']],
+    ["review", { decision: "approved", zebra: 1 }, "/zebra", "additionalProperties", ["notes", "requested_changes"]],
+    ["report", { status: "complete" }, "/status", "enum", ['"progress"', 'not "complete"', 'mean "completed"?']],
+    ["report", { status: 7 }, "/status", "enum", ['"blocked" or "error"', "not 7"]],
+    ["report", [], "", "type", ["The message", "an object", "not a list"]],
+    ["report", null, "", "type", ["not null"]],
+    ["report", { status: "blocked", issues: "none" }, "/issues", "type", ["a list", "not a string"]],
+    ["report", issue(7), "/issues/0", "anyOf", ["a string or an object", "not a number"]],
+    ["report", issue({ txt: "x" }), "/issues/0/text", "required", ["missing", '"txt"']],
+    ["report", { status: "completed", outputs: [{ uri: "a" }] }, "/outputs/0", "anyOf", ['"label" or "text"']],
+    ["report", { status: "completed", usage: { input_tokens: -1 } }, "/usage/input_tokens", "minimum", ["0", "not -1"]],
+    ["report", { status: "completed", usage: { input_tokens: 1.5 } }, "/usage/input_tokens", "type", ["an integer"]],
     [
       "check_result",
       { check_id: "c", results: [{ criterion: "x", exit_code: "0", passed: true, output: "" }] },
       "/results/0/exit_code",
-      "/results/0/exit_code must be an integer or null, not a string. [type]",
+      "type",
+      ["an integer or null", "not a string"],
     ],
-    ["plan", {}, "", 'The message needs "tasks" or "tasks_ref". [anyOf]'],
-    ["plan", { tasks: [] }, "/tasks", "/tasks must not be empty. [minItems]"],
-    [
-      "plan",
-      { tasks: [{ ...task, task_id: "a/b" }] },
-      "/tasks/0/task_id",
-      '/tasks/0/task_id must match ^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$; "a/b" does not. [pattern]',
-    ],
-    [
-      "plan",
-      { tasks: [task, { ...task, depends_on: [] }] },
-      "/tasks/1/depends_on",
-      "/tasks/1/depends_on is not a known field; known here: task_id, description, dependencies, expected_outputs, assigned_to, status, risks, acceptance_criteria, proposal_needed, instruction, review, budget. [additionalProperties]",
-    ],
-    [
-      "report",
-      { status: "completed", outputs: [{ uri: "list.md" }] },
-      "/outputs/0",
-      '/outputs/0 needs "label" or "text". [anyOf]',
-    ],
-    [
-      "plan",
-      { tasks: [{ ...task, assigned_to: {} }] },
-      "/tasks/0/assigned_to",
-      "/tasks/0/assigned_to must have at least one of its fields: role_id, capability. [minProperties]",
-    ],
-    [
-      "plan",
-      { tasks: [{ ...task, assigned_to: "worker" }] },
-      "/tasks/0/assigned_to",
-      "/tasks/0/assigned_to must be an object, not a string. [type]",
-    ],
-    [
-      "plan",
-      { tasks: [{ ...task, acceptance_criteria: [{ text: "x", command: "npm test" }] }] },
-      "/tasks/0/acceptance_criteria/0/command",
-      "/tasks/0/acceptance_criteria/0/command must be a list, not a string. [type]",
-    ],
-    [
-      "plan",
-      { tasks: [{ ...task, acceptance_criteria: [{ text: "x", timeout_s: 0 }] }] },
-      "/tasks/0/acceptance_criteria/0/timeout_s",
-      "/tasks/0/acceptance_criteria/0/timeout_s must be > 0, not 0. [exclusiveMinimum]",
-    ],
-    ["artifact_ref", { label: "", uri: "a" }, "/label", "/label must not be empty. [minLength]"],
-    [
-      "artifact_ref",
-      { label: "x".repeat(501), uri: "a" },
-      "/label",
-      "/label must have at most 500 characters. [maxLength]",
-    ],
-    [
-      "scheduler_config",
-      { max_worker: 2 },
-      "/max_worker",
-      '/max_worker is not a known field: did you mean "max_workers"? [additionalProperties]',
-    ],
-    [
-      "roles",
-      { roles: [{ role_id: "a", type: "worker" }] },
-      "/roles/0/cli_command",
-      "/roles/0/cli_command is missing. [required]",
-    ],
-    ["answers", [{ text: "x" }], "/0", '/0 needs "question_id" or "match". [anyOf]'],
-    ["answers", "x", "", "The message must be an object or a list, not a string. [anyOf]"],
-    ["answers", { q1: null }, "/q1", "/q1 must be a string, a number or a boolean, not null. [type]"],
-    [
-      "user_command",
-      { command: "resume", "a/b": 1 },
-      "/a~1b",
-      "/a~1b is not a known field; known here: command, ticket_id, text, limits, role_id, reason. [additionalProperties]",
-    ],
-  ])("%s %j", (type, value, pointer, message) => {
-    expect(refused(type, value)).toEqual({ payload_type: type, code: "validation_failed", pointer, message });
+    ["plan", {}, "", "anyOf", ['"tasks" or "tasks_ref"']],
+    ["plan", { tasks: [] }, "/tasks", "minItems", ["empty"]],
+    ["plan", planWith({ task_id: "a/b" }), "/tasks/0/task_id", "pattern", ["[A-Za-z0-9._-]{0,63}", '"a/b"']],
+    ["plan", { tasks: [task, { ...task, needs: [] }] }, "/tasks/1/needs", "additionalProperties", ["dependencies"]],
+    ["plan", planWith({ assigned_to: {} }), "/tasks/0/assigned_to", "minProperties", ["one", "role_id, capability"]],
+    ["plan", planWith({ assigned_to: "worker" }), "/tasks/0/assigned_to", "type", ["an object", "not a string"]],
+    ["plan", criterion({ command: "npm test" }), "/tasks/0/acceptance_criteria/0/command", "type", ['["npm", "test"]']],
+    ["plan", criterion({ timeout_s: 0 }), "/tasks/0/acceptance_criteria/0/timeout_s", "exclusiveMinimum", ["than 0"]],
+    ["artifact_ref", { label: "", uri: "a" }, "/label", "minLength", ["empty"]],
+    ["artifact_ref", { label: "x".repeat(501), uri: "a" }, "/label", "maxLength", ["500 characters"]],
+    ["scheduler_config", { max_worker: 2 }, "/max_worker", "additionalProperties", ['did you mean "max_workers"?']],
+    ["roles", { roles: [{ role_id: "a", type: "worker" }] }, "/roles/0/cli_command", "required", ["missing"]],
+    ["answers", [{ text: "x" }], "/0", "anyOf", ['"question_id" or "match"']],
+    ["answers", "x", "", "anyOf", ["an object or a list", "not a string"]],
+    ["answers", { q1: null }, "/q1", "type", ["a string, a number or a boolean", "not null"]],
+    ["user_command", { command: "resume", "a/b": 1 }, "/a~1b", "additionalProperties", ["ticket_id", "reason"]],
+  ])("%s %j", (type, value, pointer, rule, facts) => {
+    const { message, ...rest } = refused(type, value);
+    expect(rest).toEqual({ payload_type: type, code: "validation_failed", pointer });
+    expect(message).toMatch(new RegExp(`\\[${rule}\\]$`));
+    for (const fact of [pointer, ...facts]) expect(message).toContain(fact);
   });
 
   it("counts characters, not code units", () => {
@@ -185,10 +92,10 @@ describe("a refusal of hostile input", () => {
     expect(refusal).toMatchObject({ ok: false, error: { payload_type: "x".repeat(64), pointer: "/payload_type" } });
   });
 
-  it("compares only the first few unknown fields with one that is missing", () => {
+  it("compares only the first 50 unknown keys with a missing one", () => {
     const strangers = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`field_${index}`, 1]));
-    expect(refused("review", { decisoin: "approved", ...strangers }).message).toContain("did you mean");
-    expect(refused("review", { ...strangers, decisoin: "approved" }).message).toBe("/decision is missing. [required]");
+    expect(refused("review", { decisoin: "approved", ...strangers }).message).toContain("decisoin");
+    expect(refused("review", { ...strangers, decisoin: "approved" }).message).not.toContain("decisoin");
   });
 
   it("keeps nothing of the message alive", () => {

@@ -1,10 +1,10 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { isJsonFile } from "../../config/document.ts";
 import { loadPlanFile } from "../../config/plan-file.ts";
 import type { Json, JsonObject } from "../../lib/json.ts";
 import { ok, type Result } from "../../lib/result.ts";
 import { isUnsafe } from "../../lib/terminal-text.ts";
+import { isJsonFile } from "../../protocol/document/document.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Instruction, PlanFile, Task } from "../../protocol/payload.ts";
 import { sessionPaths } from "../../runtime/paths.ts";

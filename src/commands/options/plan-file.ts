@@ -1,15 +1,15 @@
 import { existsSync } from "node:fs";
+import { findingsFailure } from "../../config/document.ts";
 import { crewProgram } from "../../config/installation.ts";
 import type { LoadedPlan } from "../../config/plan-file.ts";
-import { explain, problemsFailure } from "../../config/problem.ts";
 import { checkGraph } from "../../kernel/graph.ts";
 import { suits } from "../../kernel/mode.ts";
 import { circleIn, type GraphNode } from "../../lib/circle.ts";
-import { pointerTo } from "../../lib/json-pointer.ts";
 import { workerFor } from "../../modes/schedule/tasks.ts";
+import { explain } from "../../protocol/document/problem.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Instruction, Task } from "../../protocol/payload.ts";
-import { planProblems } from "../../protocol/playbook/plan-check.ts";
+import { planFindings } from "../../protocol/playbook/plan-check.ts";
 import type { Role } from "../../protocol/roles.ts";
 
 /** Whether a role is the bundled manager that plays a plan file. */
@@ -27,29 +27,23 @@ export function worksByShell(roles: readonly Role[]): boolean {
 }
 
 /** Why the playbook manager cannot play a plan file; undefined if it can. */
-export function unplayable({ source }: LoadedPlan): Failure | undefined {
-  const problems = planProblems(source.value, (name) => existsSync(crewProgram(name)));
-  if (problems.length === 0) return undefined;
-  return problemsFailure(
-    problems.map(({ path, message, at_key }) => {
-      const pointer = path.reduce<string>(pointerTo, "");
-      return source.problem(pointer, message, at_key === true ? { at: "key" } : {});
-    }),
-  );
+export function unplayable({ plan, source }: LoadedPlan): Failure | undefined {
+  const findings = planFindings(plan, (name) => existsSync(crewProgram(name)));
+  return findings.length === 0 ? undefined : findingsFailure(source, findings);
 }
 
 /** Why the bundled worker would fail at a task: no other worker takes it, and none of its steps is a command. Every attempt would fail alike. */
 export function nothingToRun({ plan, source }: LoadedPlan, roles: readonly Role[]): Failure | undefined {
-  const problems = plan.tasks.flatMap((task, index) => {
+  const findings = plan.tasks.flatMap((task, index) => {
     const takers = roles.filter((role) => suits(role, workerFor(task)));
     if (!takers.every(isShell) || hasCommand(task)) return [];
     const pointer = `/tasks/${index}/${task.instruction === undefined ? "task_id" : "instruction"}`;
     const what = `task "${task.task_id}" has no step with a command, and its worker only runs commands`;
-    return [source.problem(pointer, what, { expected: "instruction.steps with a command or a shell text" })];
+    return [{ pointer, what, expected: "instruction.steps with a command or a shell text" }];
   });
-  if (problems.length === 0) return undefined;
+  if (findings.length === 0) return undefined;
   const hint = 'Give it one, or another worker: --worker "CMD" or --roles FILE.';
-  return { ...problemsFailure(problems), hint };
+  return { ...findingsFailure(source, findings), hint };
 }
 
 function hasCommand({ instruction, metadata }: Task): boolean {
@@ -65,7 +59,7 @@ export function located(refused: Failure, { plan, source }: LoadedPlan): Failure
   // The rules refuse a circle for the whole list of tasks; in the file it begins at a task.
   const circle = pointer === "/tasks" ? circleIn(nodesOf(plan)) : [];
   const first = plan.tasks.findIndex(({ task_id }) => task_id === circle[0]);
-  const lines = explain(source.problem(first === -1 ? pointer : `/tasks/${first}`, refused.message));
+  const lines = explain(source.problem({ pointer: first === -1 ? pointer : `/tasks/${first}`, what: refused.message }));
   const { hint } = refused;
   return failure("invalid_plan", lines.join("\n"), { hint: hint && sentence(hint) });
 }

@@ -12,7 +12,7 @@ interface Values {
 /**
  * The value with every placeholder in its texts replaced: `${node}`, `${crew}` (the crew's directory), `${crew.<program>}` (the file of
  * one of its programs), `${answers.<question_id>}`; `$${` is a literal `${`. In a `shell` text the values come quoted for `sh`, so that an
- * answer can never become a command. Names must have been checked by `planProblems` first; an unknown one here is a bug.
+ * answer can never become a command. Names must have been checked by `planFindings` first; an unknown one here is a bug.
  */
 export function substitute(value: Json, values: Values, quoted = false): Json {
   if (typeof value === "string") {

@@ -1,28 +1,35 @@
 import type { Json } from "../../lib/json.ts";
-import type { Path } from "./shape.ts";
+import { pointerTo } from "../../lib/json-pointer.ts";
 
-/** `${name}`, or the `$${` that stands for a literal `${`. */
+/** `${name}`, or `$${` for a literal `${`. */
 export const PLACEHOLDER = /\$\$\{|\$\{([^}]*)\}/g;
 
-/** The program of the crew that a placeholder's name, `crew.<program>`, is about. */
+/** A placeholder, and the JSON pointer of the text it is in. */
+interface Placeholder {
+  readonly pointer: string;
+  readonly name: string;
+  /** Whether it is inside the quotes of a `shell` text. */
+  readonly in_quotes: boolean;
+}
+
+/** The crew's program that the name of a placeholder, `crew.<program>`, refers to. */
 export function programNamed(name: string): string | undefined {
   return /^crew\.([a-z][a-z-]*)$/.exec(name)?.[1];
 }
 
-/** Every placeholder of a value, with where it stands; `in_quotes` when a `shell` text has put quotes of its own around it. */
-export function placeholders(value: Json, path: Path): { path: Path; name: string; in_quotes: boolean }[] {
+/** Every placeholder in the texts of a value. */
+export function placeholders(value: Json, pointer: string): Placeholder[] {
   if (typeof value === "string") {
     return [...value.matchAll(PLACEHOLDER)]
       .filter((match) => match[1] !== undefined)
       .map((match) => ({
-        path,
+        pointer,
         name: match[1] ?? "",
-        in_quotes: path.at(-1) === "shell" && endsInQuotes(value.slice(0, match.index)),
+        in_quotes: pointer.endsWith("/shell") && endsInQuotes(value.slice(0, match.index)),
       }));
   }
-  if (Array.isArray(value)) return (value as Json[]).flatMap((item, index) => placeholders(item, [...path, index]));
   if (typeof value !== "object" || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => placeholders(item ?? null, [...path, key]));
+  return Object.entries(value).flatMap(([key, item]) => placeholders(item ?? null, pointerTo(pointer, key)));
 }
 
 function endsInQuotes(before: string): boolean {

@@ -6,7 +6,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { nextSteps, unheardWords } from "../../../src/commands/presenters/next.ts";
 import { planFileText } from "../../../src/commands/lookup/plan.ts";
-import { parseDocumentText } from "../../../src/config/document.ts";
+import { parseDocument } from "../../../src/protocol/document/document.ts";
 import { loadPlanFile } from "../../../src/config/plan-file.ts";
 import { emptyLedger } from "../../../src/kernel/ledger.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
@@ -296,7 +296,7 @@ describe("a plan that is written out", () => {
 describe("a plan file that is written", () => {
   const readBack = async (file: string, description: string) => {
     const bytes = Buffer.from(await planFileText(file, { tasks: [{ task_id: "a", description }] }));
-    return valueOf(parseDocumentText(file, bytes.toString("utf8"))).value;
+    return valueOf(parseDocument(file, bytes.toString("utf8"))).value;
   };
   const texts = fc.oneof(
     fc.string({ unit: "binary", maxLength: 300 }),
