@@ -7,8 +7,8 @@ const root = join(import.meta.dirname, "..");
 let folder = "";
 
 /**
- * Builds the program once for all test files, which start it hundreds of times: bundled it starts in a third of the time. Inside
- * the package, because the program looks for what is shipped with it in the folders above its own.
+ * Builds the program once for all test files, which start it hundreds of times: bundled, it starts in a third of the time. The build is
+ * inside the package, because the program looks for its shipped files in the folders above its own.
  */
 export function setup(): void {
   const cache = join(root, "node_modules", ".cache");
@@ -19,7 +19,7 @@ export function setup(): void {
   symlinkSync("../bin.js", join(folder, "bin", "bosun"));
   chmodSync(join(folder, "bin.js"), 0o755);
   process.env.BOSUN_BUILD = folder;
-  // What is started compiles the same few files each time.
+  // Each start compiles the same few files.
   Object.assign(process.env, compiledOnce());
 }
 

@@ -1,4 +1,4 @@
-/** How long this process computes for some work, in ms. What else the machine does meanwhile does not count, as it would by the clock. */
+/** The processor time of this process for some work, in ms, which does not depend on the load of the machine. */
 export function computing(work: () => void): number {
   const before = process.cpuUsage();
   work();

@@ -15,11 +15,11 @@ export function importsOf(code: string): string[] {
 /** A path from a file back to itself along imports; undefined if there is none. */
 export function circleIn(needs: ReadonlyMap<string, readonly string[]>): string[] | undefined {
   const done = new Set<string>();
-  const follow = (name: string, way: readonly string[]): string[] | undefined => {
-    if (way.includes(name)) return [...way.slice(way.indexOf(name)), name];
+  const follow = (name: string, path: readonly string[]): string[] | undefined => {
+    if (path.includes(name)) return [...path.slice(path.indexOf(name)), name];
     if (done.has(name)) return undefined;
     for (const needed of needs.get(name) ?? []) {
-      const circle = follow(needed, [...way, name]);
+      const circle = follow(needed, [...path, name]);
       if (circle) return circle;
     }
     done.add(name);

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LogRecord } from "../src/protocol/record.ts";
 
-/** Everything that stands in a session's log folder, in order: read by other means than the product's. */
+/** The records in a log folder, in order, read without the product's code. */
 export function recordsIn(folder: string): LogRecord[] {
   return readdirSync(folder)
     .filter((name) => /^\d{6,}-/.test(name))

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 
-// What runs, by /proc and `ps`: other ways of knowing than the code under test.
+// Running processes, by /proc and `ps`, without the code under test.
 
-/** The processes that carry the mark of a session. */
+/** The living processes of a session, by their environment. */
 export function living(session_id: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -20,8 +20,7 @@ export function living(session_id: string): number[] {
 }
 
 /**
- * Whether the kernel is putting a process away (PF_EXITING): it runs no code of its own any more, though `ps` shows it as any other for as
- * long as its memory takes to be given back.
+ * Whether a process is exiting (PF_EXITING): it runs no more code, but `ps` shows it until its memory is freed.
  */
 function isExiting(pid: number): boolean {
   if (process.platform !== "linux") return false;
@@ -34,7 +33,7 @@ function isExiting(pid: number): boolean {
   }
 }
 
-/** The pids of a process group that could still work. */
+/** The pids of a process group that can still work. */
 export function livingInGroup(group: number): number[] {
   return execFileSync("ps", ["-A", "-o", "pid=", "-o", "pgid=", "-o", "stat="], { encoding: "utf8" })
     .trim()
@@ -45,23 +44,21 @@ export function livingInGroup(group: number): number[] {
     .filter((pid) => !isExiting(pid));
 }
 
-/** The state letter that `ps` shows; empty for a process that is not there. */
+/** The state that `ps` shows; empty for a process that does not exist. */
 export function stateOf(pid: number): string {
   const lines = execFileSync("ps", ["-A", "-o", "pid=", "-o", "stat="], { encoding: "utf8" }).trim().split("\n");
   const found = lines.map((line) => line.trim().split(/\s+/)).find(([other]) => Number(other) === pid);
   return found?.[1] ?? "";
 }
 
-/** Whether a process is there, and not only a zombie that nobody has reaped, or about to be one. */
+/** Whether a process exists and is neither a zombie nor exiting. */
 export function isLiving(pid: number): boolean {
   return /^[^Z]/.test(stateOf(pid)) && !isExiting(pid);
 }
 
-/** Sends SIGKILL to a process (or a group, if negative) that a test had started, whatever became of it. */
+/** Sends SIGKILL to a process that a test started, or to a group if negative; ignores one that has ended. */
 export function killStray(pid: number): void {
   try {
     process.kill(pid, "SIGKILL");
-  } catch {
-    // It ended by itself.
-  }
+  } catch {}
 }

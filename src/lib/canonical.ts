@@ -1,19 +1,19 @@
-// Object keys repeat from record to record; quoting each once saves a third of the time. Bounded, because keys may be hostile.
-const QUOTED_KEYS_KEPT = 1_000;
-const LONGEST_KEY_KEPT = 40;
+// Keys repeat from record to record: caching their quoted form saves a third of the time. Bounded, because keys may be hostile.
+const MAX_CACHED_KEYS = 1_000;
+const MAX_CACHED_KEY_LENGTH = 40;
 const quotedKeys = new Map<string, string>();
 
 /**
- * The one text a value has under RFC 8785 (JSON Canonicalization Scheme), so that equal values have equal hashes. A key whose
- * value is undefined is left out. Depth must be bounded by whoever let the value in: this recurses.
+ * The canonical JSON of a value (RFC 8785, JSON Canonicalization Scheme), so that equal values have equal hashes. A key whose value is
+ * undefined is left out. Recursive: the caller must bound the depth.
  *
- * Throws a TypeError for what has no such text: NaN, infinities, lone surrogates, and anything that is not JSON.
+ * Throws a TypeError for values without canonical JSON: NaN, infinities, lone surrogates, and anything that is not JSON.
  */
 export function canonicalJson(value: unknown): string {
   return appended("", value);
 }
 
-/** Everything is added to the one text: texts of their own for what is inside would only have to be put together again. */
+/** Appends to one text, which is faster than concatenating the texts of nested values. */
 function appended(text: string, value: unknown): string {
   if (typeof value === "string") return text + quote(value);
   if (typeof value === "object") {
@@ -30,17 +30,17 @@ function appended(text: string, value: unknown): string {
 }
 
 /**
- * So many entries of a longer list are made a text of their own first, whose `slice` puts it together: what is added to a text is kept
- * beside it until that is done, and beside a plan's 24 MB that was another 100.
+ * Longer lists are built in chunks of so many entries. V8 keeps appended pieces until a text is flattened, which `slice` does: a plan of
+ * 24 MB took 100 MB more without.
  */
-const PIECE = 500;
+const CHUNK = 500;
 
 function withArray(before: string, values: readonly unknown[]): string {
   let text = `${before}[`;
-  if (values.length > PIECE) {
-    for (let from = 0; from < values.length; from += PIECE) {
+  if (values.length > CHUNK) {
+    for (let from = 0; from < values.length; from += CHUNK) {
       if (from > 0) text += ",";
-      text += canonicalJson(values.slice(from, from + PIECE)).slice(1, -1);
+      text += canonicalJson(values.slice(from, from + CHUNK)).slice(1, -1);
     }
     return `${text}]`;
   }
@@ -54,7 +54,7 @@ function withArray(before: string, values: readonly unknown[]): string {
 function withObject(before: string, value: Readonly<Record<string, unknown>>): string {
   let text = `${before}{`;
   let isFirst = true;
-  // The default order of `sort` is by UTF-16 code units, which is the order RFC 8785 asks for.
+  // `sort` compares UTF-16 code units by default, as RFC 8785 requires.
   for (const key of sortedKeys(value)) {
     const member = value[key];
     if (member === undefined) continue;
@@ -67,7 +67,7 @@ function withObject(before: string, value: Readonly<Record<string, unknown>>): s
 
 const FEW_KEYS = 32;
 
-/** Most objects have few keys, and these mostly in order: sorting in place costs a tenth of `sort`, which copies. */
+/** Most objects have few keys, mostly in order: insertion sort costs a tenth of `sort`, which copies. */
 function sortedKeys(value: Readonly<Record<string, unknown>>): string[] {
   const keys = Object.keys(value);
   if (keys.length > FEW_KEYS) return keys.sort();
@@ -84,7 +84,7 @@ function quotedKey(key: string): string {
   const known = quotedKeys.get(key);
   if (known !== undefined) return known;
   const quoted = `${quote(key)}:`;
-  if (key.length <= LONGEST_KEY_KEPT && quotedKeys.size < QUOTED_KEYS_KEPT) quotedKeys.set(key, quoted);
+  if (key.length <= MAX_CACHED_KEY_LENGTH && quotedKeys.size < MAX_CACHED_KEYS) quotedKeys.set(key, quoted);
   return quoted;
 }
 
@@ -94,10 +94,10 @@ function quote(text: string): string {
   return JSON.stringify(text);
 }
 
-/** A longer text is not looked through: JSON.stringify is faster at that. */
+/** For longer texts JSON.stringify is faster than the check. */
 const SHORT_TEXT = 100;
 
-/** Short, and only of printable ASCII that stands for itself, as most texts are: to see that costs less than to call JSON.stringify. */
+/** Whether a text is short and needs no escapes, as most do: the check costs less than JSON.stringify. */
 export function isPlain(text: string): boolean {
   if (text.length > SHORT_TEXT) return false;
   for (let place = 0; place < text.length; place++) {

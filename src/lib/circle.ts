@@ -1,12 +1,12 @@
-/** A thing that waits for others, by id. */
+/** A node that depends on others, by id. */
 export interface GraphNode {
   readonly id: string;
   readonly depends_on: readonly string[];
 }
 
 /**
- * The ids of a circle, in its order, where ids are unique and known; none if nothing waits for itself. Linear in nodes and edges,
- * and not recursive: plans may be long chains.
+ * The ids of a cycle in order, or none. Ids must be unique and known. Linear in nodes and edges, and not recursive, since plans may be
+ * long chains.
  */
 export function circleIn(nodes: readonly GraphNode[]): string[] {
   const waiting = new Map<string, number>();
@@ -31,7 +31,7 @@ export function circleIn(nodes: readonly GraphNode[]): string[] {
   const isWaiting = (id: string) => (waiting.get(id) ?? 0) > 0;
   const from = nodes.find(({ id }) => isWaiting(id));
   if (from === undefined) return [];
-  // Every node left waiting has a waiting dependency, so walking along those must come back.
+  // Every waiting node has a waiting dependency, so following those leads back to a node.
   const byId = new Map(nodes.map((node) => [node.id, node]));
   const steps = new Map<string, number>();
   let { id } = from;

@@ -1,9 +1,9 @@
 /**
- * Every boundary at which a scheduler can die with something done and something not: before and after what is durable, and before
- * and after what the world sees. A test kills one here; nothing else ever does.
+ * The points at which a crash matters: before and after durable writes, and before and after visible effects. Tests kill a scheduler
+ * there; nothing else does.
  */
 export const CRASH_POINTS = [
-  // A session's beginning, and its taking up.
+  // Beginning or resuming a session.
   "database_made",
   "session_created",
   "lock_held",
@@ -32,7 +32,7 @@ export const CRASH_POINTS = [
   "check_pid_committed",
   "check_running",
   "check_ended",
-  // The program that tells a person.
+  // A notification program.
   "notification_spawned",
   "notification_pid_committed",
   "notification_given",
@@ -56,11 +56,11 @@ export const CRASH_POINTS = [
 
 export type CrashPoint = (typeof CRASH_POINTS)[number];
 
-/** Which point, at which passing of it, and what happens there: `BOSUN_CRASH_AT=after_commit:3`, or `after_commit:3:SIGSTOP`. */
+/** The point, the number of its passing, and the signal: `BOSUN_CRASH_AT=after_commit:3` or `after_commit:3:SIGSTOP`. */
 const [wanted, passing = "1", signal = "SIGKILL"] = (process.env.BOSUN_CRASH_AT ?? "").split(":");
 let passed = 0;
 
-/** Ends this process as a crash would, with nothing cleaned up, or freezes it, if a test asked for it by `BOSUN_CRASH_AT`. */
+/** Kills or freezes this process without cleaning up, if a test asked for it with `BOSUN_CRASH_AT`. */
 export function crashPoint(name: CrashPoint): void {
   if (wanted !== name) return;
   passed += 1;

@@ -1,10 +1,10 @@
-/** What a heap needs to know of its entries, so that one can be taken out of the middle. */
+/** An entry knows its position, so that it can be removed from the middle. */
 export interface HeapEntry {
-  /** Where the entry stands; the heap's to write. */
+  /** Written by the heap. */
   position: number;
 }
 
-/** A binary heap from which any entry can be removed: adding and removing cost the logarithm of its size. */
+/** A binary heap from which any entry can be removed. Adding and removing take logarithmic time. */
 export class Heap<E extends HeapEntry> {
   readonly #entries: E[] = [];
   readonly #goesBefore: (a: E, b: E) => boolean;
@@ -34,7 +34,7 @@ export class Heap<E extends HeapEntry> {
     this.#sink(last, last.position);
   }
 
-  /** Puts the entry at `position`, or above as long as it goes before what stands there. */
+  /** Puts the entry at `position`, or higher while it goes before its parent. */
   #rise(entry: E, from: number): void {
     let position = from;
     while (position > 0) {

@@ -1,11 +1,11 @@
 import type { Json, JsonObject } from "./json.ts";
 
-/** The JSON pointer (RFC 6901) to a key or index within the value at `parent`. */
+/** The JSON pointer (RFC 6901) to a key or index of the value at `parent`. */
 export function pointerTo(parent: string, key: string | number): string {
   return `${parent}/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** The value inside of another that a JSON pointer leads to. */
+/** The value at a JSON pointer; undefined if there is none. */
 export function at(value: Json, pointer: string): Json | undefined {
   if (pointer === "") return value;
   let current: Json | undefined = value;

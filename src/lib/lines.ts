@@ -5,12 +5,11 @@ const KEPT_CAPACITY = 65_536;
 const EMPTY = Buffer.alloc(0);
 
 /**
- * Cuts a byte stream into lines at LF alone, for output that may be hostile: a line holds at most its cap of bytes in memory,
- * whatever arrives. Other Unicode line ends (U+2028) are legal inside a JSON text, so `node:readline` would tear messages.
+ * Splits a byte stream into lines at LF, with bounded memory for hostile output. `node:readline` also splits at other line ends
+ * (U+2028), which are legal inside JSON texts.
  *
- * `capOf` gives the cap in bytes of a line from its first byte. `deliver` gets each line without its LF or CRLF; a line over the
- * cap is delivered once, at the moment it grows too long, with `cut` true and its first bytes. The buffer is only good during
- * the call.
+ * `capOf` gives a line's cap in bytes from its first byte. `deliver` gets each line without its LF or CRLF. A line over the cap is
+ * delivered once, as soon as it is too long: its first bytes, with `cut` true. The buffer is valid during the call only.
  */
 export class LineSplitter {
   readonly #capOf: (firstByte: number) => number;
@@ -37,7 +36,7 @@ export class LineSplitter {
     }
   }
 
-  /** Delivers what stands after the last LF. Calling it again does nothing. */
+  /** Delivers the rest after the last LF. Calling it again does nothing. */
   end(): void {
     if (this.#length > 0 && !this.#discarding) {
       const cap = this.#capOf(this.#pending.readUInt8(0));
@@ -62,7 +61,7 @@ export class LineSplitter {
     this.#deliver(text.subarray(0, cap), text.length > cap);
   }
 
-  /** One byte more than the cap is held, because a CR in that place may turn out to belong to the line's end. */
+  /** Keeps one byte more than the cap, because a CR there may be part of the line end. */
   #keep(piece: Buffer): void {
     if (this.#discarding || piece.length === 0) return;
     const cap = this.#capOf(this.#length > 0 ? this.#pending.readUInt8(0) : piece.readUInt8(0));

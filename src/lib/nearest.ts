@@ -1,18 +1,18 @@
-/** Longer words than this are not compared: no key or name is that long, and the comparison costs the product of both lengths. */
+/** Longer words are not compared: no key or name is that long, and a comparison costs the product of both lengths. */
 const MAX_COMPARED_LENGTH = 64;
 
-/** A beginning of fewer characters begins too much to say what is meant. */
-const SHORTEST_BEGINNING = 3;
+/** Shorter prefixes match too much. */
+const MIN_PREFIX_LENGTH = 3;
 
 /**
- * The candidate a person most likely meant by a misspelt word, or else one that begins with it; undefined when none is near.
- * Upper and lower case, `-`, `_` and blanks do not count as differences. Of equally near candidates the first wins.
+ * The candidate most likely meant by a misspelt word, or else one that begins with it; undefined if none is near. Ignores case, `-`, `_`
+ * and spaces. Of equally near candidates the first wins.
  */
 export function nearest(word: string, candidates: Iterable<string>): string | undefined {
   const wanted = plain(word);
   if (wanted === "" || wanted.length > MAX_COMPARED_LENGTH) return undefined;
   let best: string | undefined;
-  let begun: string | undefined;
+  let withPrefix: string | undefined;
   let bestDistance = Math.max(1, Math.floor(wanted.length / 3)) + 1;
   for (const candidate of candidates) {
     const plainCandidate = plain(candidate);
@@ -21,12 +21,12 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
       best = candidate;
       bestDistance = distance;
     }
-    if (wanted.length >= SHORTEST_BEGINNING && plainCandidate.startsWith(wanted)) begun ??= candidate;
+    if (wanted.length >= MIN_PREFIX_LENGTH && plainCandidate.startsWith(wanted)) withPrefix ??= candidate;
   }
-  return best ?? begun;
+  return best ?? withPrefix;
 }
 
-/** ` Did you mean that?`, for the end of a sentence about a word that is unknown; nothing when no candidate is near. */
+/** ` Did you mean X?` for the end of a message about an unknown word; empty if no candidate is near. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
   const meant = nearest(word, candidates);
   return meant === undefined ? "" : ` Did you mean ${meant}?`;
@@ -37,7 +37,7 @@ function plain(word: string): string {
 }
 
 /**
- * Insertions, deletions, replacements and swaps of neighbours (optimal string alignment); `limit` where it is no less than that.
+ * The number of insertions, deletions, replacements and swaps of neighbours (optimal string alignment), at most `limit`.
  * https://en.wikipedia.org/wiki/Damerau%E2%80%93Levenshtein_distance#Optimal_string_alignment_distance
  */
 function editDistance(from: string, to: string, limit: number): number {

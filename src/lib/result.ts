@@ -1,4 +1,4 @@
-/** An expected outcome that may be a failure. Exceptions are left for bugs. */
+/** A value or an expected failure. Exceptions are for bugs. */
 export type Result<T, E> = { readonly ok: true; readonly value: T } | { readonly ok: false; readonly error: E };
 
 export function ok<T>(value: T): Result<T, never> {

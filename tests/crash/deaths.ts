@@ -1,12 +1,12 @@
 import { CRASH_POINTS, type CrashPoint } from "../../src/lib/crash-point.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 
-/** How one scheduler dies: at a passing of a crash point, or so many ms after its start. */
+/** How a scheduler dies: at the nth passing of a crash point, or so many ms after its start. */
 export type Death =
   | { readonly point: CrashPoint; readonly passing: number }
   | { readonly after_ms: number; readonly point?: never };
 
-/** One session's fate: its scenario, and the deaths of its schedulers one after the other. As text: `work|turn_given:2,+120`. */
+/** A scenario and the deaths of its successive schedulers. As text: `work|turn_given:2,+120`. */
 export interface Fate {
   readonly scenario: string;
   readonly deaths: readonly Death[];
@@ -16,7 +16,7 @@ export function fateText({ scenario, deaths }: Fate): string {
   return `${scenario}|${deaths.map((death) => (death.point ? `${death.point}:${death.passing}` : `+${death.after_ms}`)).join(",")}`;
 }
 
-/** Reads what `fateText` wrote. Throws for anything else: it was typed by hand. */
+/** Parses the output of `fateText`; throws for anything else. */
 export function readFate(text: string): Fate {
   const [scenario = "", deaths = ""] = text.split("|");
   return {
@@ -31,10 +31,10 @@ export function readFate(text: string): Fate {
   };
 }
 
-/** Points that only somebody passes who takes a session up: first there has to be a death. */
-const ONLY_WHEN_TAKEN_UP: ReadonlySet<CrashPoint> = new Set(["leftovers_ended", "recovery_decided"]);
+/** Points that only a resuming scheduler passes, after an earlier death. */
+const ONLY_ON_RESUME: ReadonlySet<CrashPoint> = new Set(["leftovers_ended", "recovery_decided"]);
 
-/** How often a whole session passes a point at least, as its log shows; what it says nothing of is passed once in each life. */
+/** How often a whole session passes a point at least, by its log; points that the log does not show are passed once in each life. */
 function passings(point: CrashPoint, log: readonly LogRecord[]): number {
   const records = (...types: string[]) => log.filter(({ payload_type }) => types.includes(payload_type)).length;
   const ended = log.filter(({ record }) => record.exit !== undefined).length;
@@ -47,7 +47,7 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
     case "after_publish":
     case "after_effects":
     case "events_appended":
-      // At the least the request and the end of each turn.
+      // At least the request and the end of each turn.
       return records("turn_request") + ended;
     case "turn_spawned":
     case "turn_pid_committed":
@@ -67,7 +67,7 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
     case "notification_pid_committed":
     case "notification_given":
     case "notification_ended": {
-      // At the least a question, or what a stop for it says, and the end.
+      // At least a question, or the stop for it, and the end.
       const config = log[0]?.payload["config"] as { readonly notify?: object } | undefined;
       return config?.notify ? 2 : 0;
     }
@@ -87,18 +87,18 @@ function passings(point: CrashPoint, log: readonly LogRecord[]): number {
   }
 }
 
-/** A point's first passing, and a later one, in a session of which this is the log of an undisturbed run; empty if it has none. */
+/** A death at a point's first passing and one at a later passing, for the scenario with this undisturbed log; empty if it never passes the point. */
 export function deathsAt(point: CrashPoint, log: readonly LogRecord[], random: () => number): Death[][] {
-  const before: Death[] = ONLY_WHEN_TAKEN_UP.has(point) ? [{ point: "turn_given", passing: 1 }] : [];
+  const before: Death[] = ONLY_ON_RESUME.has(point) ? [{ point: "turn_given", passing: 1 }] : [];
   const most = passings(point, log);
   if (most < 1) return [];
   const first = [...before, { point, passing: 1 }];
   if (most === 1) return [first];
-  // A life that began in the middle passes fewer: so its later passing is one of the first half.
+  // A resumed session passes the point less often, so the later passing is in the first half.
   return [first, [...before, { point, passing: 2 + Math.floor(random() * (most / 2)) }]];
 }
 
-/** Deaths one after the other, at points and at instants within what an undisturbed session takes. */
+/** Random deaths, at points and at times within the duration of an undisturbed session. */
 export function anyDeaths(count: number, log: readonly LogRecord[], takes_ms: number, random: () => number): Death[] {
   const passed = CRASH_POINTS.filter((point) => passings(point, log) > 0);
   return Array.from({ length: count }, (): Death => {
@@ -108,7 +108,7 @@ export function anyDeaths(count: number, log: readonly LogRecord[], takes_ms: nu
   });
 }
 
-/** Numbers in [0, 1) that are the same for the same seed (mulberry32). */
+/** Random numbers in [0, 1), the same for the same seed (mulberry32). */
 export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {

@@ -9,30 +9,30 @@ import type { Death } from "./deaths.ts";
 import { begin, type Ended, type Place, resume, start } from "./place.ts";
 import { value } from "../results.ts";
 
-/** More schedulers than any of these sessions can need. */
+/** More schedulers than any session here needs. */
 const MOST_LIVES = 25;
 
-/** Nothing here takes so long, however busy the machine is, in ms. */
+/** Longer than any scheduler here runs on a busy machine, in ms. */
 const LONGEST_LIFE_MS = 30_000;
 
-/** How much of what a scheduler said is shown when it went wrong, in characters. */
-const LAST_WORDS = 2_000;
+/** How much of a failed scheduler's output is shown, in characters. */
+const LAST_OUTPUT = 2_000;
 
-/** What became of a session. */
+/** How a session was carried out. */
 export interface Outcome {
-  /** Where its schedulers were killed, in order; `random` for an instant. */
+  /** The points at which its schedulers were killed, in order; `random` for a time. */
   readonly kills: readonly (CrashPoint | "random")[];
-  /** Schedulers in all. */
+  /** The number of schedulers. */
   readonly lives: number;
-  /** What a person put to it. */
+  /** The number of inbox rows that a person put. */
   readonly words: number;
-  /** What went wrong already. */
+  /** Violations found on the way. */
   readonly violations: readonly string[];
 }
 
 /**
- * Carries a session to its end: whenever its scheduler dies, stops or waits, the next one takes it up, and a person answers what
- * is asked, through the inbox. Each death is waited for until it comes, in whichever life that is.
+ * Carries a session to its end: whenever its scheduler dies, stops or waits, the next one resumes it, and a person answers its questions
+ * through the inbox. A death at a point stays pending until a scheduler passes the point.
  */
 export async function carryOut(place: Place, deaths: readonly Death[]): Promise<Outcome> {
   const { scenario } = place;
@@ -49,9 +49,9 @@ export async function carryOut(place: Place, deaths: readonly Death[]): Promise<
       ahead.shift();
       continue;
     }
-    // It was leaving already, and heard signals no more.
+    // It was exiting already and handled no more signals.
     if (ended.signal === "SIGTERM") continue;
-    // An instant that a life did not reach is over; a point may still come.
+    // A time that the scheduler did not reach is dropped; a point stays pending.
     if (death && !death.point) ahead.shift();
     switch (ended.code) {
       case 4:
@@ -64,7 +64,7 @@ export async function carryOut(place: Place, deaths: readonly Death[]): Promise<
         return { kills, lives, words, violations };
       default:
         violations.push(
-          `life ${lives} ended with ${ended.code ?? ended.signal}: ${ended.stderr}${ended.stdout.slice(-LAST_WORDS)}`,
+          `life ${lives} ended with ${ended.code ?? ended.signal}: ${ended.stderr}${ended.stdout.slice(-LAST_OUTPUT)}`,
         );
         return { kills, lives, words, violations };
     }
@@ -72,7 +72,7 @@ export async function carryOut(place: Place, deaths: readonly Death[]): Promise<
   return { kills, lives: MOST_LIVES, words, violations: [...violations, `not at its end after ${MOST_LIVES} lives`] };
 }
 
-/** One scheduler's life. `mayStop` is asked when it gives the turn at which it may be told to stop. */
+/** Runs one scheduler. `mayStop` is asked at the turn of the ticket at which the scenario sends SIGTERM. */
 async function live(place: Place, death: Death | undefined, mayStop: () => boolean): Promise<Ended> {
   const ticket = place.scenario.terminate?.ticket;
   const { child, ended } = start(place, wasBegun(place) ? resume(place) : begin(place), {
@@ -91,7 +91,7 @@ async function live(place: Place, death: Death | undefined, mayStop: () => boole
   return end;
 }
 
-/** Whether there is a record of it; looks only, since to make home and database is the program's to do, and to die of. */
+/** Whether the session has a record. Only reads: the program makes the home and the database, and may die doing so. */
 export function wasBegun({ home, session_id }: Place): boolean {
   const file = join(home, "bosun.db");
   if (!existsSync(file)) return false;
@@ -104,7 +104,7 @@ export function wasBegun({ home, session_id }: Place): boolean {
       undefined
     );
   } catch (error) {
-    // Whoever died while making the database left a journal that only a writer can roll back: nothing was begun.
+    // A scheduler that died while making the database left a journal that only a writer can roll back: nothing has begun.
     if ((error as { readonly code?: unknown }).code === "SQLITE_READONLY_ROLLBACK") return false;
     throw error;
   } finally {
@@ -112,7 +112,7 @@ export function wasBegun({ home, session_id }: Place): boolean {
   }
 }
 
-/** The process that holds the session now, if there is one. */
+/** The process that holds the session now, if any. */
 export function holderOf({ home, session_id }: Place): number | undefined {
   if (!existsSync(join(home, "bosun.db"))) return undefined;
   const store = value(openReader(home));
@@ -123,12 +123,12 @@ export function holderOf({ home, session_id }: Place): number | undefined {
   }
 }
 
-/** Puts into the inbox what a person says to all that is asked; how many words that is. */
+/** Answers all open questions through the inbox; returns the number of rows. */
 async function answer(place: Place): Promise<number> {
   const { session_id, scenario } = place;
   const store = value(openStore(place.home));
   try {
-    // What was put and not taken yet waits there, whoever died.
+    // Rows from an earlier life still wait.
     if (store.inbox.pending(session_id).length > 0) return 0;
     const put = async (payload_type: string, payload: JsonObject) =>
       value(await store.inbox.put(session_id, { payload_type, payload }, { user: "ada", host: "here", via: "test" }));

@@ -14,7 +14,7 @@ import { living } from "../processes.ts";
 
 afterEach(cleanUp);
 
-/** Begins a session whose scheduler freezes at this passing of this point. */
+/** Begins a session whose scheduler freezes at the nth passing of a point. */
 async function freeze(point: CrashPoint, passing: number, scenario = WORK): Promise<{ place: Place; holder: Started }> {
   const place = newPlace(scenario);
   const holder = start(place, begin(place), { crash_at: `${point}:${passing}:SIGSTOP` });
@@ -22,12 +22,12 @@ async function freeze(point: CrashPoint, passing: number, scenario = WORK): Prom
   return { place, holder };
 }
 
-/** The system has forgotten the lock, as a network file system does whose server was away. */
+/** Loses the lock, as a network file system may after an outage of its server. */
 function loseLock({ home, session_id }: Place): void {
   rmSync(lockPath(home, session_id));
 }
 
-/** Everything that a scheduler can leave: files with what stands in them, and rows. */
+/** The contents of all files and rows that a scheduler writes. */
 function everything({ home, session_id, workspace }: Place): Record<string, string> {
   const found: Record<string, string> = { rows: JSON.stringify(rows(home)) };
   const folders = [join(home, "logs", session_id), join(home, "sessions", session_id), workspace];
@@ -73,7 +73,7 @@ describe("a scheduler that was frozen while another took its session over", () =
     ["check_ended", 1],
     ["timer_due", 1],
     ["given_file_written", 1],
-  ])("writes nothing more, says so and exits 7 (frozen at %s, passing %i)", async (point, passing) => {
+  ])("writes nothing more and exits 7 (frozen at %s, passing %i)", async (point, passing) => {
     const { place, holder } = await freeze(point, passing);
     loseLock(place);
     const next = await start(place, wasBegun(place) ? resume(place) : begin(place)).ended;
@@ -83,7 +83,7 @@ describe("a scheduler that was frozen while another took its session over", () =
     holder.child.kill("SIGCONT");
     const ended = await holder.ended;
     expect(ended).toMatchObject({ code: 7, signal: null });
-    // What it has not begun by then is another's session, which it finds there.
+    // Frozen before it created the session, it finds its successor's.
     const [said, why] =
       point === "lock_taken"
         ? [ended.stderr, `${place.session_id} already exists`]
@@ -99,11 +99,11 @@ describe("a scheduler that was frozen while another took its session over", () =
     ["after_effects", 4],
     ["turn_spawned", 2],
     ["turn_pid_committed", 2],
-  ])("leaves its successor alone, which is at work (frozen at %s, passing %i)", async (point, passing) => {
+  ])("leaves its working successor alone (frozen at %s, passing %i)", async (point, passing) => {
     const { place, holder } = await freeze(point, passing, holding(1));
     loseLock(place);
     const next = start(place, wasBegun(place) ? resume(place) : begin(place));
-    // What the frozen one had given to its own worker may still be under way.
+    // The worker of the frozen scheduler may still run.
     await until("the successor's worker to begin", () => beganUnder(place, next.child.pid));
     const workers = begun(place);
     holder.child.kill("SIGCONT");
@@ -115,7 +115,7 @@ describe("a scheduler that was frozen while another took its session over", () =
     expect(await violationsOf(place, { kills: ["random"], lives: 2, words: 0, violations: [] }, undefined)).toEqual([]);
   });
 
-  it("leaves its successor alone, which has not written anything yet", async () => {
+  it("leaves a successor alone that has not written yet", async () => {
     const { place, holder } = await freeze("answer_held", 1);
     loseLock(place);
     const next = start(place, resume(place), { crash_at: "lock_taken:1:SIGSTOP" });
@@ -129,7 +129,7 @@ describe("a scheduler that was frozen while another took its session over", () =
     expect(doubles(place)).toEqual([]);
   });
 
-  it("is not told of as stopped: 7, with what ends it", { timeout: 120_000 }, async () => {
+  it("cannot be stopped: exit 7 names its process and --take-over", { timeout: 120_000 }, async () => {
     const { place, holder } = await freeze("answer_held", 1);
     const stopped = await start(place, ["stop", place.session_id]).ended;
     expect([stopped.code, stopped.stdout]).toEqual([7, ""]);
@@ -139,7 +139,7 @@ describe("a scheduler that was frozen while another took its session over", () =
     expect((await holder.ended).code).toBe(130);
   });
 
-  it("notices within seconds, though it has nothing to do", async () => {
+  it("notices within seconds even if it is idle", async () => {
     const place = newPlace(holding(1));
     const holder = start(place, begin(place));
     await until("the worker to begin", () => begun(place) > 0);
@@ -164,12 +164,12 @@ function marked({ workspace }: Place, beginning: string): string[] {
   return marks.filter((mark) => mark.startsWith(beginning));
 }
 
-/** Whether a worker that this process started has begun. */
+/** Whether a worker of this process has begun. */
 function beganUnder(place: Place, pid: number | undefined): boolean {
   return marked(place, "start hold").some((mark) => parentOf(mark.split(" ")[3]) === pid);
 }
 
-/** Undefined for a process that is gone. */
+/** Undefined if the process is gone. */
 function parentOf(pid: string | undefined): number | undefined {
   try {
     return Number(

@@ -8,7 +8,7 @@ import { cleanUp, leave, logOf, newPlace } from "./place.ts";
 import { SCENARIOS, type Scenario } from "./scenarios.ts";
 import { essence, violationsOf } from "./violations.ts";
 
-/** How many kills there are at the least, and what chooses them. One fate alone: `BOSUN_CRASH_FATE='work|turn_given:2,+120'`. */
+/** The least number of kills, and their seed. A single fate: `BOSUN_CRASH_FATE='work|turn_given:2,+120'`. */
 const KILLS = Number(process.env["BOSUN_CRASH_KILLS"] ?? 300);
 const SEED = Number(process.env["BOSUN_SEED"] ?? Date.now() % 1_000_000);
 const ALONE = process.env["BOSUN_CRASH_FATE"];
@@ -16,10 +16,10 @@ const ALONE = process.env["BOSUN_CRASH_FATE"];
 /** Sessions at once: each waits for its agents half of the time. */
 const AT_ONCE = 4;
 
-/** How deep a crash during the taking up of a crash goes. */
-const DEEP = 3;
+/** How many deaths a fate has in a row. */
+const DEATHS = 3;
 
-/** A kill takes a fifth of a second and more of two processors, and there may be less of them. */
+/** A kill takes at least a fifth of a second on two processors, and more on fewer. */
 const LIMIT_MS = 5 * 60_000 + KILLS * 1_500;
 
 interface Undisturbed {
@@ -62,7 +62,7 @@ function total(): number {
   return [...kills.values()].reduce((sum, count) => sum + count, 0);
 }
 
-/** Carries them out, some at once; gives what was violated, each with the command that repeats it. */
+/** Carries fates out, several at once; returns the violations, each with the command that repeats it. */
 async function suffer(fates: readonly Fate[]): Promise<string[]> {
   const violations: string[] = [];
   await inParallel(fates, async (fate) => {
@@ -80,7 +80,7 @@ async function suffer(fates: readonly Fate[]): Promise<string[]> {
 
 function known(name: string): Undisturbed {
   const found = undisturbed.get(name);
-  if (!found) throw new Error(`There is no scenario ${name}.`);
+  if (!found) throw new Error(`no scenario ${name}`);
   return found;
 }
 
@@ -94,17 +94,18 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
 
 describe.skipIf(ALONE !== undefined)("a session whose scheduler is killed", () => {
   it(
-    "at any crash point, at its first passing and at a later one, ends as if nothing had happened",
+    "at any crash point, first or later passing, ends as if undisturbed",
     async () => {
       const fates = CRASH_POINTS.flatMap((point) => {
-        const passing = SCENARIOS.map(({ name }) => ({ name, ways: deathsAt(point, known(name).log, random) })).filter(
-          ({ ways }) => ways.length > 0,
+        const passing = SCENARIOS.map(({ name }) => ({ name, fates: deathsAt(point, known(name).log, random) })).filter(
+          ({ fates: found }) => found.length > 0,
         );
-        // Each way in one scenario or another is enough for a change; in all of them when there is time.
-        if (KILLS > 300) return passing.flatMap(({ name, ways }) => ways.map((deaths) => ({ scenario: name, deaths })));
-        return [0, 1].flatMap((way) => {
-          const [one] = shuffled(passing.filter(({ ways }) => ways.length > way));
-          const deaths = one?.ways[way];
+        // By default each death in one scenario; with more kills in all of them.
+        if (KILLS > 300)
+          return passing.flatMap(({ name, fates: found }) => found.map((deaths) => ({ scenario: name, deaths })));
+        return [0, 1].flatMap((nth) => {
+          const [one] = shuffled(passing.filter(({ fates: found }) => found.length > nth));
+          const deaths = one?.fates[nth];
           return one && deaths ? [{ scenario: one.name, deaths }] : [];
         });
       });
@@ -115,13 +116,13 @@ describe.skipIf(ALONE !== undefined)("a session whose scheduler is killed", () =
   );
 
   it(
-    `at any instant and any point, again and again while it is taken up, ends as if nothing had happened`,
+    `at random times and points, again on resume, ends as if undisturbed`,
     async () => {
       const violations: string[] = [];
       for (let round = 0; total() < KILLS && round < KILLS; round += 1) {
         const fates = Array.from({ length: AT_ONCE * 2 }, (_, index): Fate => {
           const { scenario, log, takes_ms } = known(SCENARIOS[(round + index) % SCENARIOS.length]?.name ?? "");
-          return { scenario: scenario.name, deaths: anyDeaths(DEEP, log, takes_ms, random) };
+          return { scenario: scenario.name, deaths: anyDeaths(DEATHS, log, takes_ms, random) };
         });
         violations.push(...(await suffer(fates)));
       }
@@ -139,7 +140,7 @@ describe.runIf(ALONE !== undefined)("one fate", () => {
 
 function shuffled<T>(items: readonly T[]): T[] {
   return items
-    .map((item) => ({ item, place: random() }))
-    .toSorted((a, b) => a.place - b.place)
+    .map((item) => ({ item, rank: random() }))
+    .toSorted((a, b) => a.rank - b.rank)
     .map(({ item }) => item);
 }

@@ -14,7 +14,7 @@ const LIMIT_MS = 120_000;
 
 afterEach(cleanUp);
 
-/** A session whose first scheduler died when its only worker had begun. */
+/** A session whose first scheduler died after its only worker had begun. */
 async function interrupted(): Promise<Place> {
   const place = newPlace(holding(1));
   const first = await start(place, begin(place), { crash_at: "turn_given:2" }).ended;
@@ -30,7 +30,7 @@ function marks({ workspace }: Place): string[] {
 
 describe("a session", () => {
   it(
-    "that fifty processes take up at once is run by one, and the others learn by which",
+    "that fifty processes resume at once is run by one; the others name it",
     async () => {
       const place = await interrupted();
       const all = Array.from({ length: 50 }, () => start(place, ["resume", place.session_id, "--no-input"]));
@@ -53,7 +53,7 @@ describe("a session", () => {
     LIMIT_MS,
   );
 
-  it("whose new holder has not been written down yet is said to be held by that one, and not by the dead one", async () => {
+  it("names its new holder before that one is written down", async () => {
     const place = await interrupted();
     const next = start(place, resume(place), { crash_at: "lock_held:1:SIGSTOP" });
     await until("it to have the lock", () => frozen(next.child.pid));
@@ -70,7 +70,7 @@ describe("a session", () => {
   });
 
   it(
-    "is taken over from a scheduler that works, which stops by itself",
+    "is taken over from a working scheduler, which stops by itself",
     async () => {
       const place = newPlace(holding(1));
       const first = start(place, begin(place));
@@ -86,7 +86,7 @@ describe("a session", () => {
   );
 
   it.each(["before_commit:5", "turn_given:2", "lock_held:1"])(
-    "is taken over from a scheduler that is frozen at %s, in a transaction or not",
+    "is taken over from a scheduler frozen at %s",
     async (point) => {
       const place = newPlace(WORK);
       if (point === "lock_held:1") await start(place, begin(place), { crash_at: "turn_given:1" }).ended;
@@ -107,7 +107,7 @@ describe("a session", () => {
   );
 
   it(
-    "is looked at by eight at once without holding up its owner, or being told to come again",
+    "can be read by eight processes without blocking its owner",
     async () => {
       const place = newPlace(WORK);
       const looks: string[][] = [
@@ -138,7 +138,7 @@ describe("a session", () => {
   );
 
   it(
-    "of ten slow workers is killed at any moment, and taken up",
+    "of ten slow workers is killed at any moment, and resumed",
     async () => {
       const place = newPlace(holding(10));
       const first = start(place, begin(place));

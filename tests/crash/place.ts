@@ -10,7 +10,7 @@ import { recordsIn } from "../log-files.ts";
 
 const CLI = built("cli.js");
 
-/** What every crash costs is bounded by these: short, and long enough for a busy machine. */
+/** Grace periods that bound the cost of a crash, long enough for a busy machine. */
 const CONFIGURATION = {
   max_workers: 2,
   max_retries: 1,
@@ -20,7 +20,7 @@ const CONFIGURATION = {
   max_recoveries: 50,
 };
 
-/** One session's place: a home and a workspace of its own. */
+/** A home and a workspace for one session. */
 export interface Place {
   readonly directory: string;
   readonly home: string;
@@ -29,7 +29,7 @@ export interface Place {
   readonly scenario: Scenario;
 }
 
-/** How a process ended, and what it said on the way. */
+/** The exit and output of a process. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -63,7 +63,7 @@ export function newPlace(scenario: Scenario): Place {
   return { directory, home: join(directory, "home"), workspace, session_id, scenario };
 }
 
-/** Starts the program in this place. `crash_at` as `BOSUN_CRASH_AT`; `hear` gets each line of its output. */
+/** Starts the program in this place. `crash_at` is `BOSUN_CRASH_AT`; `hear` gets each line of output. */
 export function start(
   place: Place,
   args: readonly string[],
@@ -96,7 +96,7 @@ export function start(
   return { child, ended };
 }
 
-/** What begins the place's session, or what takes it up. */
+/** The arguments that begin or resume the session. */
 export function begin({ scenario, directory, session_id }: Place): string[] {
   const files = ["--roles", join(directory, "roles.json"), "--config", join(directory, "config.json")];
   return [...scenario.begin, ...files, "--session", session_id, "--json", "--no-input"];
@@ -106,7 +106,7 @@ export function resume({ scenario, session_id }: Place): string[] {
   return ["resume", session_id, "--json", "--no-input", ...(scenario.resume ?? [])];
 }
 
-/** Everything that stands in the session's log folder, in order. */
+/** The session's records, in order. */
 export function logOf({ home, session_id }: Place): LogRecord[] {
   return recordsIn(join(home, "logs", session_id));
 }
@@ -116,7 +116,7 @@ export function leave(place: Place): void {
   directories.delete(place.directory);
 }
 
-/** For `afterEach`: no process and no directory stays, whatever failed. */
+/** For `afterEach`: ends processes and removes directories. */
 export async function cleanUp(): Promise<void> {
   const gone = [...children].map((child) => new Promise<void>((resolve) => void child.once("close", () => resolve())));
   for (const child of children) child.kill("SIGKILL");

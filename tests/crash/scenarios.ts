@@ -3,27 +3,27 @@ import type { JsonObject } from "../../src/lib/json.ts";
 
 const AGENTS = join(import.meta.dirname, "agents");
 
-/** A small session that is made again and again, and how it goes when nobody disturbs it. */
+/** A small session, and how it goes undisturbed. */
 export interface Scenario {
   readonly name: string;
-  /** The arguments that begin it, after the program and its home; roles and configuration are added. */
+  /** The arguments that begin it, without program, home, roles and configuration. */
   readonly begin: readonly string[];
-  /** What is added when it is taken up. */
+  /** Arguments that are added on resume. */
   readonly resume?: readonly string[];
   readonly roles: readonly JsonObject[];
   readonly config?: JsonObject;
   readonly tasks?: readonly JsonObject[];
-  /** What a person says to the first question: an answer, or the end of it all. */
+  /** How a person reacts to the first question. */
   readonly person?: "answers" | "cancels";
-  /** The first of these tickets to be worked on gets the scheduler a SIGTERM, so often. */
+  /** The scheduler gets so many SIGTERM when this ticket is worked on. */
   readonly terminate?: { readonly ticket: string; readonly times: number };
-  /** What the last scheduler exits with. */
+  /** The exit code of the last scheduler. */
   readonly exit_code: 0 | 1;
 }
 
 /**
- * In no sandbox, so that nobody but the next scheduler ends what a dead one left, and every agent sees the others. The debate has the
- * one that there is by default.
+ * Without a sandbox, so that only the next scheduler ends a dead one's leftovers, and agents see each other. The debate has the default
+ * sandbox.
  */
 function agent(role_id: string, type: string, program: string, env: JsonObject = {}): JsonObject {
   return {
@@ -37,7 +37,7 @@ function agent(role_id: string, type: string, program: string, env: JsonObject =
 }
 
 const WORKER = agent("hand", "worker", "worker.sh");
-// The plan stands in the workspace, which every agent has as its directory.
+// The plan is in the workspace, the working directory of every agent.
 const MANAGER = agent("boss", "manager", "manager.sh", { PLAN: "plan.json" });
 const ASKING = agent("boss", "manager", "manager.sh", { PLAN: "plan.json", ASKS: "yes" });
 
@@ -54,7 +54,7 @@ function task(task_id: string, dependencies: readonly string[], more: JsonObject
   };
 }
 
-/** So many tasks whose workers wait, all at once, until there is a file `go` in the workspace; and one after them all. */
+/** So many tasks whose workers wait at once for a file `go` in the workspace, and one task after them. */
 export function holding(count: number): Scenario {
   const names = Array.from({ length: count }, (_, index) => `hold-${index}`);
   return {
@@ -70,7 +70,7 @@ const DEBATERS = ["this", "that", "judge"].map((role_id) => agent(role_id, "part
 
 const UNINSTRUCTED = { instruction: undefined } as unknown as JsonObject;
 
-/** Retries, checks, a join, work that is sent back. */
+/** Retries, checks, a join, and rework. */
 export const WORK: Scenario = {
   name: "work",
   begin: ["run", "Write files"],

@@ -14,10 +14,10 @@ import { logOf, type Place } from "./place.ts";
 import { value } from "../results.ts";
 import { living } from "../processes.ts";
 
-/** Of these a closed session has no row left. */
+/** Collections of which a closed session has no rows. */
 const OPEN = new Set(["turn", "timer", "ask", "check", "child", "hold", "process"]);
 
-/** The report without what a crash may change, and without what names this place. */
+/** The report without fields that a crash may change and without this place's names. */
 export function essence(place: Place): Json {
   const { started_at: _, finished_at: __, usage: ___, recoveries: ____, log: _____, ...rest } = reportOf(place);
   const text = JSON.stringify(rest).replaceAll(place.directory, "PLACE").replaceAll(place.session_id, "SESSION");
@@ -28,7 +28,7 @@ function reportOf({ home, session_id }: Place): JsonObject {
   return JSON.parse(readFileSync(join(home, "sessions", session_id, "final_report.json"), "utf8")) as JsonObject;
 }
 
-/** Everything about a session that is over which kills must not have brought about, in words; nothing if all is well. */
+/** Everything wrong with a finished session, in words; empty if nothing is. */
 export async function violationsOf(place: Place, outcome: Outcome, undisturbed: Json | undefined): Promise<string[]> {
   if (outcome.violations.length > 0) return [...outcome.violations];
   const log = logOf(place);
@@ -48,7 +48,7 @@ export async function violationsOf(place: Place, outcome: Outcome, undisturbed: 
   return violations;
 }
 
-/** A session, or a child of it, in the same place. */
+/** A session or its child, in the same place. */
 interface Family {
   readonly place: Place;
   readonly log: readonly LogRecord[];
@@ -73,7 +73,7 @@ function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome, 
     if (payload_type !== "turn_request") continue;
     const turn_id = record.turn_id ?? "";
     const run = record.run ?? 0;
-    if (run <= (runs.get(turn_id) ?? 0)) violations.push(`${turn_id} was asked for under run ${run} again`);
+    if (run <= (runs.get(turn_id) ?? 0)) violations.push(`${turn_id} was requested again under run ${run}`);
     runs.set(turn_id, run);
   }
   for (const [ticket_id, times] of done) if (times !== 1) violations.push(`${ticket_id} became done ${times} times`);
@@ -86,19 +86,19 @@ function recordViolations(log: readonly LogRecord[], { kills, words }: Outcome, 
   const asked = [log, ...children.map((child) => child.log)]
     .flat()
     .filter(({ payload_type }) => payload_type === "turn_request").length;
-  if (turns !== asked) violations.push(`${turns} turns were counted, ${asked} asked`);
-  if (input_tokens !== tokens) violations.push(`${input_tokens} tokens were counted, ${tokens} told`);
+  if (turns !== asked) violations.push(`${turns} turns counted, ${asked} requested`);
+  if (input_tokens !== tokens) violations.push(`${input_tokens} tokens counted, ${tokens} reported`);
   const crashes = log.filter(({ payload_type, payload }) => {
     return payload_type === "session_recovered" && payload["graceful"] === false;
   }).length;
   if (crashes > kills.length) violations.push(`${crashes} recoveries after ${kills.length} kills`);
   if (recoveries !== crashes) violations.push(`the report counts ${recoveries} recoveries, the log ${crashes}`);
   const said = log.filter(({ source, record }) => source === "user" && record.actor?.via === "test").length;
-  if (said !== words) violations.push(`a person said ${words} words, and ${said} are on record`);
+  if (said !== words) violations.push(`a person put ${words} rows, and ${said} are on record`);
   return violations;
 }
 
-/** What the agents themselves have seen and left. */
+/** What the agents saw and left. */
 function agentViolations({ workspace, session_id }: Place, log: readonly LogRecord[]): string[] {
   const file = join(workspace, "marks");
   const marks = existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
@@ -117,7 +117,7 @@ function agentViolations({ workspace, session_id }: Place, log: readonly LogReco
   return violations;
 }
 
-/** Of each question and of the end people are told once, and again only of what a crash may have cut short, which says so. */
+/** Each question and the end are notified once; only a notification that a crash may have cut short is repeated, marked `again`. */
 function notificationViolations({ workspace, scenario }: Place): string[] {
   const file = join(workspace, "told");
   const told = existsSync(file) ? readFileSync(file, "utf8").trimEnd().split("\n") : [];
@@ -140,8 +140,8 @@ function notificationViolations({ workspace, scenario }: Place): string[] {
   }
   const violations = [...times]
     .filter(([, count]) => count > 1)
-    .map(([about, count]) => `${about} was told ${count} times`);
-  if (scenario.config?.["notify"] !== undefined && ends === 0) violations.push("nobody was told of the end");
+    .map(([about, count]) => `${about} was notified ${count} times`);
+  if (scenario.config?.["notify"] !== undefined && ends === 0) violations.push("the end was not notified");
   return violations;
 }
 
@@ -152,7 +152,7 @@ function folderViolations({ home, session_id }: Place, log: readonly LogRecord[]
   if (names.length !== log.length) violations.push(`the log has ${names.length} files for ${log.length} records`);
   const events = readFileSync(join(folder, "events.log"), "utf8");
   const lines = log.map((record) => eventLines(record.integrity.sequence, record));
-  if (events !== lines.join("")) violations.push("events.log is not the log's");
+  if (events !== lines.join("")) violations.push("events.log differs from the log");
   for (const name of readdirSync(home, { recursive: true, encoding: "utf8" }))
     if (/\.tmp$|\.partial$|\.publishing$/.test(name)) violations.push(`${name} is left`);
   const report = readFileSync(join(home, "sessions", session_id, "final_report.md"), "utf8");
@@ -181,7 +181,7 @@ async function storeViolations({ home, session_id }: Place, log: readonly LogRec
     for (const { collection, id } of stored.rows())
       if (OPEN.has(collection)) violations.push(`${collection} ${id} is left`);
     if (store.inbox.pending(session_id).length > 0) violations.push("the inbox is not empty");
-    if (store.holder(session_id)) violations.push("somebody holds the session");
+    if (store.holder(session_id)) violations.push("the session is held");
     violations.push(...artifactViolations(home, session_id, store.artifacts(session_id)));
   } finally {
     store.close();
@@ -189,12 +189,12 @@ async function storeViolations({ home, session_id }: Place, log: readonly LogRec
   return violations;
 }
 
-/** Every artifact on record is a file, and no file is there that nobody has on record. */
+/** Every recorded artifact is a file, and every file is a recorded artifact. */
 function artifactViolations(home: string, session_id: string, rows: readonly { readonly path: string }[]): string[] {
   const folder = join(home, "sessions", session_id, "artifacts");
   const files = new Set(existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : []);
   const recorded = new Set(rows.map(({ path }) => join(home, path)));
   const missing = [...recorded].filter((path) => !files.has(path));
   const stray = [...files].filter((path) => !recorded.has(path));
-  return [...missing.map((path) => `${path} is missing`), ...stray.map((path) => `${path} is nobody's artifact`)];
+  return [...missing.map((path) => `${path} is missing`), ...stray.map((path) => `${path} is not on record`)];
 }

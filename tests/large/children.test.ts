@@ -5,11 +5,11 @@ import { bundled } from "../bench/bundled.ts";
 import { type ChildrenCost, type ChildrenOrder } from "../bench/children.ts";
 import { inProcess } from "../bench/measure.ts";
 
-/** The pipe of some shells by which they wait for what they have started. */
+/** A descriptor that some shells leave open for their children. */
 const LEFT_OPEN = 251;
 
 describe("a scheduler with many live children", () => {
-  test("holds hardly more memory for each than a bare spawn does, whatever its parent has left open", async () => {
+  test("holds little more memory for each than a bare spawn", async () => {
     const [floor, launched, supervised] = await bundled(async (program) => {
       const extent = { quick: true, rounds: 1, profile: undefined, program };
       const cost = (by: ChildrenOrder["by"]) =>
@@ -17,15 +17,15 @@ describe("a scheduler with many live children", () => {
       return [await cost("spawn"), await cost("launcher"), await cost("supervision")];
     });
     expect([launched.count, supervised.count]).toEqual([floor.count, floor.count]);
-    // What keeps promises, iterators and listeners for each takes 7 times the memory.
+    // execa takes 7 times the memory.
     expect(launched.rss).toBeLessThan(floor.rss * 3);
-    // Measured 1.0 and 1.6 times; what is alive hardly varies.
+    // Measured 1.0 and 1.6 times; live memory hardly varies.
     expect(launched.alive).toBeLessThan(floor.alive * 1.35);
     expect(supervised.alive).toBeLessThan(floor.alive * 2.1);
   });
 });
 
-test("a heap that grows is young in little memory from the first start on, since each later one pays for all of it", () => {
+test("limits the young generation of the heap from the first start on", () => {
   const young = (starts: number) =>
     Number(execFileSync(process.execPath, [join(import.meta.dirname, "children/young.ts"), String(starts)]));
   const kept = young(1);

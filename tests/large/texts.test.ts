@@ -28,18 +28,18 @@ afterEach(cleanUp);
 
 const MIB = 1024 * 1024;
 
-/** Hundreds of megabytes are written, read and hashed. */
+/** These tests write, read and hash hundreds of megabytes. */
 const LONG_MS = 120_000;
 const GIVEN = { instruction: { summary: "Do it." } };
 
-/** Outputs as an agent may send them, of so many bytes; a text of its own each, as if it had been read from a line. */
+/** Outputs of so many bytes; each text has its own memory, as if it had been read from a line. */
 function outputs(bytes: number): string[] {
   const length = 100_000;
   return Array.from({ length: Math.floor(bytes / length) }, () => Buffer.alloc(length, "a").toString("latin1"));
 }
 
 function expectValid(request: TurnRequest | undefined): string {
-  if (!request) throw new Error("There was no such request.");
+  if (!request) throw new Error("no such request");
   const line = requestLine(request);
   expect(Buffer.byteLength(line)).toBeLessThanOrEqual(MAX_LINE_BYTES);
   const checked = validateEnvelope(JSON.parse(line));
@@ -47,7 +47,7 @@ function expectValid(request: TurnRequest | undefined): string {
   return line;
 }
 
-/** What was sent in a turn, by the program that SPEC.md quotes. */
+/** The request line of a turn, rebuilt by the program in SPEC.md. */
 function sentBySpec(rig: Rig, session_id: string, given: TurnRequest | undefined): string {
   const spec = readFileSync(join(import.meta.dirname, "../../SPEC.md"), "utf8");
   const program = /```python file=sent\.py\n(.*?)```/s.exec(spec)?.[1] ?? "";
@@ -60,9 +60,9 @@ function sentBySpec(rig: Rig, session_id: string, given: TurnRequest | undefined
   return execFileSync("python3", argv, { encoding: "utf8", maxBuffer: 64 * MIB });
 }
 
-describe("what is too long to be quoted whole", () => {
+describe("a text too long to be quoted whole", () => {
   it(
-    "is cut in a final report that still verifies, and stands whole in the log",
+    "is cut in a final report that verifies, and whole in the log",
     async () => {
       const rig = newRig();
       const tasks = Array.from({ length: 9 }, (_, n) => task(`t${n}`, [], GIVEN));
@@ -87,7 +87,7 @@ describe("what is too long to be quoted whole", () => {
     LONG_MS,
   );
 
-  it("is cut in a request that is a valid line, and can be rebuilt from the log byte for byte", async () => {
+  it("is cut in a request that can be rebuilt from the log byte for byte", async () => {
     const rig = newRig();
     const tasks = [task("a", [], GIVEN), task("b", [], GIVEN), task("c", ["a", "b"], GIVEN)];
     let given: TurnRequest | undefined;
@@ -107,7 +107,7 @@ describe("what is too long to be quoted whole", () => {
   });
 
   it(
-    "is cut in the history of much rework, and in what is to be reviewed",
+    "is cut in the history of rework and in reviews",
     async () => {
       const rig = newRig();
       const given: TurnRequest[] = [];
@@ -136,7 +136,7 @@ describe("what is too long to be quoted whole", () => {
     LONG_MS,
   );
 
-  it("fails a turn whose commands would have to be cut, and its manager hears of it", async () => {
+  it("fails a turn whose commands would be cut, and tells its manager", async () => {
     const rig = newRig();
     const steps = Array.from({ length: 90 }, () => ({ shell: `: ${"a".repeat(95_000)}` }));
     const asked: unknown[] = [];
@@ -144,7 +144,7 @@ describe("what is too long to be quoted whole", () => {
       config: { max_retries: 0 },
       agentFor: crew([task("a", [], { instruction: { summary: "Do it.", steps } })], {
         instruction: () => {
-          throw new Error("nobody can be given this");
+          throw new Error("too long for a request");
         },
         error: (request) => {
           asked.push(request.payload.message.payload);
@@ -160,7 +160,7 @@ describe("what is too long to be quoted whole", () => {
     expect(asked).toHaveLength(1);
   });
 
-  it("is cut in what is to be reviewed, also of what was run: its reader runs nothing of it", async () => {
+  it("is cut in commands for review, since the reviewer does not run them", async () => {
     const rig = newRig();
     const steps = Array.from({ length: 50 }, () => ({ shell: `: ${"a".repeat(95_000)}` }));
     const evidence = Array.from({ length: 5 }, () => ({ text: "Run.", command: ["make"], output: "b".repeat(MIB) }));
@@ -179,7 +179,7 @@ describe("what is too long to be quoted whole", () => {
   });
 
   it(
-    "is cut alike by whoever takes the session up",
+    "is cut in the same way after a resume",
     async () => {
       const rig = newRig();
       const tasks = [task("a", [], GIVEN), task("b", [], GIVEN), task("c", ["a", "b"], GIVEN)];
@@ -190,7 +190,7 @@ describe("what is too long to be quoted whole", () => {
           if (request.stamp.subject !== "c") return report({ outputs: outputs(4.75 * MIB) });
           given.push(request);
           if (!interrupt.now) return report();
-          // Once it is under way: a turn cannot be ended from inside of its own beginning.
+          // Later: a turn cannot be stopped while it begins.
           queueMicrotask(interrupt.now);
           return new Promise(() => undefined);
         },
@@ -210,7 +210,7 @@ describe("what is too long to be quoted whole", () => {
 
 describe("the memory of a session", () => {
   it(
-    "is bounded by the bytes of its records, and not only by their number",
+    "is bounded by the bytes of its records, not only by their number",
     async () => {
       const rig = newRig();
       setFlagsFromString("--expose-gc");
@@ -234,7 +234,7 @@ describe("the memory of a session", () => {
       expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
       const rises = heap.slice(1).map((now, index) => now - (heap[index] ?? 0));
       console.info(`MiB alive before each turn: ${heap.map(Math.round).join(", ")}`);
-      // Two turns are two generations; from then on each lets go of one before it.
+      // The cache has two generations, so from the third turn on memory is freed.
       expect(rises.slice(2).every((rise) => rise < 20)).toBe(true);
     },
     LONG_MS,

@@ -6,7 +6,7 @@ import { describe, expect, test } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 
 describe("canonical JSON", () => {
-  test("is RFC 8785's own example", () => {
+  test("matches the example of RFC 8785", () => {
     // RFC 8785, section 3.2.2 and 3.2.3: numbers, escapes and the order of keys.
     const value = {
       // oxlint-disable-next-line no-loss-of-precision -- the RFC's own number
@@ -20,7 +20,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  test("orders keys by UTF-16 code units, numbers among them, whatever order they came in", () => {
+  test("orders keys by UTF-16 code units, including numeric keys", () => {
     const value = {
       "\u20ac": 1,
       "\r": 2,
@@ -38,13 +38,13 @@ describe("canonical JSON", () => {
     );
   });
 
-  test.each([31, 32, 33, 200])("orders %i keys as any other number of them", (count) => {
+  test.each([31, 32, 33, 200])("orders %i keys", (count) => {
     const keys = Array.from({ length: count }, (_, index) => `${(index * 7) % count} \u20ac"`);
     const value = Object.fromEntries(keys.map((key) => [key, "\n"]));
     expect(canonicalJson(value)).toBe(canonicalize(value));
   });
 
-  test("writes a key of any name, and leaves out what is undefined", () => {
+  test("writes any key, and leaves out undefined values", () => {
     expect(canonicalJson(JSON.parse('{"__proto__":{"a":1},"":0,"constructor":null}'))).toBe(
       '{"":0,"__proto__":{"a":1},"constructor":null}',
     );
@@ -66,7 +66,7 @@ describe("canonical JSON", () => {
     expect(() => canonicalJson(value)).toThrow(message);
   });
 
-  test("agrees with another implementation, and reads back as what it was", () => {
+  test("agrees with another implementation and is stable", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
         const text = canonicalJson(value);
@@ -77,7 +77,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  test.each([499, 500, 501, 1_000, 1_001, 1_499, 1_501])("writes a list of %i entries as any other", (count) => {
+  test.each([499, 500, 501, 1_000, 1_001, 1_499, 1_501])("writes a list of %i entries", (count) => {
     const values = Array.from(
       { length: count },
       (_, index) => [`\u20ac"${index}`, null, { b: index, a: [index, "]"] }][index % 3],
@@ -86,7 +86,7 @@ describe("canonical JSON", () => {
     expect(() => canonicalJson([...values, undefined])).toThrow("A undefined is not JSON");
   });
 
-  test("puts a long list together in little more memory than its text takes", () => {
+  test("builds a long list in little more memory than its text takes", () => {
     const canonical = join(import.meta.dirname, "../../src/lib/canonical.ts");
     const script = `
       import { canonicalJson } from ${JSON.stringify(canonical)};
@@ -98,7 +98,7 @@ describe("canonical JSON", () => {
     expect(made.stdout).toBe("19000001 true\n");
   });
 
-  test("stays the same for more keys than it remembers", () => {
+  test("is the same for more keys than it caches", () => {
     for (let each = 0; each < 3_000; each++) {
       const value = { [`key "${each}"`]: each, [`${"long".repeat(20)}${each}`]: "x" };
       expect(canonicalJson(value)).toBe(canonicalize(value));

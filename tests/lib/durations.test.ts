@@ -18,13 +18,13 @@ describe("parsing a duration", () => {
   });
 
   test.each(["", "s", "1", "-1s", "1.5h", " 1s", "1s ", "1 s", "1S", "30m1h", "1s1s", "1e3s", "９s", "1y", "0x1s"])(
-    "%j is refused",
+    "refuses %j",
     (text) => {
       expect(parseDuration(text).ok).toBe(false);
     },
   );
 
-  test("a refusal says what to write", () => {
+  test("says what to write", () => {
     expect(
       [parseDuration("90"), parseDuration("soon"), parseDuration("9999d")].map((result) => !result.ok && result.error),
     ).toMatchInlineSnapshot(`
@@ -37,7 +37,7 @@ describe("parsing a duration", () => {
   });
 });
 
-describe("a duration for people", () => {
+describe("formatting a duration", () => {
   test.each([
     [0, "0s"],
     [-5, "0s"],
@@ -58,7 +58,7 @@ describe("a duration for people", () => {
     expect(formatDuration(milliseconds)).toBe(text);
   });
 
-  test("is itself a duration, never longer than what it shows", () => {
+  test("gives a duration that is never longer than the input", () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: MAX_DURATION_MS }), (milliseconds) => {
         const back = parseDuration(formatDuration(milliseconds));

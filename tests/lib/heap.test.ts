@@ -16,7 +16,7 @@ function drained(heap: Heap<Entry>): number[] {
   return ranks;
 }
 
-test("a heap gives what was not removed from it in order", () => {
+test("returns the entries that were not removed in order", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(1_000), fc.boolean()), { maxLength: 200, size: "max" }), (entries) => {
       const heap = new Heap<Entry>((a, b) => a.rank < b.rank);
@@ -31,14 +31,14 @@ test("a heap gives what was not removed from it in order", () => {
   );
 });
 
-test("taking one out of the middle moves up what has to go up", () => {
+test("removing from the middle moves an entry up if it must", () => {
   const heap = new Heap<Entry>((a, b) => a.rank < b.rank);
   const [, , , removed] = [1, 10, 2, 20, 11, 3, 4, 21, 22, 12, 13, 5].map((rank) => {
     const entry = { rank, position: -1 };
     heap.add(entry);
     return entry;
   });
-  // The last entry, 5, comes to stand below 10.
+  // The last entry, 5, moves below 10.
   heap.remove(removed as Entry);
   expect(drained(heap)).toEqual([1, 2, 3, 4, 5, 10, 11, 12, 13, 21, 22]);
 });

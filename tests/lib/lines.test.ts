@@ -18,7 +18,7 @@ function split(chunks: readonly Buffer[], cap: number): Seen[] {
   return seen;
 }
 
-/** What the lines of a whole text are, said as plainly as possible. */
+/** The lines of a whole text, computed in the simplest way. */
 function linesOf(text: string, cap: number): Seen[] {
   const parts = text.split("\n");
   const last = parts.pop() ?? "";
@@ -34,7 +34,7 @@ function chunked(text: string, cuts: readonly number[]): Buffer[] {
 }
 
 describe("the line splitter", () => {
-  test("gives the same lines however the bytes are cut into chunks", () => {
+  test("gives the same lines for any chunks", () => {
     const bytes = array(constantFrom("a", "b", "\n", "\r", "\xe2", "\x00", "{"), { maxLength: 60, size: "max" });
     assert(
       property(bytes, array(nat(60), { maxLength: 12 }), integer({ min: 1, max: 12 }), (parts, cuts, cap) => {
@@ -45,7 +45,7 @@ describe("the line splitter", () => {
     );
   });
 
-  test("splits at LF alone, so that U+2028 and a lone CR stay inside a line", () => {
+  test("splits at LF, not at U+2028 or a lone CR", () => {
     const seen: string[] = [];
     const splitter = new LineSplitter(
       () => 100,
@@ -56,7 +56,7 @@ describe("the line splitter", () => {
     expect(seen).toEqual(['{"a":"x\u2028y"}', "b\rc"]);
   });
 
-  test("reports a line that grows too long at that moment, once, and goes on with the next", () => {
+  test("delivers a line over the cap at once, then goes on with the next", () => {
     const seen: Seen[] = [];
     const splitter = new LineSplitter(
       () => 4,
@@ -81,7 +81,7 @@ describe("the line splitter", () => {
     ]);
   });
 
-  test("holds no more than the cap of an endless line", () => {
+  test("holds at most the cap of an endless line", () => {
     const cap = 1_048_576;
     const splitter = new LineSplitter(
       () => cap,
@@ -94,7 +94,7 @@ describe("the line splitter", () => {
     splitter.end();
   });
 
-  test("delivers nothing for an empty stream, and ends only once", () => {
+  test("delivers nothing for an empty stream, and ends once", () => {
     expect(split([], 10)).toEqual([]);
     const seen: string[] = [];
     const splitter = new LineSplitter(

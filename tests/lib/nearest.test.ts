@@ -17,17 +17,17 @@ describe("the nearest known word", () => {
     expect(nearest(word, keys)).toBe(meant);
   });
 
-  test.each(["zzz", "", "x", "entirely_different", "a".repeat(10_000)])("there is none of %j", (word) => {
+  test.each(["zzz", "", "x", "entirely_different", "a".repeat(10_000)])("is undefined for %j", (word) => {
     expect(nearest(word, keys)).toBeUndefined();
   });
 
-  test("is one that begins so, where none is nearer", () => {
+  test("is one with this prefix if no other is near", () => {
     expect(nearest("disp", keys)).toBe("display_name");
     expect(nearest("idle", [...keys, "idles"])).toBe("idles");
     expect(nearest("di", keys)).toBeUndefined();
   });
 
-  test("is the first of several that are equally near", () => {
+  test("is the first of several equally near ones", () => {
     expect(nearest("ab", ["ax", "ay"])).toBe("ax");
   });
 });

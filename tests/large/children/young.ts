@@ -1,4 +1,4 @@
-/** Starts as many programs as it is told, has much work for the heap, and prints the size of the heap's young generation in bytes. */
+/** Starts so many programs, fills the heap, and prints the size of the heap's young generation in bytes. */
 import { getHeapSpaceStatistics } from "node:v8";
 import { start } from "../../../src/agents/launch.ts";
 
