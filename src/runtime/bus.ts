@@ -3,23 +3,23 @@ import type { Outcome } from "../kernel/mode.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { StorageError } from "../store/storage-error.ts";
 
-/** What a viewer can see of a running session. Records and asks are told after their commit. */
+/** What a viewer can see of a running session. Records and asks are emitted after their commit. */
 export type SessionEvent =
   | { readonly kind: "record"; readonly sequence: number; readonly record: UnsealedRecord }
-  /** An agent works on a turn now. `pid` is its process; absent for an agent without one, and if the turn was over before it was seen. */
+  /** An agent started on a turn. `pid` is its process; absent if it has none, or if the turn was over before it was seen. */
   | (TurnAbout & { readonly kind: "turn_started"; readonly pid?: number })
-  /** The agent of a turn is gone. What came of the turn is in its records. */
+  /** The agent of a turn is gone. The turn's result is in its records. */
   | (TurnAbout & { readonly kind: "turn_ended" })
-  /** A line an agent printed that is no message, as the agent wrote it: untrusted, and at most 8,192 characters of it. */
+  /** A line of an agent's output that is no message. Untrusted text, at most 8,192 characters. */
   | (TurnAbout & { readonly kind: "console"; readonly stream: "stdout" | "stderr"; readonly text: string })
   | { readonly kind: "ask"; readonly ask: LedgerAsk }
-  /** Something went wrong that does not stop the session, in one line. */
+  /** A problem that does not stop the session, in one line. */
   | { readonly kind: "warning"; readonly text: string }
-  /** The session stops, and turns are being ended for that. */
+  /** The session is stopping, and its running turns are being ended. */
   | { readonly kind: "stopping"; readonly reason: StopReason; readonly running: number }
   | { readonly kind: "ended"; readonly end: SessionEnd };
 
-/** Which run of which turn an event is about. */
+/** The run of a turn that an event is about. */
 export interface TurnAbout {
   readonly turn_id: string;
   readonly run: number;
@@ -27,10 +27,10 @@ export interface TurnAbout {
   readonly subject?: string;
 }
 
-/** Why a scheduler leaves its session on purpose, to be resumed. */
+/** Why a scheduler stops its session resumably. */
 export type StopReason = "signal" | "limit" | "waiting" | "manager_failed";
 
-/** How a session was left. */
+/** How a session ended. */
 export type SessionEnd =
   | { readonly kind: "closed"; readonly outcome: Outcome; readonly reason?: string }
   | { readonly kind: "stopped"; readonly reason: string; readonly message: string };

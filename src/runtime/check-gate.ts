@@ -1,19 +1,16 @@
 import { exitFromShell } from "../agents/isolation/namespace.ts";
 import type { Exit } from "../protocol/record.ts";
 
-/** Holds the command back until its process is on record: a scheduler that dies before that leaves nothing running. */
+/** Holds the command back until its process is on record: if the scheduler dies before, nothing runs. */
 const GATE = 'read -r go && exec "$@" </dev/null';
 
-/** What a shell says of a signal is higher. */
+/** A shell reports a signal as a higher exit code. */
 const HIGHEST_EXIT = 128;
 
-/** The exit code that changes places with the expected one: neither Node, nor a sandbox that cannot begin, nor a shell tells of it by itself. */
+/** The exit code that is swapped with the expected one: neither Node, nor a sandbox that fails to start, nor a shell uses it. */
 export const WITNESSED = 97;
 
-/**
- * The same, and sees how the command ends. It outlives what is sent to the whole group, by Bosun or by the command, as long as the command
- * does.
- */
+/** The same gate, which also swaps the exit code. It ignores signals to its process group, so it outlives the command. */
 function witness(expect_exit: number): string {
   return [
     "read -r go || exit",
@@ -23,15 +20,15 @@ function witness(expect_exit: number): string {
   ].join("; ");
 }
 
-/** A check's command behind its gate, and how it ended, from how the gate did. */
+/** A check's command behind its gate, and a function from the gate's exit to the command's. */
 export interface GatedCheck {
   readonly command: readonly string[];
   readonly endedAs: (exit: Exit) => Exit;
 }
 
 /**
- * Of a signal that has no name, a real-time one, Node says what it says of an exit with 0; and a sandbox that cannot begin exits with 1. So
- * what is said of either must not be what is to pass.
+ * Puts a command behind the gate. Node reports unnamed real-time signals as exit code 0, and a sandbox that fails to start exits with 1.
+ * Swapping the expected code with an unused one keeps both from passing as the expected exit.
  */
 export function gated(command: readonly string[], expect_exit: number): GatedCheck {
   if (expect_exit > HIGHEST_EXIT) return { command: ["sh", "-c", GATE, "check", ...command], endedAs: (exit) => exit };

@@ -1,21 +1,18 @@
 import type { OutputListener, Stream } from "../agents/cli/process.ts";
 import { sizeOf } from "../kernel/cut.ts";
 
-/** How much of a check's output is kept as evidence: its end, in bytes. */
+/** The bytes kept of the end of a check's output, as evidence. */
 const OUTPUT_BYTES = 8 * 1024;
 
-/**
- * What the outputs of one result may have together, in bytes of its record. The criteria stood in records before, so both fit
- * into one; and two thousand checks have room for all that is kept of each.
- */
+/** The bytes of all outputs in one result record: with the criteria they fit into a record, and 2,000 checks keep all of theirs. */
 const OUTPUTS_BYTES = 16 * 1024 * 1024;
 
 const LINE_FEED = 0x0a;
 
-/** Keeps the end of what a check prints. A line of one stream is not torn by what comes on the other meanwhile. */
+/** Keeps the end of a check's output. Lines of stdout and stderr are not mixed. */
 export class OutputEnd implements OutputListener {
   #lines = Buffer.alloc(0);
-  /** What each stream has said of a line that has not ended. */
+  /** The unfinished line of each stream. */
   readonly #begun = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
 
   chunk(stream: Stream, bytes: Buffer): void {
@@ -36,7 +33,7 @@ function endOf(...pieces: readonly Buffer[]): Buffer<ArrayBuffer> {
   return Buffer.concat(pieces).subarray(-OUTPUT_BYTES);
 }
 
-/** Without what is left of a character whose first bytes were cut off, and the line end that the last line has like any other. */
+/** The text without a character that was cut in half at its beginning, and without the last line end. */
 function textOf(bytes: Buffer): string {
   const isCut = bytes.length === OUTPUT_BYTES;
   const start = isCut
@@ -48,7 +45,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString("utf8", start).replaceAll("\r\n", "\n").replace(/\n$/, "");
 }
 
-/** Gives of each output of a result, one after the other, the end for which there is still room. */
+/** Returns a function that cuts each output of a result to the end that still fits. */
 export function outputsOfResult(): (output: string) => string {
   let left = OUTPUTS_BYTES;
   return (output) => {

@@ -14,13 +14,13 @@ export const EXIT_INTERNAL = 70;
 export const EXIT_INTERRUPTED = 130;
 export const EXIT_TERMINATED = 143;
 
-/** What stops a program from outside, and what it then exits with; a hang-up counts as the order to end. */
+/** The signals that stop a program, with its exit code. A hang-up counts as a termination. */
 export const CODE_OF_SIGNAL = { SIGINT: EXIT_INTERRUPTED, SIGTERM: EXIT_TERMINATED, SIGHUP: EXIT_TERMINATED } as const;
 
 /** A signal that stops a session. */
 export type StopSignal = keyof typeof CODE_OF_SIGNAL;
 
-/** What a program that waited for the session exits with; `signal` is the one that stopped it, as it is recorded. */
+/** The exit code of a command that waited for the session. `signal`: the signal that stopped it. */
 export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): number {
   if (end.kind === "closed") return end.outcome === "done" ? EXIT_DONE : EXIT_FAILED;
   switch (end.reason) {
@@ -34,7 +34,7 @@ export function exitCodeOf(end: SessionEnd, signal: StopSignal | undefined): num
   }
 }
 
-/** How a session was left, as it is recorded; undefined while it is at work, and for one whose scheduler could record nothing any more. */
+/** The recorded end of a session; undefined while it runs, and if its scheduler died. */
 export function recordedEnd({ closed, stopped }: LedgerFigures): SessionEnd | undefined {
   if (closed) return { kind: "closed", ...closed };
   return stopped && { kind: "stopped", ...stopped };

@@ -9,12 +9,12 @@ import type { Instant } from "../protocol/timestamp.ts";
 import { wordName } from "../protocol/word-name.ts";
 import type { ArtifactRow } from "../store/store.ts";
 
-/** A fact on its way in: what it says, and what its channel knows. */
+/** A fact before it is recorded, with what its channel knows of it. */
 export interface FactInput {
-  /** Its time, where that is settled already; else now. */
+  /** Default: now. */
   readonly at?: Instant;
   readonly source: string;
-  /** `scheduler` unless said otherwise; the scheduler's own facts are the session's. */
+  /** Default: `scheduler`; `session` for facts of the scheduler. */
   readonly target?: string;
   readonly payload_type: PayloadType;
   readonly payload: JsonObject;
@@ -24,22 +24,22 @@ export interface FactInput {
   readonly usage?: Usage | undefined;
   readonly actor?: Actor | undefined;
   readonly artifact?: Omit<ArtifactRow, "sequence"> | undefined;
-  /** The inbox row it was. */
+  /** The inbox row that it came from. */
   readonly taken?: number | undefined;
-  /** It was put there before this scheduler took the session up, which was closed then or only left. */
+  /** It was put before this scheduler took over the session, which was closed or only left then. */
   readonly overtaken?: "closed" | "taken_up" | undefined;
 }
 
-/** An `error` payload, as far as it is told to a person. */
+/** The part of an `error` payload that a person sees. */
 type PersonRefused = { readonly code: string; readonly message: string; readonly details?: JsonObject };
 
 /**
- * Why a person's word cannot be taken, as an `error` payload. The mode lets people say nothing of the kind; or it is malformed;
- * or it told an earlier scheduler to stop or to pause; or it came too late for a session that was closing, and is open again.
+ * Why a person's message is refused, as an `error` payload: the mode does not allow it, it is malformed, it was a `stop` or `pause` for an
+ * earlier scheduler, or it arrived while the session closed and was reopened later.
  */
 export function personRefused(input: FactInput, rights: Rights): PersonRefused | undefined {
   const { payload_type, payload, overtaken } = input;
-  // Of another process's word nothing is known yet, not even that this is a text.
+  // Another process's row may hold anything, even a type that is no string.
   if (!isPayloadType(payload_type) || rights.user[payload_type] === undefined) {
     return { code: "not_permitted", message: `a person may not send ${quote(payload_type)}` };
   }
@@ -57,10 +57,10 @@ export function personRefused(input: FactInput, rights: Rights): PersonRefused |
   return { code: "not_permitted", message: `the session was taken up again after it was told to ${command}` };
 }
 
-/** So much of why it was asked for stands in the record of a stop; all of it stands in the word itself. */
+/** The characters of a reason in the record of a stop; the command's own record has all of it. */
 const REASON_CHARACTERS = 1_000;
 
-/** What the record of a stop says if this fact asks for one, with who asked; undefined for any other. */
+/** The message of the stop that this fact asks for, naming who asked; undefined for any other fact. */
 export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefined {
   if (fact.payload_type !== "user_command" || fact.payload.command !== "stop") return undefined;
   const { reason } = fact.payload;
@@ -68,13 +68,13 @@ export function stopAsked(fact: Fact, actor: Actor | undefined): string | undefi
   return `stopped by ${who}${reason === undefined ? "" : `: ${reason.slice(0, REASON_CHARACTERS).toWellFormed()}`}`;
 }
 
-/** Whether a fact has a session begin no more turns, or begin turns again. */
+/** Whether a fact pauses a session or resumes a paused one. */
 export function isPause(fact: Fact): boolean {
   if (fact.payload_type !== "user_command") return false;
   return fact.payload.command === "pause" || fact.payload.command === "resume";
 }
 
-/** What a turn's records and events are about, as one property or none. */
+/** The `subject` property of a turn's records and events, if it has one. */
 export function aboutOf(stamp: TurnStamp): { subject?: string } {
   return stamp.subject === undefined ? {} : { subject: stamp.subject };
 }

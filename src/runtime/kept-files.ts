@@ -8,19 +8,19 @@ import type { SessionPaths } from "./paths.ts";
 import { MAX_ARTIFACT_BYTES } from "./turns/artifacts.ts";
 import { isFileAddress } from "./turns/referenced-file.ts";
 
-/** How much of a file is read at once, in bytes. */
+/** The bytes read at once. */
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Holds the artifacts that a session has kept against their records. A record names its file by the path that it had when it was kept; it
- * is looked for where the session's artifacts lie now. That the records are what they were is for the log's own proof.
+ * Compares a session's kept artifacts with their records. A record has the path from the time of keeping, so files are looked for by name in
+ * the current artifacts directory. The records themselves are verified by `verifyFolder`.
  */
 export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | "artifacts">): readonly Problem[] {
   const listing = listFolder(log);
   if (!listing.ok) return [];
   const files = listing.value.files.filter(({ payload_type }) => payload_type === "artifact_ref");
   const problems: Problem[] = [];
-  // A file that several records name is read once.
+  // Several records may name one file; it is read once.
   const known = new Map<string, Found | string>();
   for (const { sequence, bytes } of readFolder(log, { files, foreign: [] })) {
     const kept = bytes === null ? undefined : keptIn(bytes);
@@ -38,7 +38,7 @@ export function artifactProblems({ log, artifacts }: Pick<SessionPaths, "log" | 
 
 type Kept = PayloadByType["artifact_ref"];
 
-/** The reference in a record to a file that was kept; undefined for one to elsewhere, and for what moved nothing. */
+/** The reference to a kept file in a record; undefined for a reference elsewhere and for a refused one. */
 function keptIn(bytes: Buffer): Kept | undefined {
   const record = parseRecord(bytes.toString("utf8"));
   if (record?.record.disposition !== "applied") return undefined;
@@ -46,21 +46,21 @@ function keptIn(bytes: Buffer): Kept | undefined {
   return typeof kept.uri === "string" && isFileAddress(kept.uri) ? kept : undefined;
 }
 
-/** What a file has; no digest of one that is larger than any that is kept. */
+/** A file's size and digest; no digest for a file larger than any artifact. */
 interface Found {
   readonly size_bytes: number;
   readonly digest?: string;
 }
 
-/** In what a file is not what its record says. */
+/** How a file differs from its record; undefined if it does not. */
 function faultOf(found: Found | string, kept: Kept): string | undefined {
   if (typeof found === "string") return found;
   if (found.size_bytes !== kept.size_bytes) return `it has ${found.size_bytes} bytes, not ${kept.size_bytes}`;
-  if (found.digest === undefined) return "it is larger than any that is kept";
+  if (found.digest === undefined) return "it is larger than an artifact can be";
   return found.digest === kept.digest ? undefined : `its digest is ${found.digest}, not ${kept.digest}`;
 }
 
-/** What a file has, or why nobody can tell. What may have been put in its place is neither followed nor waited for, nor read for hours. */
+/** A file's size and digest, or why they are unknown. Anything may lie in its place: links and pipes are not followed, huge files not read. */
 function look(path: string): Found | string {
   const { O_RDONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
   let file: number | undefined;
@@ -79,7 +79,7 @@ function look(path: string): Found | string {
   }
 }
 
-/** The digest of as many bytes of a file as it is known to have. */
+/** The digest of the first `size` bytes: the file may still grow. */
 function digestOf(file: number, size: number): string {
   const hash = createHash("sha256");
   const piece = Buffer.allocUnsafe(Math.min(size, PIECE_BYTES));

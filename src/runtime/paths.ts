@@ -1,12 +1,12 @@
 import { join } from "node:path";
 
-/** Where a session's things lie in its home. */
+/** A session's directories in its home. */
 export interface SessionPaths {
   readonly log: string;
   readonly folder: string;
   readonly artifacts: string;
   readonly output: string;
-  /** Where the agents of one subject (or of the session itself) put files. */
+  /** Where the agents of a subject, or of the session itself, put files. */
   work(subject: string | undefined): string;
 }
 

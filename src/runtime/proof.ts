@@ -7,16 +7,15 @@ import { type Head, type Problem, type Verification, verifyFolder } from "../log
 import type { Failure } from "../protocol/failure.ts";
 import { replayDecisions } from "./replay.ts";
 
-/** What a log proves: that it is whole (the folder alone), and that its decisions follow from its facts. */
+/** What a log proves: that its folder is intact, and that its decisions follow from its facts. */
 export interface Proof extends Omit<Verification, "ok"> {
   readonly ok: boolean;
   readonly decisions: "ok" | "failed" | "not_comparable";
 }
 
 /**
- * Proves a session from its folder: the chain, then every decision again through the mode's own rules. A log made under other
- * rules, or of a mode this program does not have, is `not_comparable`, which is no failure. `head` is what is known from elsewhere, and
- * `last` tells how far the log can go (`verifyFolder`).
+ * Verifies a session from its folder: the hash chain, then every decision, made again by the mode's rules. A log made under other rules, or
+ * of an unknown mode, is `not_comparable`, which is no failure. `head` and `last` are as in `verifyFolder`.
  */
 export function verifySession(
   folder: string,
@@ -36,7 +35,7 @@ export function verifySession(
   const decided = replayDecisions([...types.keys()], lineOf, modes);
   if (!decided) return ok({ ...chain, decisions: "not_comparable" });
   const problems: Problem[] = decided.problems.map((problem) => ({ ...problem, fault: "decided" }));
-  // A scheduler that died between commit and publishing leaves a folder that ends inside a step; a closed one may not.
+  // After a crash between commit and publishing, the folder ends inside a step. The folder of a closed session must not.
   if (problems.length === 0 && chain.completeness === "closed" && decided.awaited > 0) {
     const what = `${decided.awaited} decided records are missing at the end`;
     problems.push({ sequence: null, what, fault: "decided" });

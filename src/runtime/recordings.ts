@@ -7,7 +7,7 @@ import { recordOf } from "../protocol/recording.ts";
 import type { Instant } from "../protocol/timestamp.ts";
 import type { FactInput } from "./facts.ts";
 
-/** What comes in, as the fact that a mode decides on. */
+/** The fact that a mode decides on. */
 export function factFrom(input: FactInput, sequence: number, at: Instant): Fact {
   return {
     sequence,
@@ -21,7 +21,7 @@ export function factFrom(input: FactInput, sequence: number, at: Instant): Fact 
   } as unknown as Fact;
 }
 
-/** The record of a fact, with what was decided on it. */
+/** The record of a fact, with its disposition and effects. */
 export function factRecord(session_id: string, input: FactInput, at: Instant, done: Advance): UnsealedRecord {
   return recordOf({
     ...input,
@@ -34,7 +34,7 @@ export function factRecord(session_id: string, input: FactInput, at: Instant, do
   });
 }
 
-/** The record of an envelope that the mode itself wrote, with what it refers to. */
+/** The record of an envelope that the mode wrote, with its references resolved. */
 export function decidedRecord(
   session_id: string,
   envelope: EnvelopeDraft,
@@ -55,7 +55,7 @@ export function decidedRecord(
   });
 }
 
-/** Something an agent or a person said that moves nothing. */
+/** A message of an agent or a person that moves nothing. */
 export interface Note {
   readonly source: string;
   readonly payload_type: FactInput["payload_type"];

@@ -9,32 +9,32 @@ import type { Json } from "../lib/json.ts";
 import { recordName } from "../log/reader.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 
-/** A generation of parsed records; what neither of the two generations has is read again from the store when it is asked for. */
+/** The records in a generation of the cache. Records in neither generation are read from the store again. */
 const GENERATION = 4096;
 
-/** It is over sooner if its records have so many bytes. */
+/** The bytes in a generation. */
 const GENERATION_BYTES = 32 * 1024 * 1024;
 
-/** A record, and how many bytes its line has. */
+/** A record, and the bytes of its line. */
 interface Kept {
   readonly record: Recorded;
   readonly bytes: number;
 }
 
-/** Records that no reference ever leads to. */
+/** Types that no reference ever leads to. */
 const UNREFERENCED: ReadonlySet<string> = new Set(["turn_request", "timer_fired", "final_report"]);
 
-/** Where references lead while a session runs: records by sequence, the latest used ones in memory. */
+/** The records of a running session by sequence, for references. Recently used ones are in memory. */
 export class SessionRecords implements Lookup {
-  /** Those that the store does not have yet. */
+  /** Records that are not committed yet. */
   readonly #unstored = new Map<number, Kept>();
-  // Two generations and no deleting: keeping a map in the order of use costs more than what it saves.
+  // Two generations instead of an LRU: keeping a map in order of use costs more than it saves.
   #young = new Map<number, Kept>();
   #youngBytes = 0;
   #old = new Map<number, Kept>();
   readonly #read: (sequence: number) => Kept;
   readonly #folder: string;
-  /** The files that were seen to be there since the last commit: every turn's request names the plan's. */
+  /** Paths of files seen since the last commit: every turn request names the plan's. */
   readonly #files = new Map<number, string>();
 
   constructor(read: (sequence: number) => Kept, folder: string) {
@@ -42,13 +42,13 @@ export class SessionRecords implements Lookup {
     this.#folder = folder;
   }
 
-  /** A new record, known before it is stored; `line` is what will be. */
+  /** Adds a record before it is stored; `line` is its stored form. */
   add(sequence: number, record: UnsealedRecord, line: string): void {
     if (!UNREFERENCED.has(record.payload_type))
       this.#unstored.set(sequence, { record, bytes: Buffer.byteLength(line) });
   }
 
-  /** What was added up to this sequence is stored now, and can be read again once it was let go of. */
+  /** The records up to `last` are stored, so they may leave memory. */
   stored(last: number): void {
     for (const [sequence, kept] of this.#unstored) {
       if (sequence > last) break;
@@ -84,7 +84,7 @@ export class SessionRecords implements Lookup {
     this.#youngBytes += kept.bytes;
   }
 
-  /** Writes the value once, as a whole or not at all, and gives the path: for programs that want the plan as a file. */
+  /** Writes the value atomically, unless its file exists, and returns the path: for programs that want the plan as a file. */
   file(sequence: number, pointer: string): string {
     const known = this.#files.get(sequence);
     if (known !== undefined) return known;

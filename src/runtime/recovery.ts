@@ -4,7 +4,7 @@ import type { JsonObject } from "../lib/json.ts";
 import type { PayloadByType } from "../protocol/payload.ts";
 import type { FactInput } from "./facts.ts";
 
-/** What the log must say of the take-over: which turns are repeated under which run, about which a person is asked, and which have been repeated too often. */
+/** Records the resume: which turns are repeated under which run, which a person is asked about, and which fail after too many recoveries. */
 export function recover(
   submit: (input: FactInput) => unknown,
   ledger: Ledger,

@@ -12,18 +12,18 @@ import { decidedRecord, factFrom } from "./recordings.ts";
 import { SessionRecords } from "./records.ts";
 import { fittingRequest, INTERRUPTED } from "./admission/turn-request.ts";
 
-/** At most this many wrong decisions are told; the first is the one that matters. */
+/** The most wrong decisions that are reported; the first is the one that matters. */
 const DECISIONS_TOLD = 20;
 
-/** What is wrong with the decisions in a log, and how many decided records ought to follow its last one. */
+/** The wrong decisions in a log, and how many decided records are missing after its last one. */
 export interface ReplayedDecisions {
   readonly problems: readonly { readonly sequence: number | null; readonly what: string }[];
   readonly awaited: number;
 }
 
 /**
- * Makes every decision again from records wherever they are kept: a folder, a store, memory. At most 20 wrong ones are told; undefined
- * where the rules cannot be compared. That the records are whole and in their places is for the caller to know.
+ * Makes every decision again, from records of a folder, a store or memory. Reports at most 20 wrong ones; undefined if the rules cannot be
+ * compared. The caller must know that the records are complete and in order.
  */
 export function replayDecisions(
   sequences: readonly number[],
@@ -42,16 +42,16 @@ export function replayDecisions(
   return { problems, awaited: replay.awaited };
 }
 
-/** What is wrong with the next record. A log can be forged around anything, and rules expect what was let in: what they fail on is wrong. */
+/** What is wrong with the next record. Rules expect validated input, so an exception on a forged log is a finding too. */
 function taken(replay: Replay, sequence: number, line: string): string | undefined {
   try {
     return replay.take(sequence, line);
   } catch (error) {
-    return `the rules cannot go on with this: ${(error as Error).message}`;
+    return `the rules cannot process this record: ${(error as Error).message}`;
   }
 }
 
-/** Starts over from the first record; undefined where the rules cannot be compared. */
+/** Begins with the first record; undefined if the rules cannot be compared. */
 function beginReplay(
   first: string | undefined,
   modes: ReadonlyMap<string, Mode<unknown>>,
@@ -65,7 +65,7 @@ function beginReplay(
   return new Replay(mode, opened, lineOf);
 }
 
-/** A session lived again from its records, each decision held against what was recorded. */
+/** Runs a session again from its records and compares each decision with the recorded one. */
 class Replay {
   readonly engine: Engine<unknown>;
   readonly #opened: LogRecord;
@@ -84,12 +84,12 @@ class Replay {
     this.#records = new SessionRecords(read, "");
   }
 
-  /** Decided records that should have come and have not. */
+  /** The number of decided records that are still due. */
   get awaited(): number {
     return this.#awaited.length + (this.#closing ? 2 : 0);
   }
 
-  /** The next record; says what is wrong with it, if anything. */
+  /** Takes the next record; returns what is wrong with it, if anything. */
   take(sequence: number, line: string): string | undefined {
     const record = JSON.parse(line) as LogRecord;
     this.#records.add(sequence, record, line);
@@ -102,7 +102,7 @@ class Replay {
   #compareDecided(record: LogRecord): string | undefined {
     if (this.#awaited.length === 0 && this.#closing) this.#close(this.#closing);
     const expected = this.#awaited.shift();
-    if (!expected) return `a decided "${record.payload_type}" follows from nothing`;
+    if (!expected) return `no fact leads to this decided "${record.payload_type}"`;
     const { integrity: _, ...unsealed } = record;
     return same(expected, unsealed)
       ? undefined
@@ -111,9 +111,9 @@ class Replay {
 
   #decide(sequence: number, record: LogRecord): string | undefined {
     const { disposition, effects, usage } = record.record;
-    // Of what came late only the end of a turn tells what was used, and that counts.
+    // A late end of a turn moves nothing, but its usage counts.
     if (isNote(record) && !(disposition === "late" && usage))
-      return moves(record) ? "a message that moves nothing is said to have moved something" : undefined;
+      return moves(record) ? "a message that moves nothing is recorded as moving something" : undefined;
     if (this.awaited > 0) {
       const missing = this.#awaited[0]?.payload_type ?? "final_report";
       this.#awaited = [];
@@ -129,31 +129,30 @@ class Replay {
     const finish = done.step.commands.find((command) => command.do === "finish");
     if (finish) this.#closing = { command: finish, fact };
     if (asked !== undefined) return asked;
-    if (done.disposition !== disposition) return `the rules say "${done.disposition}", the log "${disposition}"`;
+    if (done.disposition !== disposition) return `the rules decide "${done.disposition}", the log has "${disposition}"`;
     const decided = done.step.effects.map(recordedEffect);
     if (!same(decided, effects ?? []))
       return `the rules decide ${excerpt(decided)}, the log has ${excerpt(effects ?? [])}`;
     return undefined;
   }
 
-  /** The request of a turn is a function of the state, as far as the mode wrote it. */
+  /** The mode's part of a turn request is a function of the state. */
   #compareRequest(fact: FactOf<"turn_request">, record: LogRecord): string | undefined {
     const turn = fact.turn && this.engine.ledger.turns.get(fact.turn.turn_id);
     if (!fact.turn || !turn) return "this turn was never offered";
-    // What remains is also the session's and the role's to say.
+    // The number of remaining turns also depends on limits of the session and the role.
     const { remaining_turns: _, ...draft } = this.engine.mode.request(this.engine.state, fact.turn);
     const { discuss: __, ...given } = record.payload;
     const context = turn.interrupted ? withNote(draft.context, INTERRUPTED) : draft.context;
     const asked = { ...given, ...draft, context };
-    // Where nothing was cut nothing had to be, or it was written before there were cuts: it was sent as it stands. So it is with
-    // commands, which were once kept whole for those, too, who run nothing.
+    // Older versions did not cut, and kept commands whole for roles that run none: cut only what the recorded request cuts.
     const expected = isCut(given["context"])
       ? fittingRequest(asked, this.#records, !hasCutCommands(given["message"]))
       : asked;
-    return same(expected, record.payload) ? undefined : "the rules ask something else in this turn than the log has";
+    return same(expected, record.payload) ? undefined : "the rules request something else in this turn";
   }
 
-  /** The report names the record before it, so it is made when that one is known. */
+  /** The report names the record before it, so it is made once that is known. */
   #close({ command, fact }: { command: Extract<Command, { do: "finish" }>; fact: Fact }): void {
     this.#closing = undefined;
     this.#awaited.push(
@@ -171,7 +170,7 @@ class Replay {
   }
 }
 
-/** A record as the fact it was. */
+/** The fact of a record. */
 function factOf(sequence: number, record: LogRecord): Fact {
   const { received_at, turn_id, ticket_id, attempt, run, usage } = record.record;
   const { source, payload } = record;
@@ -181,7 +180,7 @@ function factOf(sequence: number, record: LogRecord): Fact {
   return factFrom({ source, payload_type, payload, ...subject, turn, usage }, sequence, received_at);
 }
 
-/** What moved nothing: an agent's or a person's refused, repeated or late message. */
+/** Whether a record is a refused, repeated or late message, which moves nothing. */
 function isNote({ record, source, payload_type }: LogRecord): boolean {
   const { disposition } = record;
   return disposition === "late" || disposition === "duplicate" || (source === "scheduler" && payload_type === "error");

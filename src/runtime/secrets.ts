@@ -6,7 +6,7 @@ import type { Role } from "../protocol/roles.ts";
 const SECRET_NAME = /key|token|secret|password|passwd|credential/i;
 const WITHHELD = "[withheld]";
 
-/** A role as it is recorded: values that look secret by their name, and a proxy's password, stay out of the log. */
+/** A role as it is recorded: without the values of variables whose names look secret, and without proxy passwords. */
 export function withoutSecrets(role: Role): Role {
   if (!role.env) return role;
   const isSecret = (name: string, value: string) => SECRET_NAME.test(name) || isSecretProxy(name, value);
@@ -15,8 +15,8 @@ export function withoutSecrets(role: Role): Role {
 }
 
 /**
- * Recorded roles with what the log withheld: each value is looked up under its name in the environment of whoever resumes. Fails
- * with `environment` if one is not there, since an agent without its key would only fail later and for a reason harder to see.
+ * Recorded roles with their withheld values, taken by name from the environment of the process that resumes. Fails with `environment` if one
+ * is missing: an agent without its key would fail later, for a reason that is harder to see.
  */
 export function withSecrets(
   session_id: string,
@@ -32,7 +32,7 @@ export function withSecrets(
     const each = missing.map(({ role_id, name }) => `${name} of the role ${role_id}`).join(", ");
     const settings = [...new Set(missing.map(({ name }) => `${name}=…`))].join(" ");
     return err(
-      failure("environment", `The log of ${session_id} does not hold secrets, and these are not set here: ${each}.`, {
+      failure("environment", `These secrets of ${session_id} are not set here (a log never holds them): ${each}.`, {
         hint: `Set them for this command: ${settings} bosun resume ${session_id}`,
       }),
     );

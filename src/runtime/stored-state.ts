@@ -2,7 +2,7 @@ import { applyToLedger, emptyLedger, type Ledger, LEDGER_COLLECTIONS, RUNTIME_CO
 import type { ModeReader } from "../kernel/mode.ts";
 import type { StoredSession } from "../store/store.ts";
 
-/** What the mode and the engine know of a session that is stored: each gets the collections that are its own. */
+/** The state and the ledger of a stored session. */
 export function stateIn<S>(stored: StoredSession, mode: ModeReader<S>): { readonly state: S; readonly ledger: Ledger } {
   const state = mode.empty();
   const ledger = emptyLedger();

@@ -1,7 +1,7 @@
 import type { LedgerFigures } from "../kernel/ledger.ts";
 import type { JsonObject } from "../lib/json.ts";
 
-/** Totals as reports show them; a cost is unknown as soon as one turn did not say it. */
+/** The usage totals of reports. The cost is null (unknown) as soon as one turn did not report it. */
 export function usageOf(figures: LedgerFigures): JsonObject {
   return {
     turns: figures.turns,

@@ -123,7 +123,7 @@ describe("the files that are copied", () => {
     value(await keep("a", "12345678"));
     expect(failureOf(await keep("b", "1"))).toMatchObject({
       code: "validation_failed",
-      message: `The artifact "b" cannot be kept: with it the files of this run would have more than ${2 ** 30} bytes.`,
+      message: expect.stringMatching(new RegExp(`"b".*this run.*${2 ** 30} bytes`)),
     });
     expect(files()).toEqual([expect.stringMatching(/-a$/)]);
   });
@@ -134,7 +134,7 @@ describe("the files that are copied", () => {
     value(await keep("a", "12345678"));
     expect(limits.session).toEqual({ left: 8 });
     value(await keep("b", "12345678"));
-    expect(failureOf(await keep("c", "1")).message).toContain("the files of this session would have more than");
+    expect(failureOf(await keep("c", "1")).message).toContain("this session");
     expect(files()).toHaveLength(2);
   });
 

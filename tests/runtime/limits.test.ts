@@ -120,9 +120,9 @@ describe("a session whose time is up", () => {
 
 describe("a session", () => {
   it.each([
-    ["tokens", { cost_usd: 1 }, 'nobody knows what turns of "hand" took in tokens'],
-    ["usd", { input_tokens: 1, output_tokens: 1 }, 'nobody knows what turns of "hand" cost'],
-  ] as const)("with a limit in %s does not go on past a turn that hides it", async (limit, usage, message) => {
+    ["tokens", { cost_usd: 1 }, "usage.input_tokens"],
+    ["usd", { input_tokens: 1, output_tokens: 1 }, "usage.cost_usd"],
+  ] as const)("with a limit in %s stops at a turn that does not report it", async (limit, usage, field) => {
     const rig = newRig();
     const config = { budget: { [limit]: 100 }, max_workers: 1 };
     const agentFor = telling(usage);
@@ -131,10 +131,10 @@ describe("a session", () => {
     expect(await run(session)).toMatchObject({
       kind: "stopped",
       reason: "limit",
-      message: expect.stringContaining(message),
+      message: expect.stringMatching(new RegExp(`"hand".*${field}.*--budget-${limit}`)),
     });
     expect(await run(await resume(rig, session_id, { agentFor }))).toMatchObject({ kind: "stopped", reason: "limit" });
-    // Another kind of limit is no word about this one.
+    // Raising another limit does not accept the unknown one.
     const other = { limits: { turns: 50 } };
     expect(await run(await resume(rig, session_id, { agentFor }, other))).toMatchObject({ kind: "stopped" });
     const requests = logOf(rig, session_id, "turn_request").length;

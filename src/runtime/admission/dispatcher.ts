@@ -4,7 +4,7 @@ import type { Role } from "../../protocol/roles.ts";
 import type { Seats } from "./seats.ts";
 import { TurnQueue } from "./turn-queue.ts";
 
-/** A turn that may start now: who takes it, and the small number that is its own while it runs. */
+/** A turn that may start now, the role that takes it, and a small number that no other running turn has. */
 export interface Admission {
   readonly turn: LedgerTurn;
   readonly role: Role;
@@ -14,14 +14,11 @@ export interface Admission {
 interface Running {
   readonly role: Role;
   readonly slot: number;
-  /** Where a seat had been kept for the subject, the turn sits in that one. */
+  /** The turn sits in the seat reserved for its subject. */
   readonly inReserved: boolean;
 }
 
-/**
- * Which offered turn starts next, and who takes it: by priority, and within the seats that are free or kept for subjects that were
- * promised one. Knows seats and subjects, not what the turns are about.
- */
+/** Chooses which offered turn starts next and which role takes it: by priority, in a free seat or in one reserved for the turn's subject. */
 export class Dispatcher {
   readonly #seats: Seats;
   readonly #queue = new TurnQueue();
@@ -30,10 +27,10 @@ export class Dispatcher {
   readonly #slots = new Set<number>();
   readonly #runningBySubject = new Set<string>();
   readonly #parked = new Map<string, LedgerTurn>();
-  /** Seats kept for a subject, and how many of its turns still want them. */
+  /** By subject: the role of its reserved seat, and how many of its turns still want it. */
   readonly #reserved = new Map<string, { role: Role; wanted: number }>();
   readonly #wanting = new Set<string>();
-  /** Turns whose seat is kept for them already. */
+  /** Turns that wait for the reserved seat of their subject. */
   readonly #seated: LedgerTurn[] = [];
 
   constructor(seats: Seats) {
@@ -44,12 +41,12 @@ export class Dispatcher {
     return this.#running.size;
   }
 
-  /** Whether the turn was admitted and has not ended: its agent runs, or will as soon as its request is durable. */
+  /** Whether the turn was admitted and has not ended: its agent runs, or starts once the request is durable. */
   hasAdmitted(turn_id: string): boolean {
     return this.#running.has(turn_id);
   }
 
-  /** A subject's next turn waits until nothing runs for it any more, so that no two agents ever work on one thing. */
+  /** Queues a turn. While another turn of its subject runs it waits, so no two agents work on one subject. */
   offer(turn: LedgerTurn): void {
     this.#turns.set(turn.turn_id, turn);
     if (turn.subject !== undefined && this.#runningBySubject.has(turn.subject)) {
@@ -65,7 +62,7 @@ export class Dispatcher {
     this.#queue.add(turn);
   }
 
-  /** The turn ended, or is no longer wanted: its seat is free. */
+  /** Frees the seat of a turn that ended, or drops one that is no longer wanted. Unknown ids are ignored. */
   end(turn_id: string): void {
     const turn = this.#turns.get(turn_id);
     if (!turn) return;
@@ -86,7 +83,7 @@ export class Dispatcher {
     if (this.#wanting.delete(turn_id) && turn.subject !== undefined) this.#release(turn.subject);
   }
 
-  /** The next turn that may start, or nothing. Whoever gets one tells `end` when it is over. */
+  /** Takes the next turn that may start. The caller must call `end` when it is over. */
   admit(): Admission | undefined {
     for (const [at, seated] of this.#seated.entries()) {
       const reserved = this.#reserved.get(seated.subject ?? "");
@@ -103,7 +100,7 @@ export class Dispatcher {
     return this.#start(turn, role, false);
   }
 
-  /** Whether a turn waits to be given, or for the seat that is to be kept for its subject, that the role could take. */
+  /** Whether a waiting turn could use the role, for itself or for the seat it reserves. */
   wants(role_id: string): boolean {
     const role = this.#seats.roles.find((one) => one.role_id === role_id);
     if (!role) return false;
@@ -134,7 +131,7 @@ export class Dispatcher {
     this.#want(turn, reserved);
   }
 
-  /** Whether a kept seat can be taken now; one whose role has been held since goes over to another that is free. */
+  /** Whether a reserved seat can be taken now. If its role is held by now, the reservation moves to another free role. */
   #isSeated(reserved: { role: Role }, seat: Seat): boolean {
     const { role } = reserved;
     if (!this.#seats.isHeld(role.role_id)) return true;

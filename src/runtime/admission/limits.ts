@@ -3,21 +3,21 @@ import type { Ledger, LedgerFigures } from "../../kernel/ledger.ts";
 import type { JsonObject } from "../../lib/json.ts";
 import type { Budget, ResolvedConfiguration } from "../../protocol/payload.ts";
 
-/** A limit of the session that forbids another turn, in words and figures. */
+/** A session limit that forbids another turn. */
 export interface LimitReached {
   readonly message: string;
   readonly details: JsonObject;
 }
 
-/** What a session may use, tokens of input and output together: its configuration's budget, and what a person changed of it since. */
+/** The session's budget: the configuration's, with what a person has changed since. Tokens are input and output together. */
 export function limitsOf(figures: LedgerFigures, config: ResolvedConfiguration): Budget {
   return { ...config.budget, ...(figures.limits as object | undefined) };
 }
 
 /**
- * The limit that forbids another turn, if there is one. `awake_ms` is how long the scheduler has been running this time: neither the
- * machine's sleep nor what is done to the wall clock counts. Tokens and money that nobody told are unknown and not zero: a session
- * that limits them does not go on before a person has said that it may.
+ * The limit that forbids another turn, if any. `awake_ms` is how long this scheduler has been running; sleep of the machine and changes of
+ * the wall clock do not count. Tokens and cost that an agent did not report are unknown, not zero: a session that limits them stops until a
+ * person accepts them.
  */
 export function limitReached(
   ledger: Ledger,
@@ -42,12 +42,12 @@ export function limitReached(
   return undefined;
 }
 
-/** The limit of a session's time, where it is up. */
+/** The time limit, if `wall_s` has passed. */
 export function outOfTime(awake_ms: number, wall_s: number): LimitReached | undefined {
   return awake_ms < wall_s * 1000 ? undefined : reached("wall_s", Math.floor(awake_ms / 1000), wall_s, "s");
 }
 
-/** Turns, tokens and money that are left, of each kind that is limited and known. */
+/** The turns, tokens and money that are left, where they are limited and known. */
 export function leftOf(ledger: Ledger, config: ResolvedConfiguration): Omit<Budget, "wall_s"> {
   const { turns, tokens, usd } = limitsOf(ledger.figures, config);
   const { untold = {} } = ledger.figures;
@@ -59,7 +59,7 @@ export function leftOf(ledger: Ledger, config: ResolvedConfiguration): Omit<Budg
   };
 }
 
-/** What a child session may use: what it is asked for with, and no more than its parent has left. */
+/** A child session's budget: what was asked for, at most what its parent has left. */
 export function grantOf(ledger: Ledger, config: ResolvedConfiguration, awake_ms: number, asked: Budget): Budget {
   const { wall_s } = limitsOf(ledger.figures, config);
   const left: Budget = {
@@ -74,7 +74,7 @@ export function grantOf(ledger: Ledger, config: ResolvedConfiguration, awake_ms:
   return grant;
 }
 
-/** What the session has used, and what is kept for its children. */
+/** What the session has used, and what it reserves for its children. */
 function usedOf(ledger: Ledger): { readonly turns: number; readonly tokens: number; readonly usd: number } {
   const { turns, input_tokens, output_tokens, cost_usd } = ledger.figures;
   const reserved = reservedOf(ledger);
@@ -96,12 +96,12 @@ function unknown(
   used: number,
   max: number,
   roles: readonly string[],
-  told: string,
+  field: string,
 ): LimitReached {
   const who = roles.map((role_id) => `"${role_id}"`).join(", ");
-  const what = limit === "usd" ? "cost" : "took in tokens";
+  const [what, unit] = limit === "usd" ? ["cost", "USD"] : ["tokens", "tokens"];
   return {
-    message: `nobody knows what turns of ${who} ${what}, so the limit of ${max} ${limit === "usd" ? "USD" : limit} cannot be kept: have them tell ${told} (0 if there is none), or accept what is unknown so far with bosun resume --budget-${limit}`,
+    message: `the ${what} of turns of ${who} is unknown, so the limit of ${max} ${unit} cannot be kept: make these agents report ${field} (0 for none), or accept the unknown ${what} so far with bosun resume --budget-${limit}`,
     details: { limit, used, max },
   };
 }

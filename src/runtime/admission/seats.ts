@@ -4,7 +4,7 @@ import type { Role, RoleType } from "../../protocol/roles.ts";
 /** How many turns of each type of role may run at once. */
 export type Capacity = Readonly<Record<RoleType, number>>;
 
-/** Who of a crew can take a seat now: within the capacity of each type of role and the instances of each role. */
+/** Which role of a crew can take a seat now: within the capacity of its type and its own instances. */
 export class Seats {
   readonly roles: readonly Role[];
   readonly isHeld: (role_id: string) => boolean;
@@ -18,7 +18,7 @@ export class Seats {
     this.isHeld = isHeld;
   }
 
-  /** The suitable role with the fewest turns, so that work spreads over a crew; one that had rather not sit there comes last. */
+  /** The suitable role with the fewest running turns, so that work spreads over the crew; the one in `rather_not` comes last. */
   pick(seat: Seat): Role | undefined {
     let best: { readonly role: Role; readonly rank: number } | undefined;
     if ((this.#takenByType.get(seat.type) ?? 0) >= this.#capacity[seat.type]) return undefined;
@@ -43,7 +43,7 @@ export class Seats {
   }
 }
 
-/** A manager answers one thing at a time unless it says otherwise; workers are as many as the capacity allows. */
+/** A manager runs one turn at a time unless it says otherwise; other roles run as many as the capacity allows. */
 function instances(role: Role): number {
   if (role.max_instances !== undefined) return role.max_instances;
   const several = role.supports_multiple_instances ?? role.type !== "manager";

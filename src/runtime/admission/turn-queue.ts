@@ -7,10 +7,10 @@ interface Waiting extends HeapEntry {
   readonly seats: string;
 }
 
-/** The offered turns that wait for a seat: the lowest priority number first, then in the order they were added. */
+/** The offered turns that wait for a seat: lowest priority number first, then in the order of adding. */
 export class TurnQueue {
   readonly #waiting = new Map<string, Waiting>();
-  /** Turns that want the same seats share a heap: where one of them cannot begin, none can. */
+  /** Turns that want the same seats share a heap: if the first cannot start, none can. */
   readonly #bySeats = new Map<string, Heap<Waiting>>();
   #added = 0;
 
@@ -18,7 +18,7 @@ export class TurnQueue {
     return this.#waiting.size;
   }
 
-  /** A turn that waits already moves to its new place. */
+  /** Adds a turn; one that waits already moves to its new place. */
   add(turn: LedgerTurn): void {
     this.remove(turn.turn_id);
     this.#added += 1;
@@ -42,7 +42,7 @@ export class TurnQueue {
     if (heap?.size === 0) this.#bySeats.delete(waiting.seats);
   }
 
-  /** Removes and returns the first turn that `fits`, which is asked about one turn for each kind of seats. */
+  /** Removes and returns the first turn that `fits`. `fits` is called once for each kind of seats. */
   take(fits: (turn: LedgerTurn) => boolean): LedgerTurn | undefined {
     const firsts = [...this.#bySeats.values()].flatMap((heap) => heap.first() ?? []).sort(compare);
     const next = firsts.find(({ turn }) => fits(turn));

@@ -4,10 +4,10 @@ import type { PayloadByType } from "../../protocol/payload.ts";
 import { keptRecord, lastReport } from "../../store/kept-record.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 
-/** What a parent is told of how its child ended, but whose child it was. */
+/** How a child session ended, for the `session_finished` fact of its parent. */
 export type ChildEnd = Pick<PayloadByType["session_finished"], "outcome" | "reason" | "result" | "usage" | "log">;
 
-/** How a closed child ended, as its own log says. */
+/** How a closed child ended, from its own log. */
 export function closedChild(store: Store, row: SessionRow): ChildEnd {
   const report = lastReport(store, row) as unknown as PayloadByType["final_report"];
   const { outcome, usage, result } = report;
@@ -21,7 +21,7 @@ export function closedChild(store: Store, row: SessionRow): ChildEnd {
   };
 }
 
-/** What was given as the reason, where a command closed it; its report says only that it was cancelled. */
+/** The reason in the command that cancelled the child; its report says only that it was cancelled. */
 function whyCancelled(store: Store, { session_id, last_sequence }: SessionRow): string | undefined {
   for (let sequence = last_sequence; sequence > 0; sequence -= 1) {
     const { record, payload_type, payload } = keptRecord(store, session_id, sequence);
@@ -32,7 +32,7 @@ function whyCancelled(store: Store, { session_id, last_sequence }: SessionRow): 
   return undefined;
 }
 
-/** One that could not be begun with what its mode asked for. */
+/** The end of a child that could not be created. */
 export function neverOpened(failure: Failure): ChildEnd {
   return {
     outcome: "failed",

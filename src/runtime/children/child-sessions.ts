@@ -9,8 +9,8 @@ import { resumeSession } from "../resume.ts";
 import type { Session } from "../session.ts";
 
 /**
- * How sessions of this process come to their child sessions: with the roles, the configuration and the workspace of their parent, and
- * `modeOf` giving the rules. `usage` for a mode that there is not.
+ * Creates or resumes the child sessions of sessions in this process, with the roles, the configuration and the workspace of their parent.
+ * `usage` for an unknown mode.
  */
 export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | undefined>) {
   return (surroundings: Surroundings, parent: Parent) =>
@@ -18,13 +18,13 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
       const around = { ...surroundings, parent: parent.lease };
       const found = around.store.session(session_id);
       if (!found.ok && isOfStorage(found.error)) return found;
-      // Looked for by its beginning, another may be found.
+      // The lookup also matches a prefix, so it may find another session.
       const row = found.ok && found.value.session_id === session_id ? found.value : undefined;
       if (row && row.last_sequence > 0) {
         const mode = await modeOf(row.mode);
         return mode ? resumeSession(around, mode, row, { roles: parent.roles }) : err(noSessionsOf(row.mode));
       }
-      if (!order) throw new Error(`${session_id} is wanted by nobody, and was never begun`);
+      if (!order) throw new Error(`the child session ${session_id} was never begun, and no order asks for it`);
       const mode = await modeOf(order.mode);
       if (!mode) return err(noSessionsOf(order.mode));
       const { subject, input, budget } = order;
@@ -44,5 +44,5 @@ export function childSessions(modeOf: (name: string) => Promise<Mode<unknown> | 
 }
 
 function noSessionsOf(mode: string): Failure {
-  return failure("usage", `There are no sessions of the mode "${mode}".`);
+  return failure("usage", `The mode "${mode}" is unknown.`);
 }

@@ -1,21 +1,21 @@
 import os from "node:os";
 import { type Instant, instant } from "../../protocol/timestamp.ts";
 
-/** The only time there is: whatever happens "now" or "later" in a session goes through it. */
+/** The only source of time in a session. */
 export interface Clock {
-  /** What the wall shows; it can jump either way. */
+  /** The wall clock, which can jump either way. */
   now(): Instant;
-  /** Milliseconds that only grow, from an arbitrary moment; where the system has such a clock, they stand still while it sleeps. */
+  /** Milliseconds since an arbitrary moment. Never goes back; stands still while the machine sleeps, where the system has such a clock. */
   monotonic(): number;
-  /** Milliseconds since the machine was started, sleep included. */
+  /** Milliseconds since the machine was booted, sleep included. */
   uptime(): number;
-  /** Calls back once after `delay_ms`; the returned function takes it back. */
+  /** Calls back once after `delay_ms`. The returned function cancels it. */
   after(delay_ms: number, callback: () => void): () => void;
-  /** Calls back once everything that is at hand now has been taken in. */
+  /** Calls back in the next turn of the event loop, when pending input has been taken in. */
   soon(callback: () => void): void;
 }
 
-/** Node's timers overflow above this many ms; a longer delay wakes up early and is armed again. */
+/** Node's timers overflow above this many ms. Longer delays call back early, and callers set them again. */
 const LONGEST_DELAY_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

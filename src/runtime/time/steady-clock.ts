@@ -1,34 +1,33 @@
 import { type Instant, instant, milliseconds } from "../../protocol/timestamp.ts";
 import type { Clock } from "./clock.ts";
 
-/** What has happened to time since it was last looked at, in whole ms. */
+/** A jump in time since the last look, in whole ms. */
 export interface Shift {
-  /** `sleep`: the machine was suspended for so long. `clock`: somebody set the wall clock by so much, back if negative. */
+  /** `sleep`: the machine was suspended. `clock`: the wall clock was set, back if negative. */
   readonly cause: "sleep" | "clock";
   readonly shift_ms: number;
 }
 
-/** Less than this is the ordinary unsteadiness of clocks, in ms. */
+/** Smaller differences are ordinary jitter, in ms. */
 const UNSTEADY_MS = 2_000;
 
 /**
- * A session's time: the wall's when the session was taken up, and from then on only what really passed, sleep included. So a
- * wall clock that is set while a session runs moves neither its timers nor the times in its log, and the log of a session that is
- * taken up under a clock gone wrong still never goes back.
+ * A session's time: the wall clock's when this scheduler started, then the time that really passed, sleep included. So setting the wall
+ * clock moves neither timers nor the times in the log, and a log never goes back in time.
  */
 export class SteadyClock implements Clock {
   readonly #clock: Clock;
   readonly #anchor: number;
   readonly #monotonic: number;
   readonly #uptime: number;
-  /** How long the machine has slept, as far as it was seen. */
+  /** The sleep noticed so far. */
   #slept = 0;
-  /** By how much the wall has been found off. */
+  /** The deviation of the wall clock noticed so far. */
   #off: number;
-  /** The time that was told last. */
+  /** The last result of `now`. */
   #told = { ms: Number.NaN, text: "" };
 
-  /** `notBefore` is the time of the last record there is. */
+  /** `notBefore`: the time of the last record. */
   constructor(clock: Clock, notBefore?: Instant) {
     const wall = milliseconds(clock.now());
     this.#clock = clock;
@@ -40,7 +39,7 @@ export class SteadyClock implements Clock {
 
   now(): Instant {
     const ms = Math.floor(this.#anchor + this.#awake() + this.#slept);
-    // Many facts come in one millisecond, and to write a time as text costs more than to read a clock.
+    // Many facts arrive in one millisecond, and formatting a time costs more than reading a clock.
     if (ms !== this.#told.ms) this.#told = { ms, text: instant(ms) };
     return this.#told.text;
   }
@@ -61,7 +60,7 @@ export class SteadyClock implements Clock {
     this.#clock.soon(callback);
   }
 
-  /** What has happened since the last look. From now on sleep that is told here has passed for the session, too. */
+  /** The jumps since the last look. Sleep returned here counts as passed time of the session from now on. */
   look(): readonly Shift[] {
     const shifts: Shift[] = [];
     const slept = Math.round(this.#clock.uptime() - this.#uptime - this.#awake());

@@ -8,9 +8,9 @@ export class Timers {
   readonly #ledger: Ledger;
   readonly #clock: Clock;
   readonly #wake: () => void;
-  /** Of each hold the end for which the session has been woken. */
+  /** By hold: the end for which the session was woken already. */
   readonly #passed = new Map<string, Instant>();
-  /** Every timer that a command set has been looked at; what is set anew comes by `at`. */
+  /** All stored timers have been looked at; new ones arrive through `at`. */
   #looked = false;
   #earliest = Number.POSITIVE_INFINITY;
   #cancel: (() => void) | undefined;
@@ -21,9 +21,9 @@ export class Timers {
     this.#wake = wake;
   }
 
-  /** Makes sure to wake for everything in the ledger. */
+  /** Sets the alarm for the timers and holds of the ledger. */
   arm(): void {
-    // Asked whenever the session comes to rest, and there may be a timer for each ticket.
+    // Called at every rest of the session, and there may be a timer for each ticket.
     if (!this.#looked) for (const { due_at } of this.#ledger.timers.values()) this.at(due_at);
     this.#looked = true;
     for (const [id, hold] of this.#ledger.holds) {
@@ -33,7 +33,7 @@ export class Timers {
     }
   }
 
-  /** Makes sure to wake at `due_at` or before. */
+  /** Sets the alarm to `due_at`, unless it is earlier already. */
   at(due_at: Instant): void {
     const due = milliseconds(due_at);
     if (due >= this.#earliest) return;
@@ -49,7 +49,7 @@ export class Timers {
     });
   }
 
-  /** Arms anew: time has gone on otherwise than the alarm that is set knows. */
+  /** Sets the alarm again after a jump in time. */
   again(): void {
     this.stop();
     this.arm();
@@ -62,7 +62,7 @@ export class Timers {
     this.#earliest = Number.POSITIVE_INFINITY;
   }
 
-  /** What is due now, earliest first. */
+  /** The timers that are due, earliest first. */
   due(): { readonly timer_id: string; readonly due_at: Instant }[] {
     const now = milliseconds(this.#clock.now());
     return [...this.#ledger.timers]
@@ -72,10 +72,7 @@ export class Timers {
       .map(({ timer_id, due_at }) => ({ timer_id, due_at }));
   }
 
-  /**
-   * Whether a timer or a hold that ends by itself will move the session. Waiting for a hold that outlasts `max_hold_s` would be in
-   * vain, and so would it be for a role that the session does not want.
-   */
+  /** Whether a timer or the end of a hold will move the session. Holds beyond `max_hold_s` and of roles that no turn wants do not count. */
   willWake(wants: (role_id: string) => boolean): boolean {
     for (const timer of this.#ledger.timers.values()) if (!timer.passive) return true;
     for (const [id, hold] of this.#ledger.holds) {
@@ -85,13 +82,13 @@ export class Timers {
     return false;
   }
 
-  /** A hold that has run out counts until its end was told: it may run out between an admission and the look at what is left. */
+  /** Whether the end of a hold is ahead. An expired hold counts until the session was woken for it: it may expire between admission and rest. */
   #isAhead(id: string, { until }: LedgerHold): boolean {
     return until !== undefined && this.#passed.get(id) !== until;
   }
 
   isHeld(role_id: string): boolean {
-    // Asked for every seat that is looked for, so the time is only read where anybody is held.
+    // Called for every seat, so the clock is read only if there are holds.
     return this.#ledger.holds.size > 0 && isHeld(this.#ledger, role_id, this.#clock.now());
   }
 }

@@ -16,26 +16,25 @@ import { type CopyLimits, overQuota } from "./artifact-quota.ts";
 import type { SessionPaths } from "../paths.ts";
 import { disagreement, isFileAddress, type Opened, openReferenced, unreadable, wrong } from "./referenced-file.ts";
 
-/** The largest file that is kept, in bytes. */
+/** The largest artifact, in bytes. */
 export const MAX_ARTIFACT_BYTES = 256 * 1024 * 1024;
 
-/** How much of a file is copied at once, in bytes. */
+/** The bytes copied at once. */
 const PIECE_BYTES = 1024 * 1024;
 
-/** How the name of a copy ends that is not whole yet. */
+/** The suffix of an unfinished copy. */
 const PARTIAL = ".partial";
 
-/** A kept file: what is recorded of it, and its row. */
+/** A kept file: the recorded payload and the stored row. */
 export interface KeptArtifact {
   readonly payload: JsonObject;
   readonly row: Omit<ArtifactRow, "sequence">;
 }
 
 /**
- * Copies the file an agent names into the session's artifacts, digests and measures the copy. Fails with `validation_failed` for
- * a path outside its places, anything but a plain file, one for which there is no room, or a digest or size that disagrees, and with
- * `cancelled` where nobody waits for it any more. A reference elsewhere (https, say) is recorded as it is; what turn it belongs to
- * stands in the record.
+ * Copies the file that an agent names into the session's artifacts, and digests and measures the copy. Fails with `validation_failed` for a
+ * path outside the turn's directories, for anything but a plain file, over the quota, and for a wrong digest or size; with `cancelled` once
+ * the turn is called off. A reference elsewhere (https, say) is recorded as it is.
  */
 export async function keepArtifact(
   payload: JsonObject,
@@ -69,7 +68,7 @@ export async function keepArtifact(
     paths.artifacts,
     () => {
       const there = lstatSync(path, { throwIfNoEntry: false });
-      // No file takes the place of a folder, and only an agent can have put one there.
+      // A rename cannot replace a directory, and only an agent can have put one here.
       if (there?.isDirectory()) rmSync(path, { recursive: true });
       else if (there?.isFile()) limits.session.left += size_bytes;
       return ok(renameSync(partial, path));
@@ -103,8 +102,8 @@ interface Copied {
 }
 
 /**
- * Copies an open file under a name that says it is not whole yet, in pieces between which everything else goes on; digest and
- * size are the copy's, whatever becomes of the original meanwhile. Of what is refused nothing is left.
+ * Copies an open file to a partial name, in pieces so that the event loop stays free. Digest and size are those of the copy, since the
+ * original may change meanwhile. A refused copy is removed.
  */
 async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLimits): Promise<Result<Copied, Failure>> {
   const hash = createHash("sha256");
@@ -112,7 +111,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   let size_bytes = 0;
   const source = createReadStream("", { fd: opened.descriptor, highWaterMark: PIECE_BYTES });
   let unread: Error | undefined;
-  // What the copy fails of is told here as well.
+  // Write errors of the pipeline arrive here too.
   source.once("error", (error: NodeJS.ErrnoException) => {
     if (error.syscall === "read") unread = error;
   });
@@ -160,7 +159,7 @@ async function copyIn(uri: string, opened: Opened, path: string, limits: CopyLim
   return ok({ path, hex: hash.digest("hex"), size_bytes });
 }
 
-/** What cannot be removed now goes when the session is taken up again, and takes up its room until then. */
+/** A partial copy that cannot be removed stays until the next resume, and counts against the quota until then. */
 function remove(path: string, size_bytes: number, { session }: CopyLimits): void {
   const removed = attempt(dirname(path), () => ok(rmSync(path, { force: true })), "The artifact");
   if (removed.ok) session.left += size_bytes;
@@ -170,10 +169,7 @@ function calledOff(uri: string): Result<never, Failure> {
   return err(failure("cancelled", `The artifact ${JSON.stringify(uri)} is not kept: its turn was called off.`));
 }
 
-/**
- * Removes what a scheduler that died while it copied has left, or an agent has put there in its place. What an agent has put in the directory's
- * own place is not looked into.
- */
+/** Removes the partial copies of a dead scheduler. Skips the directory if an agent has put something else in its place. */
 export function removePartialCopies(directory: string): Result<void, Failure> {
   return attempt(
     directory,

@@ -11,10 +11,13 @@ import { MAX_DEPTH, MAX_PAYLOAD_BYTES, parseFile } from "../../protocol/limits.t
 import type { PayloadByType } from "../../protocol/payload.ts";
 import { disagreement, openReferenced, type Referenced, unreadable, wrong } from "./referenced-file.ts";
 
-/** The largest file that may stand for a field of an answer, in bytes: all of it goes into the record. */
+/** The largest file that may replace a field of an answer, in bytes: all of it goes into the record. */
 const MAX_ATTACHED_BYTES = MAX_PAYLOAD_BYTES;
 
-/** An answer may bring one of its fields as a file, if its mode says so; the record holds the field, so that it needs no other. */
+/**
+ * An answer with the field that it brings as a file, if its mode allows one. The record then holds the whole answer. Fails with
+ * `validation_failed`.
+ */
 export function inlineField(
   answer: Answer,
   attached: AttachedField | undefined,
@@ -25,7 +28,7 @@ export function inlineField(
   if (reference === undefined || answer.payload[attached.field] !== undefined) return ok(answer.payload);
   const read = readReferenced(reference, request);
   if (!read.ok) return read;
-  // A file is as little to be trusted as a line. In the record its value stands in an object, as what a line holds does.
+  // A file is checked like a line. Its value becomes a field of the payload, one level deeper.
   const parsed = parseFile(read.value, MAX_DEPTH - 1);
   if (!parsed.ok) return wrong(reference.uri, parsed.error.message);
   const content = parsed.value;
@@ -34,13 +37,13 @@ export function inlineField(
   const checked = validatePayload(answer.payload_type, { ...rest, [attached.field]: field });
   if (!checked.ok) return wrong(reference.uri, checked.error.message);
   const payload = checked.value as unknown as JsonObject;
-  // Numbers may be longer in the record than they are in the file, and the answer has fields of its own.
+  // The record can be longer than the file: canonical numbers may be longer, and the answer has other fields.
   if (sizeOf(payload, MAX_PAYLOAD_BYTES) > MAX_PAYLOAD_BYTES)
-    return wrong(reference.uri, `with it the answer has more than the ${MAX_PAYLOAD_BYTES} bytes that a record takes`);
+    return wrong(reference.uri, `the answer would exceed the ${MAX_PAYLOAD_BYTES} bytes of a record`);
   return ok(payload);
 }
 
-/** The file that a reference names, if it is what the reference says of it. */
+/** The content of a referenced file, if its digest and size agree. */
 function readReferenced(reference: Referenced, request: PayloadByType["turn_request"]): Result<Buffer, Failure> {
   const opened = openReferenced(reference.uri, request, MAX_ATTACHED_BYTES);
   if (!opened.ok) return opened;

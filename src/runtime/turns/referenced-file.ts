@@ -5,27 +5,27 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { PayloadByType } from "../../protocol/payload.ts";
 
-/** Where an agent may have put files for this turn. */
+/** The directories in which an agent may put files for a turn. */
 export type Places = Pick<PayloadByType["turn_request"], "artifacts_dir" | "workspace">;
 
 /** A file that an agent named, open for reading. */
 export interface Opened {
-  /** To be closed by whoever got it. */
+  /** The caller must close it. */
   readonly descriptor: number;
   readonly name: string;
-  /** When it was opened. */
+  /** The size at the time of opening. */
   readonly size_bytes: number;
 }
 
-/** How an agent names a file, and what it says of it. */
+/** An agent's reference to a file. */
 export type Referenced = Pick<PayloadByType["artifact_ref"], "uri" | "digest" | "size_bytes">;
 
-/** The name of a scheme has no case (RFC 3986). */
+/** URI schemes are case-insensitive (RFC 3986). */
 export function isFileAddress(uri: string): boolean {
   return /^file:/i.test(uri);
 }
 
-/** Opens the plain file that an agent names, below its places and through no link. `validation_failed` with the reason. */
+/** Opens the plain file that an agent names, below `places` and through no link. Fails with `validation_failed` and the reason. */
 export function openReferenced(uri: string, places: Places, max_bytes: number): Result<Opened, Failure> {
   let path: string;
   try {
@@ -35,7 +35,7 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
   }
   for (const root of [places.artifacts_dir, places.workspace]) {
     const inside = isAbsolute(path) ? relative(root, path) : path;
-    // The person may name a link as the workspace; the artifacts directory is ours, and a link in its place is an agent's.
+    // The user's workspace may be a link. The artifacts directory is Bosun's own: a link in its place comes from an agent.
     const descriptor = openBelow(root, inside, root === places.workspace ? 0 : constants.O_NOFOLLOW);
     if (descriptor === undefined) continue;
     const stat = fstatSync(descriptor);
@@ -54,9 +54,9 @@ export function openReferenced(uri: string, places: Places, max_bytes: number): 
 }
 
 /**
- * Opens a path below a trusted directory, one component after the other, each relative to the descriptor of the one before and
- * none through a symbolic link: checking a path and opening it afterwards can be raced. Without /proc (macOS) the whole path is
- * opened at once, which a link in the middle can lead astray; `doctor` names that.
+ * Opens a path below a trusted directory component by component, each relative to the descriptor before and none through a symbolic link.
+ * Checking a path before opening it would be a race. Without /proc (macOS) the whole path is opened at once, so a link in the middle is
+ * followed; `doctor` warns of that.
  */
 function openBelow(root: string, path: string, root_flags: number): number | undefined {
   const parts = path.split("/").filter((part) => part !== ".");
@@ -89,19 +89,19 @@ function safeName(path: string): string {
     .slice(-100);
 }
 
-/** A reference that cannot stand, with the reason. */
+/** The failure of a reference that cannot be kept. */
 export function wrong(uri: string, why: string): Result<never, Failure> {
   return err(failure("validation_failed", `The artifact ${JSON.stringify(uri)} cannot be kept: ${why}.`));
 }
 
-/** What an agent named and the system does not give is the agent's trouble; anything else is a bug, and thrown on. */
+/** The failure of a file that the system does not let us read. Errors without a system code are bugs and are thrown. */
 export function unreadable(uri: string, error: unknown): Result<never, Failure> {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined) throw error;
   return wrong(uri, `it cannot be read (${code})`);
 }
 
-/** In what a file is not what its reference says. */
+/** How a file differs from its reference; undefined if it does not. */
 export function disagreement({ digest, size_bytes }: Referenced, hex: string, size: number): string | undefined {
   if (digest !== undefined && digest !== `sha256:${hex}`) return `its digest is sha256:${hex}, not ${digest}`;
   if (size_bytes !== undefined && size_bytes !== size) return `it has ${size} bytes, not ${size_bytes}`;

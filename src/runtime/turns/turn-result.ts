@@ -7,7 +7,7 @@ import { refusalFrom } from "../../protocol/refusal.ts";
 import { inlineField } from "./attached.ts";
 import type { FactInput } from "../facts.ts";
 
-/** How the turn ended, as the fact that goes into the record: the answer if it can stand, else what failed. */
+/** The fact of how a turn ended: its answer if that is valid, else a `turn_failed`. */
 export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode<never>, "attached">): FactInput {
   const { role, stamp, payload } = request;
   const { answer, exit } = result;
@@ -24,7 +24,7 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
   if (!answer || wrong) return failed(wrong);
   const inlined = inlineField(answer, mode.attached?.[answer.payload_type], payload);
   if (!inlined.ok) {
-    // The agent is told like one whose line was refused: asked again with nothing said, it would name the same file.
+    // Reported like a refused line: without a reason, the agent would name the same file again.
     return failed(inlined.error, [...result.refused, refusalFrom(answer.payload_type, inlined.error)]);
   }
   return {
@@ -35,7 +35,7 @@ export function factOf(result: TurnResult, request: TurnRequest, mode: Pick<Mode
   };
 }
 
-/** An agent in this process can answer with anything; one behind the wire was held to `expects` already. */
+/** What is wrong with an answer. Agents in this process can answer anything; the wire has checked the others against `expects`. */
 function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Failure | undefined {
   if (!answer) return failure("no_answer", "The turn ended without an answer.");
   if (isNotice(answer as TypedPayload))
@@ -47,7 +47,7 @@ function answerTrouble({ answer }: TurnResult, expects: readonly string[]): Fail
   );
 }
 
-/** The `turn_failed` payload of a turn that brought no answer that can stand. */
+/** The `turn_failed` payload of a turn without a valid answer. */
 function failedPayload(result: TurnResult, stamp: TurnStamp, wrong: Failure | undefined): JsonObject {
   const code: WireCode = WIRE_CODES.find((known) => known === wrong?.code) ?? "agent_failed";
   const retry_at =
