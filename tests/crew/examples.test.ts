@@ -1,17 +1,18 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadPlanFile } from "../../src/crew/playbook/plan-file.ts";
 import { validators } from "../../src/protocol/generated/validators.js";
-import { drive, made } from "./drive.ts";
-import type { Scratch } from "./programs.ts";
-import { cleanUp, programFile, scratchRepository } from "./programs.ts";
+import type { UnsealedRecord } from "../../src/protocol/record.ts";
+import { built } from "../built.ts";
+import { cleanUp, directory, programFile, run, type Scratch, scratchRepository } from "./programs.ts";
 
 const folder = join(import.meta.dirname, "../../examples");
 const plans = readdirSync(folder).filter((name) => name.endsWith(".yaml"));
 
-/** Put together here, lest this very file be found to hold it. */
+/** In parts, so that the search does not find it in this file. */
 const marked = ["//", "TODO(release) say goodbye"].join(" ");
 
 let repository: Scratch;
@@ -21,7 +22,38 @@ beforeEach(() => {
 });
 afterEach(cleanUp);
 
-it.each(plans)("examples/%s is a plan file by its schema, and to the playbook", async (name) => {
+interface Ticket {
+  readonly ticket_id: string;
+  readonly status: string;
+  readonly attempts: number;
+  readonly issues: readonly string[];
+  readonly artifacts: readonly { readonly label: string; readonly uri: string }[];
+}
+
+/** Runs a plan with `bosun` in the repository. `made` gives the text of an artifact. */
+async function carryOut(plan: string, answers: Readonly<Record<string, string>>) {
+  const [home, temporary] = [directory(), directory()];
+  const config = join(temporary, "config.json");
+  writeFileSync(config, JSON.stringify({ retry_backoff_ms: 10 }));
+  const bosun = async (...words: string[]) => {
+    const argv = [process.execPath, built("cli.js"), "--home", home, ...words, "--json"];
+    const { code, stdout } = await run(argv, { cwd: repository.root, env: { TMPDIR: temporary } });
+    const lines = stdout.trim().split("\n");
+    return { code, events: lines.map((line) => JSON.parse(line) as UnsealedRecord & { type: string }) };
+  };
+  const given = Object.entries(answers).flatMap(([id, text]) => ["--answer", `${id}=${text}`]);
+  const { code, events } = await bosun("run", "--plan", plan, "--config", config, ...given, "--yes", "--no-input");
+  const status = await bosun("status", events[0]?.session_id ?? "");
+  const { tickets } = status.events[0] as unknown as { tickets: Ticket[] };
+  const made = (label: string): string => {
+    const found = tickets.flatMap(({ artifacts }) => artifacts).find((artifact) => artifact.label === label);
+    if (found === undefined) throw new Error(`no ticket has made ${label}`);
+    return readFileSync(fileURLToPath(found.uri), "utf8");
+  };
+  return { code, tickets, records: events.filter(({ type }) => type === "record"), temporary, made };
+}
+
+it.each(plans)("examples/%s fits its schema, and the playbook reads it", async (name) => {
   const path = join(folder, name);
   const fits = validators.plan_file(parse(readFileSync(path, "utf8")));
   expect({ fits, errors: validators.plan_file.errors }).toEqual({ fits: true, errors: null });
@@ -32,7 +64,7 @@ describe("examples/survey.yaml", () => {
   const answers = { window: "all", hot_files: "10" };
   const survey = join(folder, "survey.yaml");
 
-  it("finds what is wrong, is sent back where names misled it, and puts all in one report, worst first", async () => {
+  it("is sent back where names were misleading, and reports everything worst first", async () => {
     repository.write({
       "package.json": { name: "x", dependencies: { a: "^2.0.0" } },
       "package-lock.json": {
@@ -47,36 +79,37 @@ describe("examples/survey.yaml", () => {
     repository.commit("one");
     repository.write({ "src/cold.ts": "x\n".repeat(21) });
     repository.commit("two");
-    const driven = await drive(survey, repository.root, answers);
-    expect(
-      driven.map(({ task_id, decision, discussed, rounds }) => [task_id, decision, discussed, rounds.length]),
-    ).toEqual([
-      ["hot-spots", "approved", false, 1],
-      ["untested", "approved", true, 2],
-      ["licences", "approved", false, 1],
-      ["lockfile", "approved", false, 1],
-      ["links", "approved", false, 1],
-      ["digest", "approved", false, 1],
+    const carried = await carryOut(survey, answers);
+    expect(carried.tickets.map(({ ticket_id, status, attempts }) => [ticket_id, status, attempts])).toEqual([
+      ["hot-spots", "done", 1],
+      ["untested", "done", 2],
+      ["licences", "done", 1],
+      ["lockfile", "done", 1],
+      ["links", "done", 1],
+      ["digest", "done", 1],
     ]);
-    expect(driven[1]?.rounds[0]?.failed).toEqual([
-      "false claim: src/hot.ts is imported or named by tests/all.test.ts:1\n",
-    ]);
-    const report = made(driven, "digest", "report.md");
-    expect(report.split("\n").filter((line) => line.startsWith("- `"))).toEqual([
-      "- `src/cold.ts`: 2 commits × 21 lines (+21 −0), and no test imports or names it",
-      "- `package-lock.json:9`: a@1.0.0 (shipped with the product): its licence is not stated",
-      "- `package.json:4`: a is declared as ^2.0.0, the lock file was made for ^1.0.0",
-      "- `README.md:1`: links to gone.md, and there is no gone.md",
-      "- `src/cold.ts`: 2 commits × 21 lines (+21 −0)",
-      "- `src/hot.ts`: 1 commit × 40 lines (+40 −0)",
+    const effects = carried.records.flatMap(({ record }) => record.effects ?? []);
+    expect(effects.filter(({ to }) => to === "discussing").map(({ ticket_id }) => ticket_id)).toEqual(["untested"]);
+    const failed = carried.records.find(({ record }) =>
+      record.effects?.some(({ event }) => event === "changes_requested"),
+    );
+    expect(JSON.stringify(failed?.payload)).toContain("src/hot.ts is used by tests/all.test.ts:1");
+    const report = carried.made("report.md").split("\n");
+    expect(report.filter((line) => line.startsWith("- `")).map((line) => line.split("`")[1])).toEqual([
+      "package.json:4",
+      "src/cold.ts",
+      "package-lock.json:9",
+      "README.md:1",
+      "src/cold.ts",
+      "src/hot.ts",
     ]);
   });
 
-  it("is not sent back where names tell the truth, and has a report for an empty repository", async () => {
+  it("is not sent back where names tell the truth, and changes nothing", async () => {
     repository.write({ "src/hot.ts": "x\n", "tests/hot.test.ts": 'import "../src/hot.ts";\n' });
     repository.commit("one");
-    const driven = await drive(survey, repository.root, answers);
-    expect(driven.every(({ decision, rounds }) => decision === "approved" && rounds.length === 1)).toBe(true);
+    const { tickets } = await carryOut(survey, answers);
+    expect(tickets.map(({ status, attempts }) => [status, attempts])).toEqual(tickets.map(() => ["done", 1]));
     expect(repository.git("status", "--porcelain")).toBe("");
   });
 });
@@ -85,55 +118,44 @@ describe("examples/release-check.yaml", () => {
   const check = join(folder, "release-check.yaml");
   const answers = { test_script: "test", marker: "release" };
   const lock = { name: "x", version: "1.2.0", lockfileVersion: 3, packages: { "": { name: "x", version: "1.2.0" } } };
-
-  it("says yes to a package that is ready, and leaves no scratch copy", async () => {
+  it("approves a package that is ready, and removes its copy", async () => {
     repository.write({
-      "package.json": { name: "x", version: "1.2.0", main: "index.js", scripts: { test: "node index.js" } },
+      "package.json": { name: "x", version: "1.2.0", scripts: { test: "node index.js" } },
       "package-lock.json": lock,
       "index.js": "console.log('tested');\n",
       "CHANGELOG.md": "# Changes\n\n## [1.2.0] - 2026-01-01\n",
     });
     repository.commit("ready");
-    const driven = await drive(check, repository.root, answers);
-    expect(driven.map(({ task_id, decision }) => [task_id, decision])).toEqual(
-      ["uncommitted", "lockfile", "changelog", "markers", "install", "tests", "lint", "contents", "verdict"].map(
-        (id) => [id, "approved"],
-      ),
-    );
-    expect(made(driven, "verdict", "report.md")).toContain("Nothing found.");
-    expect(made(driven, "tests", "tests.log")).toContain("tested");
-    expect(readdirSync(join(driven[0]?.artifacts ?? "", "..")).filter((name) => name.startsWith("bosun-"))).toEqual([]);
+    const carried = await carryOut(check, answers);
+    expect(carried.code).toBe(0);
+    expect(carried.made("blockers.txt")).toBe("");
+    expect(carried.made("tests.log")).toContain("tested");
+    expect(carried.made("contents.txt")).toContain("index.js");
+    expect(readdirSync(carried.temporary).filter((name) => name.startsWith("bosun-release-check"))).toEqual([]);
   }, 120_000);
 
-  it("names everything that stands in the way at once, and the verdict is an error", async () => {
+  it("names everything that stands in the way, and fails", async () => {
     repository.write({
       "package.json": {
         name: "x",
         version: "1.2.0",
-        main: "dist/index.js",
+        dependencies: {},
         scripts: { test: "echo broken; exit 1", lint: "exit 2" },
       },
       "package-lock.json": lock,
       "index.js": `${marked}\n`,
-      ".env": "SECRET=1\n",
       "CHANGELOG.md": "# Changes\n\n## 1.1.0\n\nUntil 1.2.0 nothing.\n",
     });
     repository.commit("not ready");
     repository.git("tag", "v1.2.0");
     repository.write({ "left over.txt": "x" });
-    const driven = await drive(check, repository.root, answers);
-    expect(driven.at(-1)?.rounds[0]?.report["status"]).toBe("error");
-    const report = made(driven, "verdict", "report.md");
-    const said = report.split("\n").filter((line) => line.startsWith("- `"));
-    expect(said).toEqual([
-      '- `package.json`: `git --no-optional-locks status --porcelain` prints what should be empty: "?? \\"left over.txt\\""; all of it is in uncommitted.log',
-      "- `CHANGELOG.md:1`: has no heading for version 1.2.0",
-      "- `package.json:3`: version 1.2.0 is already tagged v1.2.0",
-      `- \`index.js:1\`: ${marked}`,
-      expect.stringMatching(/^- `package\.json`: `npm run test` ended with exit code 1: .*broken/),
-      expect.stringMatching(/^- `package\.json`: `npm run --if-present lint` ended with exit code 2/),
-      "- `package.json`: main names dist/index.js, and the package would not hold it",
-      "- `package.json`: .env would be published; it looks like something private",
-    ]);
+    const carried = await carryOut(check, answers);
+    expect(carried.code).toBe(1);
+    const notDone = carried.tickets.filter(({ status }) => status !== "done");
+    expect(notDone.map(({ ticket_id, status }) => [ticket_id, status])).toEqual([["verdict", "error"]]);
+    const blockers = ["tests", "linter", "CHANGELOG.md", "already tagged", "uncommitted", "TODO(release)"];
+    const issues = JSON.stringify(notDone);
+    expect(blockers.filter((blocker) => !issues.includes(blocker))).toEqual([]);
+    expect(carried.made("tests.log")).toContain("broken");
   }, 120_000);
 });

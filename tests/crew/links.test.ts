@@ -1,37 +1,21 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { textOf } from "../../src/crew/turn.ts";
 import { readMarkdown, slug } from "../../src/crew/survey/markdown.ts";
-import type { Ran, Scratch } from "./programs.ts";
-import { cleanUp, crewRun, directory, scratchRepository } from "./programs.ts";
+import type { JsonObject } from "../../src/lib/json.ts";
 import { computing } from "../computing.ts";
+import { Bench } from "./bench.ts";
+import { cleanUp } from "./programs.ts";
 
-let repository: Scratch;
-let artifacts: string;
+let bench: Bench;
 
 beforeEach(() => {
-  repository = scratchRepository();
-  artifacts = directory();
+  bench = new Bench();
 });
 afterEach(cleanUp);
 
-function survey(...args: string[]): Promise<Ran> {
-  return crewRun("survey", args, { cwd: repository.root, env: { BOSUN_ARTIFACTS_DIR: artifacts } });
-}
-
-interface Found {
-  file: string;
-  line: number;
-  claim: { fault: string; destination: string };
-}
-
-function kept(): { items: Found[] } {
-  return JSON.parse(readFileSync(join(artifacts, "links.json"), "utf8")) as { items: Found[] };
-}
-
 describe("links", () => {
-  it("names every broken link and anchor of the tracked Markdown, and nothing else", async () => {
-    repository.write({
+  it("finds every broken link and anchor of tracked Markdown, and nothing else", async () => {
+    bench.repository.write({
       ".gitignore": "built/\n",
       "built/x.md": "x",
       "docs/guide.md": "# The guide\n\nSetext heading\n---\n\n## Twice\n## Twice\n\n<a id='own'></a>\n",
@@ -56,9 +40,12 @@ describe("links", () => {
         "[paren](docs/a_(b).md) [template](${base}/x.md) [query](src/a.ts?raw=1)", // 17
       ].join("\n"),
     });
-    repository.commit("docs");
-    expect((await survey("links")).code).toBe(0);
-    expect(kept().items.map(({ file, line, claim }) => `${file}:${line} ${claim.fault} ${claim.destination}`)).toEqual([
+    bench.repository.commit("docs");
+    expect(
+      (await bench.items("links")).map(
+        ({ file, line, claim }) => `${file}:${line} ${textOf(claim["fault"])} ${textOf(claim["destination"])}`,
+      ),
+    ).toEqual([
       "README.md:1 missing img/none.png",
       "README.md:2 missing docs/gone.md",
       "README.md:4 anchor docs/guide.md#twice-2",
@@ -68,25 +55,20 @@ describe("links", () => {
       "README.md:15 missing docs/lost.md",
       "README.md:17 missing docs/a_(b).md",
     ]);
-    expect(await survey("verify", "links")).toMatchObject({ code: 0, stdout: "all 8 claims hold.\n" });
   });
 
-  it("is disproved when the target is there, the heading is there, or the line has no such link", async () => {
-    repository.write({ "a.md": "# One two\n[x](gone.md)\n[y](#one)\n" });
-    repository.commit("one");
-    await survey("links");
-    const [missing, anchor] = kept().items as [Found, Found];
-    const lies = [
-      { ...missing, claim: { ...missing.claim, target: "a.md" } },
-      { ...anchor, claim: { ...anchor.claim, fragment: "one-two" } },
-      { ...missing, line: 1 },
-    ];
-    writeFileSync(join(artifacts, "links.json"), JSON.stringify({ ...kept(), items: lies }));
-    expect(await survey("verify", "links")).toMatchObject({
-      code: 1,
-      stdout:
-        "false claim: a.md:2: git has a.md\nfalse claim: a.md:3: a.md:1 is the heading it leads to\nfalse claim: a.md:1 has no link to gone.md\n",
-    });
+  it("is disproved by a target or heading that exists, or a line without the link", async () => {
+    bench.repository.write({ "a.md": "# One two\n[x](gone.md)\n[y](#one)\n" });
+    bench.repository.commit("one");
+    const disproved = async (lie: JsonObject) => {
+      await bench.items("links");
+      return bench.falseClaims("links", (item) => ({ ...item, claim: { ...item.claim, ...lie } }));
+    };
+    expect(await disproved({ target: "a.md" })).toEqual(["false claim: a.md:2: git has a.md"]);
+    expect(await disproved({ fragment: "one-two" })).toEqual([
+      expect.stringMatching(/a\.md:3: a\.md:1 is the heading/),
+    ]);
+    expect(await disproved({ destination: "other.md" })).toHaveLength(2);
   });
 });
 
@@ -116,6 +98,6 @@ it.each([
   "[](".repeat(30_000),
   "- ".repeat(30_000),
   `[${"a".repeat(30_000)}`,
-])("hostile Markdown is read in linear time (%#)", (text) => {
+])("reads hostile Markdown in linear time (%#)", (text) => {
   expect(computing(() => readMarkdown(`${text}\n`))).toBeLessThan(1000);
 });

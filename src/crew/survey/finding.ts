@@ -10,47 +10,47 @@ export const SEVERITIES = ["high", "medium", "low"] as const;
 
 export type Severity = (typeof SEVERITIES)[number];
 
-/** One thing a developer may want to do something about. */
+/** One thing that a developer may want to change. */
 export interface Item {
   readonly severity: Severity;
   /** Path from the repository's root. */
   readonly file: string;
   readonly line?: number;
   readonly text: string;
-  /** What the claim rests on, for whoever checks it. */
+  /** The facts behind the text, for `verify`. */
   readonly claim: JsonObject;
 }
 
-/** What one survey found, and what it looked at to find it. */
-export interface Finding {
-  readonly kind: string;
+/** What one survey looked at and found. */
+export interface Found {
   readonly title: string;
-  /** The commit that was checked out; null before the first one. */
-  readonly revision: string | null;
+  /** One sentence. */
   readonly looked_at: string;
-  /** What the reader must know to read it right: limits met, things left out. */
+  /** Limits that were met, and what was left out. */
   readonly notes: readonly string[];
   readonly items: readonly Item[];
   readonly details: JsonObject;
 }
 
-/** One kind of finding. Both functions only read the work tree; a thrown error's message is meant for the person who asked. */
+/** What is kept in `<kind>.json`. */
+export interface Finding extends Found {
+  readonly kind: string;
+  /** The commit that is checked out; null before the first one. */
+  readonly revision: string | null;
+}
+
+/** One kind of survey. It only reads the work tree; the message of an error that it throws is for the user. */
 export interface Survey {
-  readonly options: Readonly<Record<string, { readonly type: "string" | "boolean" }>>;
-  find(repository: Repository, ask: Ask): Promise<Finding>;
-  /** Goes another way over the claims of a finding and returns the false ones, each as a sentence. */
-  verify(finding: Finding, repository: Repository, directory: string): Promise<readonly string[]>;
+  /** The options of `find`. */
+  readonly options: Readonly<Record<string, { readonly type: "string" }>>;
+  readonly find: (repository: Repository, options: Options, directory: string) => Promise<Found>;
+  /** Checks the claims of a finding in another way than `find`, and gives the false ones as sentences. */
+  readonly verify: (finding: Finding, repository: Repository, directory: string) => Promise<readonly string[]>;
 }
 
-/** How a survey was asked for. */
-export interface Ask {
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
-  readonly rest: readonly string[];
-  /** Where findings are kept, and whatever else a survey writes. */
-  readonly directory: string;
-}
+export type Options = Readonly<Record<string, string | undefined>>;
 
-/** Worst first; equals stay in the order they were found in. */
+/** Sorts by severity; equals keep their order. */
 export function worstFirst<T extends { readonly severity: Severity }>(items: readonly T[]): T[] {
   return SEVERITIES.flatMap((severity) => items.filter((item) => item.severity === severity));
 }
@@ -61,7 +61,7 @@ export async function keep(finding: Finding, directory: string): Promise<void> {
   await writeFile(join(directory, `${finding.kind}.json`), `${JSON.stringify(finding, null, 2)}\n`);
 }
 
-/** Reads back what `keep` wrote; throws what is wrong with a file that is not there or is none. */
+/** Reads a file that `keep` wrote. Throws if there is none, or if it is no finding. */
 export async function readFinding(file: string): Promise<Finding> {
   let value: JsonObject;
   try {
@@ -96,24 +96,27 @@ function itemOf(item: JsonObject, file: string): Item {
   };
 }
 
-/** A finding as a short section of Markdown, at most `most` items of it. */
-export function section(finding: Finding, most: number): string {
-  const items = worstFirst(finding.items);
+/** A finding as a section of Markdown with at most `most` items. */
+export function section({ kind, title, looked_at, notes, items }: Finding, most: number): string {
   const left = items.length - most;
+  const shownItems = worstFirst(items)
+    .slice(0, most)
+    .map((item) => `- ${line(item)}`);
   return [
-    `## ${finding.title}`,
+    `## ${title}`,
     "",
-    finding.looked_at,
-    ...(items.length === 0 ? ["", "Nothing found."] : ["", ...items.slice(0, most).map((item) => `- ${line(item)}`)]),
-    ...(left > 0 ? [`- … and ${left} more in ${finding.kind}.json`] : []),
-    ...(finding.notes.length === 0 ? [] : ["", ...finding.notes.map((note) => `> ${note}`)]),
+    looked_at,
+    "",
+    ...(items.length === 0 ? ["Nothing found."] : shownItems),
+    ...(left > 0 ? [`- … and ${left} more in ${kind}.json`] : []),
+    ...(notes.length === 0 ? [] : ["", ...notes.map((note) => `> ${note}`)]),
     "",
   ].join("\n");
 }
 
-/** One item on one line: the place, then what is to be said of it. */
-export function line(item: Item): string {
-  return `${place(item.file, item.line)}: ${item.text}`;
+/** An item on one line: its place and its text. */
+export function line({ file, line: number, text }: Item): string {
+  return `\`${shown(file)}${number === undefined ? "" : `:${number}`}\`: ${text}`;
 }
 
 /** A number with its noun. */
@@ -121,14 +124,8 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A place in the repository for reading: a name with unusual characters is written as JSON writes it. */
-export function place(file: string, line?: number): string {
-  return `\`${shown(file)}${line === undefined ? "" : `:${line}`}\``;
-}
-
-/** A file name that cannot break a line or a terminal. */
+/** A file name that breaks no line, code span or terminal: unusual characters are written as in JSON. */
 export function shown(file: string): string {
-  // The backtick would end the code span.
   if (!isUnsafe(file) && !/[\n`"\\]/.test(file)) return file;
   return replaceEachUnsafe(JSON.stringify(file), jsonEscaped).replaceAll("`", jsonEscaped);
 }

@@ -1,14 +1,12 @@
-import type { Ask, Finding, Survey } from "./finding.ts";
-import { counted, shown } from "./finding.ts";
-import type { Repository } from "./repository.ts";
-import { gitRecords, inParallel, UNREAD } from "./repository.ts";
+import { counted, type Found, type Options, shown, type Finding, type Survey } from "./finding.ts";
+import { inParallel, type Repository, UNREAD } from "./repository.ts";
 import { ownSourceFiles, saysGenerated } from "./source-files.ts";
 
 const DEFAULT_SINCE = "1 year";
-const DEFAULT_TOP = 20;
+const DEFAULT_TOP = "20";
 const MOST_TOP = 1000;
-/** Reading the history stops here; the newest commits come first, so what has been read is the latest of it. */
-const LOG_TIME_LIMIT_MS = 20_000;
+/** A longer history is read only so far back: git compares the files of each commit. */
+const MOST_COMMITS = 5000;
 const DAYS: Readonly<Record<string, number>> = { day: 1, week: 7, month: 30, year: 365 };
 const DAY_MS = 24 * 60 * 60 * 1000;
 const VERIFIED_AT_ONCE = 4;
@@ -19,106 +17,98 @@ interface Churn {
   deleted: number;
 }
 
-/** Where change and size meet: commits that touched a file in a window of history, times its lines. A rename starts a file's count anew. */
+/**
+ * Where change and size meet: the number of commits that touched a file, times its lines. Options: `--since` ("90 days", "all") and `--top`. A
+ * renamed file starts anew.
+ */
 export const hotSpots: Survey = {
   options: { since: { type: "string" }, top: { type: "string" } },
   find: findHotSpots,
   verify: verifyHotSpots,
 };
 
-async function findHotSpots(repository: Repository, { options }: Ask): Promise<Finding> {
-  const words = typeof options["since"] === "string" ? options["since"] : DEFAULT_SINCE;
+async function findHotSpots(repository: Repository, options: Options): Promise<Found> {
+  const words = options["since"] ?? DEFAULT_SINCE;
   const since = windowStart(words, Date.now());
-  const top = topOf(options["top"]);
+  const top = topOf(options["top"] ?? DEFAULT_TOP);
   const files = await ownSourceFiles(repository);
-  const history =
-    repository.head === undefined
-      ? { commits: 0, cut: false, churn: new Map<string, Churn>() }
-      : await readHistory(repository, since);
+  const { commits, churn } = await readHistory(repository, since);
   const touched = files.flatMap((path) => {
-    const churn = history.churn.get(path);
-    return churn === undefined ? [] : [{ path, ...churn }];
+    const changes = churn.get(path);
+    return changes === undefined ? [] : [{ path, ...changes }];
   });
-  const measured = await inParallel(touched, async (file) => ({ ...file, text: await repository.read(file.path) }));
-  const ranked = measured
-    .flatMap(({ text, ...file }) =>
-      text === undefined || saysGenerated(text) ? [] : [{ ...file, lines: lineCount(text) }],
-    )
-    .map((file) => ({ ...file, score: file.commits * file.lines }))
+  const texts = await inParallel(touched, async (file) => ({ ...file, text: await repository.read(file.path) }));
+  const ranked = texts
+    .flatMap(({ text, ...file }) => {
+      if (text === undefined || saysGenerated(text)) return [];
+      const lines = lineCount(text);
+      return [{ ...file, lines, score: file.commits * lines }];
+    })
     .toSorted((one, other) => other.score - one.score || (one.path < other.path ? -1 : 1));
-  const unread = measured.filter(({ text }) => text === undefined).length;
-  const shortened = history.cut || repository.shallow;
+  const unread = texts.filter(({ text }) => text === undefined).length;
+  const limited = commits === MOST_COMMITS;
+  const span = since === undefined ? "all of the history" : `the last ${words}`;
   return {
-    kind: "hot-spots",
     title: "Hot spots: where change and size meet",
-    revision: repository.head ?? null,
-    looked_at: `${counted(files.length, "source file")} of the repository's own (no tests, nothing generated or vendored) in ${counted(history.commits, "commit")}, ${since === undefined ? "all of the history" : `within ${words}`}; ${ranked.length + unread} of them were touched.`,
+    looked_at: `${counted(files.length, "source file")} and ${counted(commits, "commit")} of ${span}; ${ranked.length + unread} of the files were changed.`,
     notes: [
       ...(repository.shallow ? ["This is a shallow clone: the counts are lower bounds."] : []),
-      ...(history.cut
-        ? [
-            `Reading stopped after ${LOG_TIME_LIMIT_MS / 1000} s: only the newest ${history.commits} commits are counted.`,
-          ]
-        : []),
-      ...(unread > 0 ? [`${unread} of these could not be read: ${UNREAD}.`] : []),
-      ...(repository.head === undefined ? ["There is no commit yet, so nothing has changed."] : []),
-      ...(repository.head !== undefined && history.commits === 0
-        ? ["No commit lies in this window; try a longer one."]
-        : []),
+      ...(limited ? [`Only the newest ${MOST_COMMITS} commits were read.`] : []),
+      ...(unread > 0 ? [`${unread} of the changed files could not be read: ${UNREAD}.`] : []),
+      ...(repository.head === undefined ? ["There is no commit yet."] : []),
+      ...(repository.head !== undefined && commits === 0 ? ["No commit is that recent; try a longer time."] : []),
     ],
-    items: ranked.slice(0, top).map((file) => ({
+    items: ranked.slice(0, top).map(({ path, ...claim }) => ({
       severity: "low",
-      file: file.path,
-      text: `${counted(file.commits, "commit")} × ${counted(file.lines, "line")} (+${file.added} −${file.deleted})`,
-      claim: { commits: file.commits, lines: file.lines, added: file.added, deleted: file.deleted, score: file.score },
+      file: path,
+      text: `changed in ${claim.commits} of ${counted(commits, "commit")}, ${counted(claim.lines, "line")} long (+${claim.added} −${claim.deleted})`,
+      claim: { ...claim },
     })),
-    details: { since: since ?? null, window: words, top, commits: history.commits, lower_bounds: shortened },
+    details: { since: since ?? null, lower_bounds: limited || repository.shallow },
   };
 }
 
-/** The start of a window of history in words, as an instant; undefined for all of it. Throws when the words mean nothing. */
+/** The start of a time such as "90 days", as an instant; undefined for all of the history. */
 function windowStart(words: string, now: number): string | undefined {
   const text = words.trim().toLowerCase();
-  if (text === "all" || text === "everything") return undefined;
-  const match = /^(\d{1,4}) ?(day|week|month|year)s?$/.exec(text);
-  const days = Number(match?.[1]) * (DAYS[match?.[2] ?? ""] ?? Number.NaN);
+  if (text === "all") return undefined;
+  const [, count, unit = ""] = /^(\d{1,4}) ?(day|week|month|year)s?$/.exec(text) ?? [];
+  const days = Number(count) * (DAYS[unit] ?? Number.NaN);
   if (Number.isNaN(days) || days < 1) {
-    throw new Error(
-      `--since ${JSON.stringify(words)} is no window of history; write for example "90 days", "6 months", "1 year" or "all"`,
-    );
+    throw new Error(`--since ${JSON.stringify(words)} is not a time; write for example "90 days", "1 year" or "all"`);
   }
   // git reads no dates before 1970.
   return new Date(Math.max(DAY_MS, now - days * DAY_MS)).toISOString().replace(/\.\d+Z$/, "Z");
 }
 
-function topOf(value: string | boolean | undefined): number {
-  if (value === undefined) return DEFAULT_TOP;
+function topOf(value: string): number {
   const top = Number(value);
   if (Number.isInteger(top) && top >= 1 && top <= MOST_TOP) return top;
-  throw new Error(`--top ${JSON.stringify(value)} is no number of files; write a whole number from 1 to ${MOST_TOP}`);
+  throw new Error(`--top ${JSON.stringify(value)} is not a whole number from 1 to ${MOST_TOP}`);
 }
 
 async function readHistory(
   repository: Repository,
   since: string | undefined,
-): Promise<{ commits: number; cut: boolean; churn: Map<string, Churn> }> {
-  const window = since === undefined ? [] : [`--since=${since}`];
-  const format = ["--no-merges", "--numstat", "--no-renames", "--no-mailmap", "-z", "--format=tformat:commit %H"];
-  const records = gitRecords(repository.root, ["log", ...window, ...format, "HEAD", "--"], LOG_TIME_LIMIT_MS);
+): Promise<{ commits: number; churn: Map<string, Churn> }> {
   const churn = new Map<string, Churn>();
+  if (repository.head === undefined) return { commits: 0, churn };
+  const window = [`--max-count=${MOST_COMMITS}`, ...(since === undefined ? [] : [`--since=${since}`])];
+  const format = ["--no-merges", "--numstat", "--no-renames", "--no-mailmap", "-z", "--format=tformat:commit %H"];
+  const log = await repository.git(["log", ...window, ...format, "HEAD", "--"]);
   let commits = 0;
-  for (;;) {
-    const next = await records.next();
-    if (next.done === true) return { commits, cut: next.value, churn };
-    if (/^commit [0-9a-f]{40,64}$/.test(next.value)) commits += 1;
-    const [, added, deleted, path] = /^\n?(\d+|-)\t(\d+|-)\t([\s\S]+)$/.exec(next.value) ?? [];
+  for (const entry of log.split("\0")) {
+    if (/^commit [0-9a-f]{40,64}$/.test(entry)) commits += 1;
+    const [, added, deleted, path] = /^\n?(\d+|-)\t(\d+|-)\t([\s\S]+)$/.exec(entry) ?? [];
     if (path === undefined) continue;
     const sum = churn.get(path) ?? { commits: 0, added: 0, deleted: 0 };
     churn.set(path, sum);
     sum.commits += 1;
+    // Binary files have "-".
     sum.added += Number(added) || 0;
     sum.deleted += Number(deleted) || 0;
   }
+  return { commits, churn };
 }
 
 function lineCount(text: string): number {
@@ -126,35 +116,26 @@ function lineCount(text: string): number {
   return text === "" || text.endsWith("\n") ? newlines : newlines + 1;
 }
 
-/** The other way: git counts each file's commits by itself, and its lines by matching each of them. */
-async function verifyHotSpots(finding: Finding, repository: Repository): Promise<string[]> {
-  const { since, lower_bounds: lowerBounds } = finding.details;
+/** Asks git for each file by itself: it counts the commits, and the lines by matching each of them. */
+async function verifyHotSpots({ items, details }: Finding, repository: Repository): Promise<string[]> {
+  const { since, lower_bounds: lowerBounds } = details;
   const window = typeof since === "string" ? [`--since=${since}`] : [];
   const wrong = await inParallel(
-    finding.items,
+    items,
     async ({ file, claim }) => {
-      const commits = await countCommits(repository, file, window);
-      const lines = await countLines(repository, file);
-      const claimed = Number(claim["commits"]);
+      const path = ["--", `:(top,literal)${file}`];
+      const count = ["rev-list", "--count", "--full-history", "--no-merges", ...window, "HEAD"];
+      const commits = Number(await repository.git([...count, ...path]));
+      const matched = await repository.grep(["-z", "-a", "-c", "-e", "", ...path]);
+      const lines = Number(matched.slice(matched.lastIndexOf("\0") + 1));
+      const [claimed, claimedLines] = [Number(claim["commits"]), Number(claim["lines"])];
       const holds = lowerBounds === true ? commits >= claimed : commits === claimed;
       return [
-        ...(holds ? [] : [`${shown(file)}: ${claimed} commits are claimed, git counts ${commits}`]),
-        ...(lines === claim["lines"]
-          ? []
-          : [`${shown(file)}: ${Number(claim["lines"])} lines are claimed, git counts ${lines}`]),
+        ...(holds ? [] : [`${shown(file)} has ${commits} commits, not ${claimed}`]),
+        ...(lines === claimedLines ? [] : [`${shown(file)} has ${lines} lines, not ${claimedLines}`]),
       ];
     },
     VERIFIED_AT_ONCE,
   );
   return wrong.flat();
-}
-
-async function countCommits(repository: Repository, file: string, window: readonly string[]): Promise<number> {
-  const only = [...window, "HEAD", "--", `:(top,literal)${file}`];
-  return Number((await repository.git(["rev-list", "--count", "--full-history", "--no-merges", ...only])).trim());
-}
-
-async function countLines(repository: Repository, file: string): Promise<number> {
-  const matched = await repository.grep(["-z", "-a", "-c", "-e", "", "--", `:(top,literal)${file}`]);
-  return Number(matched.slice(matched.lastIndexOf("\0") + 1).trim());
 }

@@ -1,21 +1,19 @@
 import { posix } from "node:path";
 import { textOf } from "../turn.ts";
-import type { Finding, Item, Survey } from "./finding.ts";
-import { counted, shown } from "./finding.ts";
-import type { MarkdownFile } from "./markdown.ts";
-import { readMarkdown } from "./markdown.ts";
-import type { Repository } from "./repository.ts";
-import { inParallel, UNREAD } from "./repository.ts";
+import { counted, type Finding, type Found, type Item, shown, type Survey } from "./finding.ts";
+import { type MarkdownFile, readMarkdown } from "./markdown.ts";
+import { inParallel, type Repository, UNREAD } from "./repository.ts";
 
 const MARKDOWN = /\.(?:md|markdown|mdown)$/i;
 const FOREIGN = /(?:^|\/)(?:node_modules|vendor|third[_-]party)\//;
+const VERIFIED_AT_ONCE = 4;
 
-/** Relative links and anchors in Markdown that lead nowhere, for somebody who has only what git has. */
+/** Relative links and anchors in tracked Markdown that lead nowhere in a fresh clone. */
 export const links: Survey = { options: {}, find: findLinks, verify: verifyLinks };
 
 type Fault = "missing" | "untracked" | "anchor";
 
-async function findLinks(repository: Repository): Promise<Finding> {
+async function findLinks(repository: Repository): Promise<Found> {
   const paths = repository.files.filter((path) => MARKDOWN.test(path) && !FOREIGN.test(path));
   const read = await inParallel(paths, async (path) => ({ path, text: await repository.read(path) }));
   const documents = new Map(read.flatMap(({ path, text }) => (text === undefined ? [] : [[path, readMarkdown(text)]])));
@@ -31,17 +29,13 @@ async function findLinks(repository: Repository): Promise<Finding> {
       if (fault !== undefined) items.push(broken(path, line, destination, target, fault));
     }
   }
+  const unread = read.length - documents.size;
   return {
-    kind: "links",
     title: "Broken links in Markdown",
-    revision: repository.head ?? null,
-    looked_at: `${counted(checked, "relative link")} in ${counted(documents.size, "Markdown file")}; links to other sites and into other repositories were left alone.`,
-    notes:
-      read.length > documents.size
-        ? [`${counted(read.length - documents.size, "Markdown file")} could not be read: ${UNREAD}.`]
-        : [],
+    looked_at: `${counted(checked, "relative link")} in ${counted(documents.size, "Markdown file")}; links to other sites were not followed.`,
+    notes: unread > 0 ? [`${counted(unread, "Markdown file")} could not be read: ${UNREAD}.`] : [],
     items,
-    details: { files: documents.size, links: checked },
+    details: {},
   };
 }
 
@@ -50,10 +44,9 @@ interface Target {
   readonly fragment: string;
 }
 
-/** Where a destination leads inside the repository; undefined for whatever is not for us to judge. */
+/** The path and anchor that a destination names in the repository; undefined for other sites and templates. */
 function targetOf(from: string, destination: string): Target | undefined {
   if (destination === "" || /^[a-z][a-z0-9+.-]*:/i.test(destination) || destination.startsWith("//")) return undefined;
-  // Templates are filled in by somebody else.
   if (/\{\{|\}\}|\$\{|<%/.test(destination)) return undefined;
   const hash = destination.indexOf("#");
   const before = hash < 0 ? destination : destination.slice(0, hash);
@@ -62,7 +55,7 @@ function targetOf(from: string, destination: string): Target | undefined {
   if (path === "") return { path: from, fragment };
   const absolute = path.startsWith("/") ? path.slice(1) : posix.join(posix.dirname(from), path);
   const normal = posix.normalize(absolute).replace(/\/$/, "");
-  // GitHub serves `../../issues` beside the files; it leaves the repository and is no file of it.
+  // `../../issues` is a page of GitHub's, outside of the repository.
   return normal.startsWith("..") ? undefined : { path: normal === "" ? "." : normal, fragment };
 }
 
@@ -93,9 +86,9 @@ async function faultOf(
 
 function broken(file: string, line: number, destination: string, target: Target, fault: Fault): Item {
   const text = {
-    missing: `links to ${shown(destination)}, and there is no ${shown(target.path)}`,
-    untracked: `links to ${shown(destination)}, which is here but not tracked by git`,
-    anchor: `links to ${shown(destination)}, and ${shown(target.path)} has no heading or id "${shown(target.fragment)}"`,
+    missing: `links to ${shown(destination)}, but there is no ${shown(target.path)}`,
+    untracked: `links to ${shown(destination)}, which git does not track`,
+    anchor: `links to ${shown(destination)}, but ${shown(target.path)} has no heading or id "${shown(target.fragment)}"`,
   }[fault];
   return {
     severity: "medium",
@@ -114,10 +107,10 @@ function foldersOf(files: readonly string[]): Set<string> {
   return folders;
 }
 
-/** The other way: the file's line must hold the link, git is asked for the target by name, and a heading is sought without reading Markdown. */
-async function verifyLinks(finding: Finding, repository: Repository): Promise<string[]> {
+/** The line must hold the link, git must not list the target, and no line of it may look like the heading. */
+async function verifyLinks({ items }: Finding, repository: Repository): Promise<string[]> {
   const wrong = await inParallel(
-    finding.items,
+    items,
     async ({ file, line, claim }) => {
       const where = `${shown(file)}:${line ?? 0}`;
       const written = ((await repository.read(file)) ?? "").split(/\r?\n/)[(line ?? 0) - 1] ?? "";
@@ -132,7 +125,7 @@ async function verifyLinks(finding: Finding, repository: Repository): Promise<st
       const heading = lines.findIndex((candidate) => /^ {0,3}#/.test(candidate) && roughAnchor(candidate) === wanted);
       return heading < 0 ? [] : [`${where}: ${shown(target)}:${heading + 1} is the heading it leads to`];
     },
-    4,
+    VERIFIED_AT_ONCE,
   );
   return wrong.flat();
 }

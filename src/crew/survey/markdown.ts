@@ -1,4 +1,4 @@
-/** A link of a Markdown file to somewhere: the destination as it is written, without `<>`, escapes undone. */
+/** A link in a Markdown file. The destination has no `<>` and no escapes. */
 export interface Link {
   readonly line: number;
   readonly destination: string;
@@ -6,7 +6,7 @@ export interface Link {
 
 export interface MarkdownFile {
   readonly links: readonly Link[];
-  /** What a fragment can name: headings as GitHub slugs, and the ids of HTML elements. */
+  /** Headings as GitHub's anchors, and the ids of HTML elements. */
   readonly anchors: ReadonlySet<string>;
 }
 
@@ -16,11 +16,11 @@ const HTML_LINK = /<(?:a|img)\b[^<>]*?\b(?:href|src)\s*=\s*(?:"([^"]*)"|'([^']*)
 const HTML_ANCHOR = /<[a-z][^<>]*?\b(?:id|name)\s*=\s*(?:"([^"]*)"|'([^']*)')/gi;
 const HEADING = /^ {0,3}#{1,6}(?=\s|$)/;
 const UNDERLINE = /^ {0,3}(?:=+|-{2,})\s*$/;
-/** A line longer than this is no prose. */
+/** The rest of a longer line is not read. */
 const MAX_LINE = 20_000;
 const MAX_DESTINATION = 2000;
 
-/** Reads the links and anchors of a Markdown text; code blocks, code spans and comments hold none. */
+/** Reads the links and anchors of a Markdown text, outside of code blocks, code spans and comments. Takes linear time. */
 export function readMarkdown(text: string): MarkdownFile {
   const links: Link[] = [];
   const anchors = new Set<string>();
@@ -40,7 +40,7 @@ export function readMarkdown(text: string): MarkdownFile {
   return { links, anchors };
 }
 
-/** The lines outside code blocks, fenced or indented, and outside comments, numbered from 1. */
+/** The lines outside of code blocks and comments, numbered from 1. */
 function* proseLines(text: string): Generator<{ line: string; number: number }> {
   let fence: string | undefined;
   let comment = false;
@@ -83,7 +83,7 @@ function withoutComments(line: string, within: boolean): { rest: string; open: b
   return { rest, open };
 }
 
-/** The line with its code spans blanked out; a span ends at a run of as many backticks as it began with. */
+/** The line without its code spans: a span ends at as many backticks as it starts with. */
 function withoutCode(line: string): string {
   if (!line.includes("`")) return line;
   const runs = [...line.matchAll(/`+/g)];
@@ -109,7 +109,7 @@ function headingOf(line: string): string | undefined {
     .replace(/(?:^|\s)#+$/, "");
 }
 
-/** The destinations of `[text](destination "title")`, images too; parentheses may be balanced inside. */
+/** The destinations of `[text](destination "title")` and of images. A destination may hold balanced parentheses. */
 function inlineLinks(line: string): string[] {
   const found: string[] = [];
   let open = 0;
@@ -145,7 +145,7 @@ function unescape(text: string): string {
   return text.replace(/\\([!-/:-@[-`{-~])/g, "$1");
 }
 
-/** A heading's anchor as GitHub makes it: https://docs.github.com/en/get-started/writing-on-github (section links). */
+/** The anchor that GitHub gives a heading (docs.github.com, "section links"). */
 export function slug(heading: string): string {
   return heading
     .replace(/!?\[((?:\\.|[^[\]\\])*)\]\([^()]*\)/g, "$1")
@@ -160,7 +160,7 @@ export function slug(heading: string): string {
     .replaceAll(" ", "-");
 }
 
-/** Underscores between letters are kept, those around words are emphasis. */
+/** An underscore between letters belongs to the word; around a word it is emphasis. */
 function inWord(text: string, at: number): boolean {
   return /[\p{L}\p{N}]/u.test(text[at] ?? "");
 }

@@ -1,83 +1,65 @@
-import { execFile, spawn } from "node:child_process";
 import { lstat, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Result } from "../../lib/result.ts";
-import { err, ok } from "../../lib/result.ts";
+import { type Json, type JsonObject, objectOf } from "../../lib/json.ts";
+import { err, ok, type Result } from "../../lib/result.ts";
+import { git } from "../git.ts";
 
-/** Files above this are taken for data and not read. */
+/** Larger files hold data and are not read. */
 const MAX_READ_BYTES = 1024 * 1024;
-/** What keeps a tracked file from being read, for the notes of a finding. Of other names git's output keeps too little to find them by. */
+/** Why a tracked file may not be read. Of a name that is not UTF-8, git's output keeps too little to find the file. */
 export const UNREAD = "missing, binary, above 1 MiB, or with a name that is not UTF-8";
-const MAX_GIT_OUTPUT_BYTES = 256 * 1024 * 1024;
 const GIT_TIMEOUT_MS = 60_000;
 const READS_AT_ONCE = 32;
 
-/**
- * Nothing here may write into the work tree or its `.git`, nor start a program that the repository's own configuration names: a file-system
- * monitor, a checker of signatures. None of the git commands used refreshes the index or runs diff or text conversion programs.
- */
-const CAREFUL = [
-  "-c",
-  "core.fsmonitor=false",
-  "-c",
-  "core.quotePath=false",
-  "-c",
-  "log.showSignature=false",
-  "--no-pager",
-];
-
-/** A git work tree, as the findings see it. */
+/** A git work tree. */
 export interface Repository {
   readonly root: string;
   /** The commit that is checked out; undefined before the first one. */
   readonly head: string | undefined;
   readonly shallow: boolean;
-  /** Tracked regular files that are there, by path from the root. */
+  /** The tracked regular files, by path from the root. */
   readonly files: readonly string[];
   readonly isTracked: (path: string) => boolean;
-  /** The text of a tracked file; undefined for one of the `UNREAD`. */
+  /** The text of a tracked file; undefined if it is `UNREAD`. */
   readonly read: (path: string) => Promise<string | undefined>;
-  /** Whether anything is there in the work tree, tracked or not. */
+  /** Whether the work tree has the path, tracked or not. */
   readonly exists: (path: string) => Promise<boolean>;
   readonly git: (args: readonly string[], input?: string) => Promise<string>;
-  /** `git grep`; empty when nothing matches. */
+  /** Runs `git grep`; empty when nothing matches. */
   readonly grep: (args: readonly string[]) => Promise<string>;
 }
 
-/** Opens the work tree that `directory` is in; the failure says why it is none. */
+/** Opens the work tree around `directory`; fails with a sentence if there is none. */
 export async function openRepository(directory: string): Promise<Result<Repository, string>> {
-  const git = (args: readonly string[], input?: string): Promise<string> => runGit(directory, args, input);
   let root: string;
   try {
-    root = (await git(["rev-parse", "--show-toplevel"])).replace(/\n$/, "");
+    root = await git(directory, ["rev-parse", "--show-toplevel"]);
   } catch (error) {
     return err(`${directory} is not in a git work tree: ${(error as Error).message}`);
   }
-  const inRoot = (args: readonly string[], input?: string): Promise<string> => runGit(root, args, input);
+  const inRoot = (args: readonly string[], input = "") => git(root, args, { input, timeout: GIT_TIMEOUT_MS });
   const [head, shallow, listing] = await Promise.all([
-    inRoot(["rev-parse", "--verify", "--quiet", "HEAD"]).catch(() => ""),
+    inRoot(["rev-parse", "--verify", "--quiet", "HEAD"]).catch(() => undefined),
     inRoot(["rev-parse", "--is-shallow-repository"]),
     inRoot(["ls-files", "--stage", "-z"]),
   ]);
-  // 100644 and 100755 are files; links and submodules are somebody else's content.
-  const files = [
-    ...new Set(
-      listing.split("\0").flatMap((entry) => /^100(?:644|755) [0-9a-f]+ \d\t([\s\S]+)$/.exec(entry)?.[1] ?? []),
-    ),
-  ];
-  const tracked = new Set(listing.split("\0").map((entry) => entry.slice(entry.indexOf("\t") + 1)));
+  const entries = listing.split("\0");
+  // Modes 100644 and 100755 are regular files; the others are links and submodules.
+  const files = entries.flatMap((entry) => /^100(?:644|755) [0-9a-f]+ \d\t([\s\S]+)$/.exec(entry)?.[1] ?? []);
+  const tracked = new Set(entries.map((entry) => entry.slice(entry.indexOf("\t") + 1)));
   return ok({
     root,
-    head: head.trim() === "" ? undefined : head.trim(),
-    shallow: shallow.trim() === "true",
-    files,
+    head,
+    shallow: shallow === "true",
+    // A file in a merge conflict has several entries.
+    files: [...new Set(files)],
     isTracked: (path) => tracked.has(path),
     read: (path) => readSource(join(root, path)),
     exists: async (path) => (await lstat(join(root, path)).catch(() => undefined)) !== undefined,
     git: inRoot,
     grep: (args) =>
       inRoot(["grep", ...args]).catch((error: Error) => {
-        // The exit code of a search that found nothing.
+        // The exit code of a search without a match.
         if ((error.cause as { code?: unknown }).code === 1) return "";
         throw error;
       }),
@@ -95,71 +77,34 @@ async function readSource(path: string): Promise<string | undefined> {
   }
 }
 
-function environment(): NodeJS.ProcessEnv {
-  return { ...process.env, GIT_TERMINAL_PROMPT: "0", LC_ALL: "C" };
+/** A JSON file as a value and as text. */
+export interface JsonFile {
+  readonly path: string;
+  readonly text: string;
+  readonly value: JsonObject;
+  /** Why the text is not JSON; the value is then empty. */
+  readonly broken?: string;
 }
 
-function runGit(directory: string, args: readonly string[], input?: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const child = execFile(
-      "git",
-      [...CAREFUL, ...args],
-      { cwd: directory, env: environment(), maxBuffer: MAX_GIT_OUTPUT_BYTES, timeout: GIT_TIMEOUT_MS },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout);
-        else reject(new Error(`git ${args[0] ?? ""}: ${stderr.trim() || error.message}`, { cause: error }));
-      },
-    );
-    child.stdin?.on("error", () => {});
-    child.stdin?.end(input ?? "");
-  });
-}
-
-/**
- * What a git command prints with `-z`, record by record, for at most `timeLimitMs`; the last value says whether it was cut short. Breaking
- * off the loop ends git.
- */
-export async function* gitRecords(
-  root: string,
-  args: readonly string[],
-  timeLimitMs: number,
-): AsyncGenerator<string, boolean> {
-  const child = spawn("git", [...CAREFUL, ...args], {
-    cwd: root,
-    env: environment(),
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let cut = false;
-  let complaint = "";
-  const closed = new Promise<number | null>((resolve, reject) => {
-    child.once("error", reject);
-    child.once("close", resolve);
-  });
-  closed.catch(() => {});
-  const timer = setTimeout(() => {
-    cut = true;
-    child.kill("SIGTERM");
-  }, timeLimitMs);
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    complaint = (complaint + text).slice(-2000);
-  });
+/** Reads a JSON file of any size; undefined if it does not exist. */
+export async function readJson({ root }: Repository, path: string): Promise<JsonFile | undefined> {
+  const bytes = await readFile(join(root, path), "utf8").catch(() => undefined);
+  if (bytes === undefined) return undefined;
+  const text = bytes.replace(/^\uFEFF/, "");
   try {
-    let rest = "";
-    for await (const chunk of child.stdout.setEncoding("utf8") as AsyncIterable<string>) {
-      const records = (rest + chunk).split("\0");
-      rest = records.pop() ?? "";
-      yield* records;
-    }
-    const code = await closed;
-    if (code !== 0 && !cut) throw new Error(`git ${args[0] ?? ""}: ${complaint.trim()}`);
-    return cut;
-  } finally {
-    clearTimeout(timer);
-    child.kill("SIGTERM");
+    return { path, text, value: objectOf(JSON.parse(text) as Json) };
+  } catch (error) {
+    return { path, text, value: {}, broken: (error as Error).message };
   }
 }
 
-/** `work` over all items, some at once, in the order of the items. */
+/** The line, from 1, of the first `wanted` in the text at or after the offset `from`; undefined if there is none. */
+export function lineAt(text: string, wanted: string, from = 0): number | undefined {
+  const index = text.indexOf(wanted, from);
+  return index < 0 ? undefined : text.slice(0, index).split("\n").length;
+}
+
+/** Does the work for all items, at most `atOnce` at a time, and keeps their order. */
 export async function inParallel<T, R>(
   items: readonly T[],
   work: (item: T) => Promise<R>,

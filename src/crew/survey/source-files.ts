@@ -9,7 +9,7 @@ const SOURCE_EXTENSIONS = new Set(
   ).split(" "),
 );
 
-const FOREIGN_FOLDER =
+const FOREIGN =
   /(?:^|\/)(?:node_modules|bower_components|vendor|third[_-]party|dist|build|out|target|generated|__generated__|\.yarn|coverage)\//;
 const GENERATED_NAME = /(?:\.min\.(?:js|css)|\.(?:generated|g|pb)\.[a-z]+|_pb2(?:_grpc)?\.py|\.d\.ts|\.bundle\.js)$/;
 const GENERATED_HEADER = /@generated|\bDO NOT EDIT\b|\b(?:auto-?|code )generated\b/i;
@@ -19,36 +19,33 @@ const TEST_FOLDER = /(?:^|\/)(?:tests?|__tests__|specs?|e2e|testing|test-d|src\/
 const TEST_NAME =
   /(?:[._-](?:test|spec|e2e|bench)s?\.[A-Za-z]+$)|(?:^test_[^/]*\.py$)|(?:_(?:test|spec)\.[a-z]+$)|(?:(?:Test|Tests|Spec|IT)\.(?:java|kt|cs|scala|swift|php)$)/;
 
-/** Whether a file is code at all, by its extension. */
+/** Whether a file is code, by its extension. */
 export function isSource(path: string): boolean {
   return SOURCE_EXTENSIONS.has(extname(path).toLowerCase());
 }
 
 const WITHOUT_BEHAVIOUR = /(?:\.(?:css|scss|sass|less|html|sql|graphql|proto|prisma|tf)|[.-]config\.[a-z]+)$/;
 
-/** Whether anybody would expect a test of a source file: not of styles, schemas and configuration. */
+/** Whether a source file is expected to have a test: styles, schemas and configuration are not. */
 export function isTestable(path: string): boolean {
   return !WITHOUT_BEHAVIOUR.test(path);
 }
 
-/** Whether a file is test code: it lies in a folder of tests or is named as one. */
+/** Whether a file is test code, by its folder or its name. */
 export function isTest(path: string): boolean {
   return TEST_FOLDER.test(path) || TEST_NAME.test(basename(path));
 }
 
-/** What a file's name says of being made by a program or brought from elsewhere; lock files have no source extension anyway. */
-function isForeign(path: string): boolean {
-  return FOREIGN_FOLDER.test(path) || GENERATED_NAME.test(path);
-}
-
-/** Whether the beginning of a file says that a program wrote it. */
+/** Whether the first lines of a file say that a program wrote it. */
 export function saysGenerated(text: string): boolean {
   return GENERATED_HEADER.test(text.slice(0, HEADER_CHARACTERS));
 }
 
-/** The repository's own source files: no tests, nothing generated or vendored, by name and by `.gitattributes`. */
+/** The repository's own source files: no tests, and nothing that is generated or vendored by its name or by `.gitattributes`. */
 export async function ownSourceFiles(repository: Repository): Promise<string[]> {
-  const candidates = repository.files.filter((path) => isSource(path) && !isTest(path) && !isForeign(path));
+  const candidates = repository.files.filter(
+    (path) => isSource(path) && !isTest(path) && !FOREIGN.test(path) && !GENERATED_NAME.test(path),
+  );
   if (candidates.length === 0) return [];
   const attributes = ["linguist-generated", "linguist-vendored"];
   const answer = await repository.git(["check-attr", "-z", "--stdin", ...attributes], `${candidates.join("\0")}\0`);

@@ -1,60 +1,42 @@
 import { basename, extname } from "node:path";
-import type { Ask, Finding, Item, Survey } from "./finding.ts";
-import { counted, place, shown } from "./finding.ts";
-import type { Repository } from "./repository.ts";
-import { inParallel } from "./repository.ts";
-import { findingOf, readRequest } from "./request.ts";
+import { counted, type Finding, type Found, type Item, type Options, shown, type Survey } from "./finding.ts";
+import { inParallel, type Repository } from "./repository.ts";
+import { earlierFindings, wasDisproved } from "./request.ts";
 import { isSource, isTest, isTestable, ownSourceFiles } from "./source-files.ts";
-import type { Use } from "./test-imports.ts";
-import { reachedThrough, testImports } from "./test-imports.ts";
+import { reachedFromTests, type SourceText, testImports, type Use } from "./test-imports.ts";
 
-/** So many of the hottest files weigh more when no test knows them. */
+/** The hottest files, in which a missing test weighs more. */
 const HOTTEST = 5;
-/** So many source files are read to see what tests reach through them. */
+/** So many source files are read to follow imports from the tests. */
 const MAX_SOURCES = 5000;
-/** How `verify` begins the sentence on a claim that does not hold. */
-const DISPROVED = "false claim:";
 
 /**
- * Hot source files without a test. Names are compared first, which needs no test file to be read; when the check of an earlier try has
- * disproved that, what the tests import decides.
+ * Hot source files without a test. The first attempt compares file names, which is quick. When its check has found a false claim, the next attempt
+ * follows what the tests import.
  */
-export const untested: Survey = {
-  options: { from: { type: "string" } },
-  find: findUntested,
-  verify: verifyUntested,
-};
+export const untested: Survey = { options: {}, find: findUntested, verify: verifyUntested };
 
-async function findUntested(repository: Repository, { options }: Ask): Promise<Finding> {
-  const hot = (await findingOf("hot-spots", options["from"])).items.filter(({ file }) => isTestable(file));
-  const request = await readRequest();
-  const disproved = request?.failed_checks.some(({ output }) => output.includes(DISPROVED)) === true;
+async function findUntested(repository: Repository, _options: Options, directory: string): Promise<Found> {
+  const hotSpots = (await earlierFindings(directory)).find(({ kind }) => kind === "hot-spots");
+  if (hotSpots === undefined) {
+    throw new Error("there is no hot-spots.json; make the task depend on the one that finds the hot spots");
+  }
+  const hot = hotSpots.items.filter(({ file }) => isTestable(file));
+  const paths = hot.map(({ file }) => file);
   const tests = testFiles(repository);
-  const named = byNames(tests, repository.files);
-  const imported = disproved
-    ? await usesOf(
-        repository,
-        hot.map(({ file }) => file),
-      )
-    : undefined;
-  const covered = imported === undefined ? named : (path: string): boolean => imported.has(path);
-  const through = disproved ? await indirectUses(repository) : new Map<string, string>();
-  const judgedOtherwise = hot.filter(({ file }) => covered(file) !== named(file)).length;
+  const byImports = await wasDisproved();
+  const named = testedByName(tests, repository.files);
+  const tested = byImports ? new Set((await usesOf(repository, paths)).keys()) : new Set(paths.filter(named));
+  const otherwise = paths.filter((path) => tested.has(path) !== named(path)).length;
   return {
-    kind: "untested",
-    title: "Hot files without a test of their own",
-    revision: repository.head ?? null,
-    looked_at: `${counted(hot.length, "hot file")} against ${counted(tests.length, "test file")}, ${disproved ? "by what the tests import or name by path" : "by name"}.`,
+    title: "Hot files without a test",
+    looked_at: `${counted(hot.length, "hot file")} and ${counted(tests.length, "test file")}, compared by ${byImports ? "what the tests import" : "name"}.`,
     notes: [
-      ...(tests.length === 0 && hot.length > 0 ? ["There is no test file at all: every hot file is without one."] : []),
-      ...(disproved
-        ? [
-            `The first try went by names alone and the check disproved it; by imports ${counted(judgedOtherwise, "file")} came out otherwise.`,
-          ]
-        : []),
+      ...(tests.length === 0 && hot.length > 0 ? ["There is no test file."] : []),
+      ...(byImports ? [`Going by imports and not by names changed the result of ${counted(otherwise, "file")}.`] : []),
     ],
-    items: hot.flatMap((item, rank) => (covered(item.file) ? [] : [withoutTest(item, rank, through.get(item.file))])),
-    details: { method: disproved ? "imports" : "names", tests: tests.length, judged_otherwise: judgedOtherwise },
+    items: hot.flatMap((item, rank) => (tested.has(item.file) ? [] : [withoutTest(item, rank)])),
+    details: {},
   };
 }
 
@@ -62,64 +44,54 @@ function testFiles(repository: Repository): string[] {
   return repository.files.filter((path) => isTest(path) && isSource(path));
 }
 
-function withoutTest(item: Item, rank: number, through: string | undefined): Item {
-  const changing = Number(item.claim["commits"]) > 1;
-  const known = through === undefined ? "no test imports or names it" : `tests reach it only through ${place(through)}`;
+function withoutTest({ file, text, claim }: Item, rank: number): Item {
+  const changing = Number(claim["commits"]) > 1;
   return {
-    severity: through !== undefined ? "low" : rank < HOTTEST && changing ? "high" : "medium",
-    file: item.file,
-    text: `${item.text}, and ${known}`,
-    claim: { ...item.claim, rank: rank + 1 },
+    severity: rank < HOTTEST && changing ? "high" : "medium",
+    file,
+    text: `no test uses it; ${text}`,
+    claim: {},
   };
 }
 
-/** A file counts as tested when a test is called after it, and after no other source: whose `index.test.ts` is it in a repository of many packages? */
-function byNames(tests: readonly string[], files: readonly string[]): (path: string) => boolean {
+/** Whether a test has the name of a source file. A name that several source files share, such as `index`, says nothing. */
+function testedByName(tests: readonly string[], files: readonly string[]): (path: string) => boolean {
   const sharing = new Map<string, number>();
   for (const path of files) if (!isTest(path)) sharing.set(basename(path), (sharing.get(basename(path)) ?? 0) + 1);
-  const names = new Set(
-    tests.map((path) =>
-      bareName(path).replace(/^test_|[._-](?:test|spec|e2e|bench)s?$|(?<=.)(?:Test|Tests|Spec)$/g, ""),
-    ),
-  );
-  return (path) => names.has(bareName(path)) && (sharing.get(basename(path)) ?? 0) < 2;
+  const affixes = /^test_|[._-](?:test|spec|e2e|bench)s?$|(?<=.)(?:Test|Tests|Spec)$/g;
+  const names = new Set(tests.map((path) => basename(path, extname(path)).replace(affixes, "")));
+  return (path) => names.has(basename(path, extname(path))) && (sharing.get(basename(path)) ?? 0) < 2;
 }
 
-function bareName(path: string): string {
-  return basename(path, extname(path));
-}
-
-/** Where tests import a file or name its path; files may also hold their own tests, as is the custom in Rust. */
-async function usesOf(repository: Repository, files: readonly string[]): Promise<Map<string, Use>> {
-  const imports = testImports(await texts(repository, testFiles(repository)));
+/** Where tests use the files: by an import, by their path in a string, through other files, or inside of them, as is usual in Rust. */
+async function usesOf(repository: Repository, paths: readonly string[]): Promise<Map<string, Use>> {
+  const tests = await textsOf(repository, testFiles(repository));
+  const sources = await textsOf(repository, (await ownSourceFiles(repository)).slice(0, MAX_SOURCES));
+  const imports = testImports(tests);
+  const reached = reachedFromTests(tests, sources);
   const uses = new Map<string, Use>();
-  for (const path of files) {
-    const use = imports.usedBy(path) ?? (path.endsWith(".rs") ? await ownTests(repository, path) : undefined);
+  for (const path of paths) {
+    const own = path.endsWith(".rs") ? ownTests(path, await repository.read(path)) : undefined;
+    const use = imports.usedBy(path) ?? reached.get(path) ?? own;
     if (use !== undefined) uses.set(path, use);
   }
   return uses;
 }
 
-async function indirectUses(repository: Repository): Promise<Map<string, string>> {
-  const sources = (await ownSourceFiles(repository)).slice(0, MAX_SOURCES);
-  return reachedThrough(await texts(repository, testFiles(repository)), await texts(repository, sources));
+async function textsOf(repository: Repository, paths: readonly string[]): Promise<SourceText[]> {
+  return inParallel(paths, async (path) => ({ path, text: (await repository.read(path)) ?? "" }));
 }
 
-async function texts(repository: Repository, paths: readonly string[]): Promise<{ path: string; text: string }[]> {
-  return await inParallel(paths, async (path) => ({ path, text: (await repository.read(path)) ?? "" }));
+function ownTests(path: string, text = ""): Use | undefined {
+  const index = text.split("\n").findIndex((line) => line.includes("#[cfg(test)]"));
+  return index < 0 ? undefined : { file: path, line: index + 1 };
 }
 
-async function ownTests(repository: Repository, path: string): Promise<Use | undefined> {
-  const lines = ((await repository.read(path)) ?? "").split("\n");
-  const index = lines.findIndex((line) => line.includes("#[cfg(test)]"));
-  return index < 0 ? undefined : { test: path, line: index + 1 };
-}
-
-/** The other way: every claim is false for which a test can be pointed at. */
-async function verifyUntested(finding: Finding, repository: Repository): Promise<string[]> {
+/** A claim is false if a test uses the file. */
+async function verifyUntested({ items }: Finding, repository: Repository): Promise<string[]> {
   const uses = await usesOf(
     repository,
-    finding.items.map(({ file }) => file),
+    items.map(({ file }) => file),
   );
-  return [...uses].map(([file, use]) => `${shown(file)} is imported or named by ${shown(use.test)}:${use.line}`);
+  return [...uses].map(([path, { file, line }]) => `${shown(path)} is used by ${shown(file)}:${line}`);
 }
