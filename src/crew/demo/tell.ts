@@ -2,6 +2,7 @@ import { relative } from "node:path";
 import { styleText } from "node:util";
 import { formatDuration } from "../../lib/durations.ts";
 import { jsonEscaped, replaceEachUnsafe, replaceUnsafe, withoutSequences } from "../../lib/terminal-text.ts";
+import { wrap } from "../../lib/text-layout.ts";
 import { counted } from "../survey/finding.ts";
 import type { Crash, DemoEvent, DemoResult, FoundItem, PlannedTask, Recovery, Tampering, Tell } from "./story.ts";
 import { workLines } from "./work-lines.ts";
@@ -138,7 +139,7 @@ function plainTeller(directory: string, write: (line: string) => void): Tell {
     }
     if (items.length > top.length) say(`${items.length - top.length} more are in the report of findings below.`);
     if (clean.length > 0) {
-      say("Nothing to find in:");
+      say("Checked, with nothing to find:");
       for (const text of clean) say(text, 6);
     }
   }
@@ -225,20 +226,6 @@ function safe(text: string): string {
   return replaceUnsafe(withoutSequences(text), () => " ");
 }
 
-/** A text in lines of at most `width` characters. */
 function wrapped(text: string, width: number): string[] {
-  const lines = [""];
-  for (const word of safe(text)
-    .split(" ")
-    .flatMap((whole) => piecesOf(whole, width))) {
-    const line = lines.at(-1) ?? "";
-    if (line === "") lines[lines.length - 1] = word;
-    else if (line.length + 1 + word.length <= width) lines[lines.length - 1] = `${line} ${word}`;
-    else lines.push(word);
-  }
-  return lines;
-}
-
-function piecesOf(word: string, width: number): string[] {
-  return word.length <= width ? [word] : [word.slice(0, width), ...piecesOf(word.slice(width), width)];
+  return wrap(safe(text), width);
 }

@@ -28,7 +28,7 @@ interface Package {
   readonly dev: boolean;
 }
 
-/** Dependencies whose licence is unknown or makes demands, from package-lock.json. */
+/** Dependencies in package-lock.json whose licence is unknown or makes demands. Those for development are not passed on, and only counted. */
 export const licences: Survey = { options: {}, find: findLicences, verify: verifyLicences };
 
 async function findLicences(repository: Repository): Promise<Found> {
@@ -40,16 +40,20 @@ async function findLicences(repository: Repository): Promise<Found> {
     .toSorted(([, one], [, other]) => other - one)
     .slice(0, SHOWN_LICENCES)
     .map(([name, count]) => `${count} ${name}`);
+  const unclear = packages.filter(({ dev, licence }) => dev && /strong|unknown/.test(demandOf(licence))).length;
   return {
     title: "Licences of the dependencies",
     looked_at:
       packages.length === 0
         ? `No dependency: ${LOCK} is missing or holds no packages.`
         : `${counted(packages.length, "dependency").replace(/ys$/, "ies")} in ${LOCK}: ${summary.join(", ")}${counts.size > SHOWN_LICENCES ? ", …" : ""}.`,
-    notes: packages.length === MAX_PACKAGES ? [`Only the first ${MAX_PACKAGES} packages were read.`] : [],
+    notes: [
+      ...(packages.length === MAX_PACKAGES ? [`Only the first ${MAX_PACKAGES} packages were read.`] : []),
+      ...(unclear > 0 ? [`${unclear} for development only have an unknown or demanding licence.`] : []),
+    ],
     items: packages.flatMap((entry) => {
+      const item = entry.dev ? undefined : judge(entry);
       const line = lineAt(lock?.text ?? "", `${JSON.stringify(entry.key)}:`);
-      const item = judge(entry);
       return item === undefined ? [] : [{ ...item, file: LOCK, ...(line === undefined ? {} : { line }) }];
     }),
     details: {},
@@ -88,17 +92,17 @@ function licenceIn({ license, licenses }: JsonObject): string {
   return textOf(objectOf(license)["type"]) || several.join(" OR ");
 }
 
-function judge({ key, name, licence, dev }: Package): Omit<Item, "file"> | undefined {
+function judge({ key, name, licence }: Package): Omit<Item, "file"> | undefined {
   const demand = demandOf(licence);
-  if (demand === "permissive" || (demand === "weak" && dev)) return undefined;
+  if (demand === "permissive") return undefined;
   const what = {
     weak: `its licence ${shown(licence)} asks to publish changes to it`,
     strong: `its licence ${shown(licence)} is copyleft or restricts use`,
     unknown: licence === "" ? "it states no licence" : `its licence ${shown(licence)} is not a known one`,
   }[demand];
   return {
-    severity: demand === "weak" || dev ? "low" : "high",
-    text: `${shown(name)}, ${dev ? "for development only" : "part of the product"}: ${what}`,
+    severity: demand === "weak" ? "low" : "high",
+    text: `${shown(name)}: ${what}`,
     claim: { key, licence },
   };
 }
