@@ -6,24 +6,24 @@ import type { Exit, SimulatedProcess } from "./processes.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
-/** How a turn goes, once its agent was given the request. */
+/** What an agent does in a turn. */
 export interface Conduct {
-  /** Until it has answered, in ms of virtual time; it never does if this is infinite. */
+  /** How long until it answers, in ms of virtual time; infinite if it never does. */
   readonly takes_ms: number;
-  /** What it says before the answer. */
+  /** The events before its answer. */
   readonly says: readonly TurnEvent[];
   readonly result: TurnResult;
-  /** How long its program lives on after the answer, in ms. */
+  /** How long its process lives after the answer, in ms. */
   readonly lingers_ms: number;
-  /** What it says when its turn has ended already. */
+  /** An event after its turn has ended. */
   readonly afterwards?: TurnEvent;
-  /** Called off, it answers all the same before it is gone. */
+  /** When it is aborted, it still answers before it ends. */
   readonly stubborn: boolean;
 }
 
 export type AgentOf = (role: Role, scheduler: Scheduler) => Agent;
 
-/** Agents of every role, each turn carried by a process that outlives a scheduler that dies. */
+/** The agents of all roles. Each turn runs in a process that outlives its scheduler. */
 export function agentsOf(world: World, crew: Crew): AgentOf {
   return (role, scheduler) => ({
     turn: (request, context) => takeTurn(world, crew, scheduler, role, request, context),
@@ -74,9 +74,7 @@ async function takeTurn(
   }
   processes.give(process);
   const conduct = crew.conduct(request);
-  world.tell(
-    () => `${role.role_id} begins ${world.nameOf(session_id)}${turn_id}.${request.stamp.run} ${subject ?? ""}`,
-  );
+  world.log(() => `${role.role_id} begins ${world.nameOf(session_id)}${turn_id}.${request.stamp.run} ${subject ?? ""}`);
   const settled = Promise.withResolvers<TurnResult>();
   const settle = (result: TurnResult) => scheduler.deliver(() => settled.resolve(result));
   let said = false;
@@ -108,7 +106,7 @@ async function takeTurn(
       });
     });
   }
-  // At the very moment of its time-out an answer is in time, so that no order of things that are due at once decides about it.
+  // An answer at the very moment of the time-out is in time, so that the order of simultaneous events does not matter.
   const isInTime = conduct.takes_ms <= request.timeout_ms;
   time.after(request.timeout_ms, () =>
     scheduler.deliver(() => {
@@ -121,7 +119,7 @@ async function takeTurn(
   );
   const callOff = () => {
     const isFit = conduct.result.answer !== undefined && conduct.result.failure === undefined;
-    // What would have come to nothing by itself comes to nothing.
+    // A turn that would fail by itself fails.
     const answers = isFit && (said || (conduct.stubborn && isInTime && chance.chance(0.5) && unsaid === 0));
     settleWhenGone(process, () => settle({ ...(answers ? conduct.result : {}), ...cancelled(), exit: killed() }));
     void ends(world, process);
@@ -130,13 +128,13 @@ async function takeTurn(
   return settled.promise;
 }
 
-/** Its result is settled by what ended it, and before anything else that its end would say. */
+/** Settles a turn's result by what ended it, before the end of its process is noticed. */
 function settleWhenGone(process: SimulatedProcess, settle: () => void): void {
   if (process.alive) process.onEnd.unshift(settle);
   else settle();
 }
 
-/** Ends a process as SIGTERM does: soon. */
+/** Ends a process as SIGTERM does: after a short time. */
 async function ends(world: World, process: SimulatedProcess): Promise<void> {
   const gone = Promise.withResolvers<void>();
   const { chance, processes, time } = world;

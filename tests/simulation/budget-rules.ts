@@ -4,7 +4,7 @@ import type { LogRecord } from "../../src/protocol/record.ts";
 import { milliseconds } from "../../src/protocol/timestamp.ts";
 import type { World } from "./world.ts";
 
-/** How a turn fails that is given again, as the promise has it: without a word of what it took it hides nothing. Nor does one cut short by crashes. */
+/** Failures after which a turn is repeated. Without usage, they hide nothing; nor does a run that was cut short by a crash. */
 const HELD = new Set(["rate_limited", "authentication", "trust"]);
 const DROPPED = new Set(["timeout", "idle_timeout", "agent_failed", "no_answer"]);
 /** What a session may use. */
@@ -17,7 +17,7 @@ interface KnownBudget {
 
 const KINDS = ["turns", "tokens", "usd"] as const;
 
-/** What is known of a ticket's budget from the log alone: never more than was used. */
+/** A ticket's use of its budget, as far as the log shows: never more than was really used. */
 interface TicketUse {
   budget: KnownBudget;
   readonly turns: Set<string>;
@@ -25,19 +25,19 @@ interface TicketUse {
 }
 
 /**
- * Whether a turn may begin by what roles, tickets and the session may use, read from the log by somebody who knows only the promise:
- * a budget is overrun by no more than is in flight.
+ * Checks budgets by the log alone: no turn begins if a role, a ticket or the session has no budget left, so a budget is overrun by no more
+ * than the turns in flight.
  */
 export class BudgetRules {
   readonly #world: World;
-  /** Since a person last released the role: its runs, and how long those took that ended. */
+  /** By role: its runs and their time since a person last released it. */
   readonly #roles = new Map<string, { turns: number; wall_ms: number }>();
-  /** When the runs began that have not ended, by turn. */
+  /** By turn: when its open run began. */
   readonly #begun = new Map<string, { role_id: string; at: number; slept: boolean }>();
   readonly #admissions = new Map<string, number[]>();
   readonly #tickets = new Map<string, TicketUse>();
   readonly #used = { turns: 0, tokens: 0, usd: 0 };
-  /** What is kept for children that have not ended, by their ids. */
+  /** By child: what is reserved for it until it ends. */
   readonly #kept = new Map<string, Allowed>();
   readonly #untold = { tokens: false, usd: false };
   #limits: Allowed = {};
@@ -63,7 +63,7 @@ export class BudgetRules {
       const id = task["task_id"] as string;
       const budget = { ...this.#ofTickets, ...(task["budget"] as KnownBudget | undefined) };
       const known = this.#tickets.get(id);
-      // Where nothing was limited nothing was counted.
+      // Use is counted only where it is limited.
       const turns = known && Object.keys(known.budget).length > 0 ? known.turns : new Set<string>();
       this.#tickets.set(id, { budget, turns, isTimeUp: false });
     }
@@ -89,12 +89,12 @@ export class BudgetRules {
     }
   }
 
-  /** Whatever ran is over; when it ended the log does not always say. */
+  /** All runs are over. The log does not always say when they ended. */
   interrupted(): void {
     this.#begun.clear();
   }
 
-  /** So much is kept for a child, which has it of what is left. */
+  /** Reserves a part of what is left for a child. */
   begun({ session_id, budget }: PayloadByType["session_begun"]): void {
     this.#kept.set(session_id, budget);
     for (const kind of KINDS) this.#within(kind, `with ${session_id}`);
@@ -108,20 +108,20 @@ export class BudgetRules {
     if (usage.cost_usd === null) this.#untold.usd = true;
   }
 
-  /** What its children still use is for nobody any more. */
+  /** Ends the reservations. */
   closed(): void {
     this.#kept.clear();
   }
 
-  /** What is told counts, also when it comes too late. */
-  told({ usage }: LogRecord["record"]): void {
+  /** Adds told usage, even if it is late. */
+  countUsage({ usage }: LogRecord["record"]): void {
     this.#used.tokens += (usage?.input_tokens ?? 0) + (usage?.output_tokens ?? 0);
     this.#used.usd += usage?.cost_usd ?? 0;
   }
 
   ended({ record, payload_type, payload }: LogRecord): void {
     const { usage, turn_id = "", received_at } = record;
-    this.told(record);
+    this.countUsage(record);
     const run = this.#begun.get(turn_id);
     this.#begun.delete(turn_id);
     if (!run) return;
@@ -150,18 +150,18 @@ export class BudgetRules {
       const most = this.#limits[kind];
       if (most === undefined) continue;
       const used = this.#usedOf(kind);
-      if (used >= most) this.#broken(`${used} ${kind} of ${most}`);
-      if (this.#untold[kind]) this.#broken(`a turn after one of unknown ${kind}`);
+      if (used >= most) this.#violated(`${used} ${kind} of ${most}`);
+      if (this.#untold[kind]) this.#violated(`a turn after one of unknown ${kind}`);
     }
   }
 
   #within(kind: (typeof KINDS)[number], what: string): void {
     const most = this.#limits[kind] ?? Number.POSITIVE_INFINITY;
-    // Amounts of money are sums of fractions.
-    if (this.#usedOf(kind) > most + 1e-9) this.#broken(`${this.#usedOf(kind)} ${kind} of ${most}, ${what}`);
+    // Sums of money are sums of fractions.
+    if (this.#usedOf(kind) > most + 1e-9) this.#violated(`${this.#usedOf(kind)} ${kind} of ${most}, ${what}`);
   }
 
-  /** What was used, and what is kept for children. */
+  /** What was used, and what is reserved for children. */
   #usedOf(kind: (typeof KINDS)[number]): number {
     return [...this.#kept.values()].reduce((sum, kept) => sum + (kept[kind] ?? 0), this.#used[kind]);
   }
@@ -173,9 +173,9 @@ export class BudgetRules {
     use.turns += 1;
     this.#roles.set(role_id, use);
     const { turns, wall_s } = role?.budget ?? {};
-    if (turns !== undefined && use.turns > turns) this.#broken(`${use.turns} turns of ${role_id}, of ${turns}`);
+    if (turns !== undefined && use.turns > turns) this.#violated(`${use.turns} turns of ${role_id}, of ${turns}`);
     if (wall_s !== undefined && use.wall_ms >= wall_s * 1000)
-      this.#broken(`${use.wall_ms} ms of ${role_id}, of ${wall_s} s`);
+      this.#violated(`${use.wall_ms} ms of ${role_id}, of ${wall_s} s`);
     const together = roles.filter(
       (one) => one === role || (role?.account !== undefined && one.account === role.account),
     );
@@ -184,7 +184,7 @@ export class BudgetRules {
     const recent = [...(this.#admissions.get(key) ?? []), at].filter((one) => one > at - 60_000);
     this.#admissions.set(key, recent);
     if (recent.length > rate)
-      this.#world.broken("a role keeps to its rate", `${recent.length} of ${key} in a minute, of ${rate}`);
+      this.#world.violated("a role keeps to its rate", `${recent.length} of ${key} in a minute, of ${rate}`);
   }
 
   #worksOn({ budget, turns, isTimeUp }: TicketUse, id: string, turn_id: string, message: string): void {
@@ -192,12 +192,12 @@ export class BudgetRules {
     turns.add(turn_id);
     if (message === "review_request") return;
     if (isNew && budget.turns !== undefined && turns.size > budget.turns) {
-      this.#broken(`${turns.size} turns about ${id}, of ${budget.turns}`);
+      this.#violated(`${turns.size} turns about ${id}, of ${budget.turns}`);
     }
-    if (isNew && isTimeUp) this.#broken(`${message} about ${id}, whose time was up`);
+    if (isNew && isTimeUp) this.#violated(`${message} about ${id}, whose time was up`);
   }
 
-  #broken(seen: string): void {
-    this.#world.broken("a budget is overrun by no more than is in flight", seen);
+  #violated(seen: string): void {
+    this.#world.violated("a budget is overrun by no more than is in flight", seen);
   }
 }

@@ -14,7 +14,7 @@ function request(subject: string): TurnRequest {
   } as unknown as TurnRequest;
 }
 
-it("a role that is held says and meets the same once more, until that is on record", async () => {
+it("repeats what a held role did until the hold is recorded", async () => {
   const world = World.of(3);
   const store = world.database.connect();
   const crew = new Crew(world);

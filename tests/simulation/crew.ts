@@ -8,7 +8,7 @@ import { probe } from "./scenario.ts";
 import { type Random, randomOf } from "./random.ts";
 import type { World } from "./world.ts";
 
-/** The plan as its manager has it in mind: the one that stands, and until there is one what was drawn. */
+/** The manager's plan: the current one, or before it the scenario's. */
 export class Plan {
   tasks: readonly JsonObject[];
 
@@ -20,7 +20,7 @@ export class Plan {
     this.tasks = tasks;
   }
 
-  /** The whole plan with one ticket's task changed, now and then with another to be done before it. */
+  /** The plan with one task changed, now and then with a new task that must be done before it. */
   revised(id: string, revision: number): JsonObject[] {
     const before = { task_id: `${id}-before${revision}`, description: `Prepare ${id}` };
     return this.tasks.flatMap((task) => {
@@ -32,10 +32,10 @@ export class Plan {
   }
 }
 
-/** After so many answers to the same thing an agent does what it should. */
+/** After so many answers to the same message, an agent does what it should. */
 const FOLLY = 4;
 
-/** What each agent does in each turn: a function of the seed and of what it is asked, for how often it was asked. */
+/** What each agent does in each turn: a function of the seed, the request, and how often the same was asked. */
 export class Crew {
   readonly plan: Plan;
   readonly #world: World;
@@ -61,7 +61,7 @@ export class Crew {
     const isGood = isCalm || patience >= FOLLY || random.chance(scenario.skill);
     const said = this.#answer(request, random, isGood, time);
     const answer = child !== "" && random.chance(0.8) ? withUsage(said) : said;
-    // Long enough that what it says comes at moments of its own, each before the end: of one moment the order is chance.
+    // Long enough that events come at moments of their own: the order of events of the same moment is random.
     const takes_ms = random.between(30, 3000);
     const usual = {
       takes_ms: answer.payload_type === "report" ? takes_ms : takes_ms / 3,
@@ -86,15 +86,15 @@ export class Crew {
   }
 
   /**
-   * Whether the turn's role was held for it, as the session has it. What an agent said is kept, and how its run ended counts, once it is on
-   * record: of a run that a crash cut short before that, a role says and meets all of it once more.
+   * Whether the role was held for this turn, by the record. If a crash cut a run short before its end was recorded, the next run
+   * must go the same way.
    */
   #wasHeld({ session_id, stamp }: TurnRequest): boolean {
     const text = this.#world.database.texts(session_id, "turn").get(stamp.turn_id);
     return text !== undefined && (JSON.parse(text) as LedgerTurn).held !== undefined;
   }
 
-  /** What goes wrong with a turn, whatever it would have said. */
+  /** What goes wrong with a turn, instead of its answer. */
   #misconduct(request: TurnRequest, random: Random, usual: Conduct): Conduct {
     const { comparable } = this.#world.scenario;
     const failed = (wrong: Failure, more: Partial<TurnResult> = {}): Conduct => ({
@@ -245,7 +245,7 @@ export class Crew {
     return { payload_type: "plan", payload: { summary: "The plan", tasks: wrong } };
   }
 
-  /** A ticket could not go on: what its manager makes of it. */
+  /** The manager's answer about a blocked ticket. */
   #rescue(subject: string, random: Random, isGood: boolean, time: number, asks: boolean): Answer {
     if (asks) return questions(random);
     const way = random.weighted({

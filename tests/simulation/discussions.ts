@@ -6,7 +6,7 @@ import type { Scenario } from "./scenario.ts";
 
 type Discussion = NonNullable<ResolvedConfiguration["discussion"]>;
 
-/** The scenario; in a share of the schedules with proposals that are discussed in child sessions. Drawn apart, so that all others are as they were. */
+/** Lets a share of the schedules discuss proposals in child sessions. Its random stream is separate, so that other scenarios stay the same. */
 export function discussing(scenario: Scenario): Scenario {
   const random = randomOf(scenario.seed, "discussion");
   if (scenario.mode !== "schedule" || !random.chance(1 / 8)) return scenario;
@@ -24,7 +24,7 @@ export function discussing(scenario: Scenario): Scenario {
     misfortunes: { ...misfortunes, crashes: misfortunes.crashes + 1, takeOvers: random.between(0, 2) },
     config: {
       ...config,
-      // What is repeated after a crash is used twice, so that a budget ends a child earlier than it does without one.
+      // A repeated run counts twice, so after a crash a budget would end a child earlier.
       ...(comparable ? { budget: { turns: 5000 } } : {}),
       proposal: random.pick(["risk", "always", "always"]),
       discussion: {

@@ -6,14 +6,14 @@ import type { AgentOf } from "./agents.ts";
 import type { Crew } from "./crew.ts";
 import type { Misfortunes } from "./scenario.ts";
 import { type Change, type CommitFault, type Ended, Scheduler } from "./scheduler.ts";
-import { compareMemory, seeClosed } from "./state-rules.ts";
+import { compareMemory, checkClosed } from "./state-rules.ts";
 import { SESSION_ID, type World } from "./world.ts";
 
 const DAY_MS = 86_400_000;
 
 type Misfortune = Exclude<keyof Misfortunes, "rate">;
 
-/** Whoever starts schedulers: begins the session, takes it up again however it was left, and brings misfortune over it. */
+/** Starts schedulers: begins the session, resumes it however it was left, and causes misfortunes. */
 export class Driver {
   readonly #world: World;
   readonly #mode: Mode<unknown>;
@@ -43,12 +43,12 @@ export class Driver {
     this.#start((scheduler, patient) => scheduler.begin(this.#input(), patient));
   }
 
-  /** After the end: whoever is left is ended. */
-  letGo(): void {
+  /** Ends the schedulers that are left after the end. */
+  endAll(): void {
     for (const scheduler of this.#all) scheduler.die();
   }
 
-  /** After every event something bad may happen; tells whether it did. */
+  /** May cause a misfortune after an event. Returns whether it did. */
   misfortune(): boolean {
     const { chance, scenario, isCalm } = this.#world;
     const { current } = this;
@@ -88,7 +88,7 @@ export class Driver {
     this.#takeUpLater();
   }
 
-  /** One that will die or freeze in its next commit is followed by another when it has. */
+  /** A scheduler that dies or freezes in its next commit is followed by another one after that. */
   #watch(scheduler: Scheduler): void {
     this.#world.time.after(100, () => {
       if (this.current !== scheduler || this.isOver) return;
@@ -111,7 +111,7 @@ export class Driver {
   #takeFrom(scheduler: Scheduler): void {
     const { chance, database, time } = this.#world;
     time.after(chance.between(100, 3000), () => {
-      // Whoever follows it holds the session rightly, and is not taken from for what was meant for it.
+      // A scheduler that has taken the session over meanwhile keeps it.
       if (this.isOver || this.current !== scheduler) return;
       for (const { session_id } of database.rows) database.takeFromHolder(session_id);
       scheduler.isFenced = true;
@@ -126,12 +126,12 @@ export class Driver {
     if (chance.chance(0.5)) {
       const ms = chance.pick([3000, 60_000, DAY_MS]);
       time.sleep(ms);
-      this.#world.tell(() => `the machine slept for ${ms} ms`);
+      this.#world.log(() => `the machine slept for ${ms} ms`);
       return;
     }
     const ms = chance.pick([-DAY_MS, -30_000, -500, 500, 30_000, DAY_MS, 3650 * DAY_MS]);
     time.jump(ms);
-    this.#world.tell(() => `the wall clock jumps by ${ms} ms`);
+    this.#world.log(() => `the wall clock jumps by ${ms} ms`);
   }
 
   #killAgent(): void {
@@ -139,7 +139,7 @@ export class Driver {
     const outside = processes.working.filter((process) => !process.inside);
     if (outside.length === 0) return;
     const victim = chance.pick(outside);
-    this.#world.tell(() => `${victim.who} is killed`);
+    this.#world.log(() => `${victim.who} is killed`);
     processes.end(victim, { code: null, signal: "SIGKILL" });
   }
 
@@ -160,17 +160,17 @@ export class Driver {
     const scheduler = new Scheduler(this.#world, `S${this.#all.length + 1}`, this.#mode, this.#agentOf);
     this.#all.push(scheduler);
     this.current = scheduler;
-    this.#world.tell(() => `${scheduler.name} starts`);
+    this.#world.log(() => `${scheduler.name} starts`);
     void work(scheduler, chance.chance(scenario.patience)).then((ended) => this.#onEnd(scheduler, ended));
   }
 
   #onEnd(scheduler: Scheduler, ended: Ended): void {
     const { processes } = this.#world;
     if (scheduler.isDead) return;
-    this.#world.tell(() => `${scheduler.name} ends: ${ended.ok ? JSON.stringify(ended.value) : ended.error.code}`);
+    this.#world.log(() => `${scheduler.name} ends: ${ended.ok ? JSON.stringify(ended.value) : ended.error.code}`);
     const mine = processes.living.filter((process) => process.owner === scheduler);
     if (mine.length > 0 && scheduler.session) {
-      this.#world.broken(
+      this.#world.violated(
         "no process is left after the end",
         mine.map(({ who, subject }) => `${who} ${subject}`).join(", "),
       );
@@ -187,7 +187,7 @@ export class Driver {
     this.#takeUpOnce(scheduler, change, isWaiting ? 20 : 0);
   }
 
-  /** After a while; a session that waits for a person once somebody has said something, or to see whether it still does. */
+  /** Resumes the session after a while. If it waits for a person, that is after an answer, or just to see that it still waits. */
   #takeUpOnce(scheduler: Scheduler, change: Change, patience: number): void {
     this.#world.time.after(this.#world.chance.between(1, 6000), () => {
       if (this.current !== scheduler) return;
@@ -198,7 +198,7 @@ export class Driver {
     });
   }
 
-  /** A limit that was reached is raised by whoever takes the session up; sometimes only at the second time. */
+  /** The change with which the session is resumed: a limit that was reached is raised, sometimes only at the second try. */
   #changeAfter(): Change {
     const figures = this.#store.value(SESSION_ID, "figures", "figures") as unknown as LedgerFigures | undefined;
     if (figures?.stopped?.reason !== "limit" || this.#world.chance.chance(0.2)) return {};
@@ -210,7 +210,7 @@ export class Driver {
   }
 
   #closed(): void {
-    seeClosed(this.#world);
+    checkClosed(this.#world);
     const report = this.#world.database.lastReport(SESSION_ID);
     if (!report) throw new Error("A closed session has no final report.");
     this.reports.push(report);

@@ -7,12 +7,12 @@ import type { World } from "./world.ts";
 
 type Begun = PayloadByType["session_begun"];
 type Finished = PayloadByType["session_finished"];
-/** What is said of one that never began. */
+/** The end of a child that never began. */
 const NOTHING = { turns: 0, input_tokens: 0, output_tokens: 0, cost_usd: 0 };
 
 type Opened = PayloadByType["session_opened"];
 
-/** What the logs of all sessions of a world say: each by itself, and a parent and its children of each other. */
+/** Checks the logs of all sessions: each by itself, and those of parents and children against each other. */
 export class FamilyRules {
   readonly #world: World;
   readonly #rules = new Map<string, RecordRules>();
@@ -33,13 +33,13 @@ export class FamilyRules {
     return this.#finished.size;
   }
 
-  /** How often a person's word stands in any of the logs. */
+  /** How often something that a person sent is recorded in any of the logs. */
   count(mark: string): number {
     return [...this.#rules.values()].reduce((sum, rules) => sum + rules.count(mark), 0);
   }
 
-  see(lease: Lease, commit: Commit): void {
-    this.#rulesOf(lease.session_id).see(lease, commit);
+  check(lease: Lease, commit: Commit): void {
+    this.#rulesOf(lease.session_id).check(lease, commit);
   }
 
   #rulesOf(session_id: string): RecordRules {
@@ -62,26 +62,26 @@ export class FamilyRules {
     const { session_id, ticket_id = "" } = begun;
     const asked = this.#world.database.record(parent, Number(session_id.slice(parent.length + 1)));
     if (asked?.payload_type !== "instruction_proposal" || asked.record.ticket_id !== ticket_id) {
-      this.#broken("a child is begun for what asked for it", `${session_id} about ${ticket_id}`);
+      this.#violated("a child is begun for what asked for it", `${session_id} about ${ticket_id}`);
     }
-    if (this.#begun.has(session_id)) this.#broken("a child is begun once", session_id);
+    if (this.#begun.has(session_id)) this.#violated("a child is begun once", session_id);
     this.#begun.set(session_id, begun);
     this.#world.begun(session_id, ticket_id);
   }
 
-  /** Its own first record says what its parent's says of it. */
+  /** A child's first record agrees with its parent's record of its beginning. */
   #opens(session_id: string, { mode, parent, config: { budget } }: Opened): void {
     const { ticket_id, ...known } = this.#begun.get(session_id) ?? {};
     const said = { session_id, mode, budget };
     if (parent?.ticket_id !== ticket_id || !isDeepStrictEqual(said, known)) {
-      this.#broken("a child is what its parent has begun", `${JSON.stringify(said)} for ${JSON.stringify(known)}`);
+      this.#violated("a child is what its parent has begun", `${JSON.stringify(said)} for ${JSON.stringify(known)}`);
     }
   }
 
-  /** What its parent says of its end is what its own log says. */
+  /** The parent's record of a child's end agrees with the child's log. */
   #ends({ session_id, ticket_id, outcome, usage, log }: Finished): void {
     const { records, head } = log;
-    if (!this.#begun.has(session_id) || this.#finished.has(session_id)) this.#broken("a child ends once", session_id);
+    if (!this.#begun.has(session_id) || this.#finished.has(session_id)) this.#violated("a child ends once", session_id);
     this.#finished.add(session_id);
     const row = this.#world.sessions.find((one) => one.session_id === session_id);
     const report = this.#world.database.lastReport(session_id) as Finished | undefined;
@@ -90,11 +90,11 @@ export class FamilyRules {
       : { outcome: "failed", usage: NOTHING, records: 0, head: GENESIS };
     const said = { outcome, usage, records, head };
     if (!isDeepStrictEqual(said, own) || this.#begun.get(session_id)?.ticket_id !== ticket_id) {
-      this.#broken("a child's end is its own", `${JSON.stringify(said)} for ${JSON.stringify(own)}`);
+      this.#violated("a child's end is its own", `${JSON.stringify(said)} for ${JSON.stringify(own)}`);
     }
   }
 
-  #broken(invariant: string, seen: string): void {
-    this.#world.broken(invariant, seen);
+  #violated(invariant: string, seen: string): void {
+    this.#world.violated(invariant, seen);
   }
 }

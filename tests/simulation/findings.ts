@@ -1,9 +1,9 @@
-/** What is really so in the workspace, whoever says what about it. */
+/** The facts about the workspace, whatever reports and records say: which attempts were worked on, and what checks found. */
 export class Findings {
   readonly #attempts = new Map<string, number>();
   readonly #results = new Map<string, boolean>();
 
-  /** A worker was given this attempt at a subject. */
+  /** A worker has taken this attempt at a subject. */
   worked(subject: string, attempt: number): void {
     this.#attempts.set(subject, attempt);
   }

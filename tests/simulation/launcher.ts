@@ -10,7 +10,7 @@ import { randomOf } from "./random.ts";
 import type { Scheduler } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
-/** What a command in an executable criterion finds: it hangs on what was last done for the subject. */
+/** What an executable criterion finds. It depends on the last attempt at its subject. */
 function finding(world: World, subject: string | undefined, command: readonly string[]): "passes" | "fails" | "hangs" {
   const { scenario, findings } = world;
   const attempt = findings.lastAttempt(subject);
@@ -21,7 +21,7 @@ function finding(world: World, subject: string | undefined, command: readonly st
   return random.chance(Math.min(0.97, scenario.skill + 0.15 * (attempt - 1))) ? "passes" : "fails";
 }
 
-/** The seam for processes: checks run here in virtual time, and leftovers of dead schedulers are ended. */
+/** The launcher of the simulation: runs checks in virtual time, and ends processes that dead schedulers left behind. */
 export function simulatedLauncher(world: World, scheduler: Scheduler): Launcher {
   return {
     launch: (spec) => (scheduler.isDead ? new Promise(() => {}) : scheduler.hears(launch(world, spec, scheduler))),
@@ -78,7 +78,7 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
     for (const stream of streams) stream.close();
     exited.resolve(exit);
   };
-  // What is left of a dead scheduler in this program is told too, so that it lets go of its timers; it reaches nobody.
+  // The objects of a dead scheduler must hear of it too, so that they clear their timers. They reach nothing else.
   process.onEnd.push((exit) => (scheduler.isDead ? tell(exit) : scheduler.deliver(() => tell(exit))));
   const work = () => {
     if (!processes.give(process)) return;
@@ -86,8 +86,8 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
     time.after(found === "hangs" ? 20_000 : chance.between(1, 800), () => {
       if (!process.alive) return;
       world.findings.found(process.subject, probed, found === "passes");
-      world.tell(() => `${process.subject} ${probed.join(" ")} ${found}`);
-      // It is the command behind its gate that ends.
+      world.log(() => `${process.subject} ${probed.join(" ")} ${found}`);
+      // The command ends, not the gate in front of it.
       const exit = { passes: WITNESSED, fails: 1, hangs: null }[found];
       processes.end(process, { code: exit, signal: exit === null ? "SIGKILL" : null });
     });
@@ -109,7 +109,7 @@ function launched(world: World, process: SimulatedProcess, scheduler: Scheduler)
   };
 }
 
-/** As much of a stream as a supervised run asks of one. */
+/** The part of a stream that supervision uses. */
 class Pipe extends EventEmitter {
   pause(): this {
     return this;

@@ -25,10 +25,10 @@ interface StoredRow {
   readonly inbox: InboxRow[];
 }
 
-/** Told of every commit that stands, at the moment in which it does. */
+/** Called with every successful commit, at once. */
 export type CommitListener = (lease: Lease, commit: Commit) => void;
 
-/** Sessions in memory that outlive the schedulers that write them: each scheduler has a connection, as a process has. */
+/** A database in memory that outlives the schedulers. Each scheduler has its own connection. */
 export class MemoryDatabase {
   readonly #sessions = new Map<string, StoredRow>();
   readonly #now: () => Instant;
@@ -41,7 +41,7 @@ export class MemoryDatabase {
     this.#now = now;
   }
 
-  /** A way in, as of a process of its own. Its locks are its own, and `kill` drops them as death does. */
+  /** A connection like that of a process: it has its own locks, and `kill` drops them as the end of a process does. */
   connect(): Store & { kill(): void } {
     this.#connections += 1;
     const connection = this.#connections;
@@ -104,7 +104,7 @@ export class MemoryDatabase {
     };
   }
 
-  /** What a store on another machine's lock would do: the holder is not asked, and finds out when it writes. */
+  /** Takes a session from its holder without asking, as a lease on another machine would. The holder finds out when it writes. */
   takeFromHolder(session_id: string): void {
     const session = this.#sessions.get(session_id.toLowerCase());
     if (session) session.holder = undefined;
@@ -119,12 +119,12 @@ export class MemoryDatabase {
     return ok(this.#rowId);
   }
 
-  /** Every session there is, in the order in which they were created. */
+  /** Every session, in the order of creation. */
   get rows(): readonly SessionRow[] {
     return [...this.#sessions.values()].map(({ row }) => row);
   }
 
-  /** The stored rows of a collection as text, for those who compare. */
+  /** The stored rows of a collection, as text for comparing. */
   texts(session_id: string, collection: string): ReadonlyMap<string, string> {
     return this.#sessions.get(session_id.toLowerCase())?.state.get(collection) ?? new Map<string, string>();
   }
@@ -134,7 +134,7 @@ export class MemoryDatabase {
     return line === undefined ? undefined : (JSON.parse(line) as LogRecord);
   }
 
-  /** The final report of the last close. */
+  /** The latest final report. */
   lastReport(session_id: string): JsonObject | undefined {
     for (let sequence = this.lastSequence(session_id); sequence > 0; sequence--) {
       const record = this.record(session_id, sequence);

@@ -7,7 +7,7 @@ import { SESSION_ID, type World } from "./world.ts";
 
 type Word = readonly [payload_type: string, payload: JsonObject];
 
-/** People at other terminals: they see what is stored, and what they say goes into the inbox. */
+/** People at other terminals: they see what is stored, and write to the inbox. */
 export class People {
   readonly #world: World;
   readonly #crew: Crew;
@@ -26,11 +26,11 @@ export class People {
     }
   }
 
-  /** Every word that was put, by the mark under which it must be found in the record. */
+  /** Everything that they sent, by a mark that must be found in the record once. */
   readonly words = new Map<string, Word>();
 
-  /** Looks at what a commit has changed that wants a person. */
-  see({ session_id }: Lease, { changes }: Commit): void {
+  /** Looks for changes in a commit that need a person. */
+  observe({ session_id }: Lease, { changes }: Commit): void {
     for (const change of changes) {
       if (!("put" in change)) continue;
       const value = change.value as unknown;
@@ -42,12 +42,12 @@ export class People {
     }
   }
 
-  /** One that does not end by itself, or not within the hour: an agent that named its end may have seen a clock that was set back since. */
+  /** Whether a hold needs a person: it does not end by itself within an hour. Its end may come from a clock that was set back since. */
   #wantsRelease({ until }: LedgerHold): boolean {
     return until === undefined || Date.parse(until) - Date.parse(this.#world.time.now()) > 3_600_000;
   }
 
-  /** Once for each thing, after a while. */
+  /** Does something once for each key, after a while. */
   #later(what: string, act: () => void): void {
     if (this.#asked.has(what)) return;
     this.#asked.add(what);
@@ -78,7 +78,7 @@ export class People {
     const key = `${session_id} ${ask.ask_id} ${ask.record}`;
     if (this.#asked.has(key)) return;
     this.#asked.add(key);
-    // Which time this is of its kind: the same in every execution of a seed in which nobody interjects.
+    // The number of this question among those of its kind: the same in every run of a seed without interjections.
     const kind = `${this.#world.nameOf(session_id)}${ask.kind}/${ask.subject ?? ""}`;
     const time = (this.#times.get(kind) ?? 0) + 1;
     this.#times.set(kind, time);
@@ -92,7 +92,7 @@ export class People {
   #react(session_id: string, ask: LedgerAsk, random: Random, tries: number): void {
     const stands = this.#store.value(session_id, "ask", ask.ask_id) as unknown as LedgerAsk | undefined;
     if (stands?.record !== ask.record) {
-      // The same may be asked again: work that was sent back can come to another review as it is.
+      // The same question may come again: work that was sent back can be reviewed again unchanged.
       this.#asked.delete(`${session_id} ${ask.ask_id} ${ask.record}`);
       return;
     }
@@ -162,7 +162,7 @@ export class People {
     }
   }
 
-  /** The plan with one task more, and often with a changed one that somebody is working on. */
+  /** The plan with a new task, and often with a changed task that is being worked on. */
   #edited(random: Random): JsonObject[] {
     const name = `P${random.between(1, 3)}`;
     const tasks = this.#crew.plan.tasks.filter((task) => task["task_id"] !== name);
@@ -174,7 +174,7 @@ export class People {
     ];
   }
 
-  /** A ticket or a debater that somebody has a turn about, or that is discussed. */
+  /** A subject that has a turn or a discussion. */
   #somethingBusy(session_id: string): string | undefined {
     const { database } = this.#world;
     const open = ["turn", "child"].flatMap((collection) => [...database.texts(session_id, collection).values()]);
@@ -182,7 +182,7 @@ export class People {
     return subjects.length > 0 ? this.#world.chance.pick(subjects) : undefined;
   }
 
-  /** Something that nobody asked for. */
+  /** Sends something without being asked. */
   #interject(): void {
     const { chance, isCalm } = this.#world;
     const open = this.#world.sessions.filter(({ outcome }) => outcome === null);
@@ -243,7 +243,7 @@ export class People {
     const [payload_type, payload] = word;
     const put = this.#world.database.put(session_id, { payload_type, payload }, { user: "ada", host: "there", via });
     if (put.ok) this.words.set(via, word);
-    this.#world.tell(
+    this.#world.log(
       () => `${via} says ${this.#world.nameOf(session_id)}${payload_type} ${JSON.stringify(payload).slice(0, 120)}`,
     );
   }

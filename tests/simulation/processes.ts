@@ -9,23 +9,23 @@ export interface Exit {
 export interface ProcessSpec {
   readonly session_id: string;
   readonly kind: "manager" | "worker" | "participant" | "check";
-  /** The role, or what runs a check. */
+  /** The role, or the command of a check. */
   readonly who: string;
   readonly subject: string | undefined;
-  /** The turn it carries; checks learn theirs only from the record. */
+  /** The turn that it carries out. Checks know it only from the record. */
   readonly turn_id?: string;
   readonly attempt?: number;
-  /** It is a part of its scheduler and dies with it. */
+  /** It is part of its scheduler's process and dies with it. */
   readonly inside: boolean;
   readonly owner: { readonly isFenced: boolean };
 }
 
-/** Something that works for a scheduler, and goes on working when that one is gone. */
+/** A process that works for a scheduler, and goes on when the scheduler dies. */
 export interface SimulatedProcess extends ProcessSpec, ProcessIdentity {
   alive: boolean;
-  /** It was given its work; before that it waits for it, and does nothing. */
+  /** It has got its work. Before that it only waits. */
   working: boolean;
-  /** Told once. */
+  /** Called once. */
   onEnd: ((exit: Exit) => void)[];
 }
 
@@ -34,7 +34,7 @@ export class Processes {
   readonly #time: VirtualTime;
   readonly #living = new Map<number, SimulatedProcess>();
   #pid = 1000;
-  /** Looks at the others whenever one begins to work. */
+  /** Called when a process begins to work. */
   onWork: (process: SimulatedProcess) => void = () => {};
 
   constructor(time: VirtualTime) {
@@ -45,7 +45,7 @@ export class Processes {
     return [...this.#living.values()];
   }
 
-  /** What is a part of a scheduler that was taken over works for nobody: no store hears of it. */
+  /** The processes that live, without those inside a scheduler that was taken over: the store hears nothing from these. */
   get working(): readonly SimulatedProcess[] {
     return this.living.filter((process) => process.working && !(process.inside && process.owner.isFenced));
   }
@@ -62,7 +62,7 @@ export class Processes {
     return process;
   }
 
-  /** Its work is handed over. False if there is nobody to take it. */
+  /** Gives a process its work. False if it is gone. */
   give(process: SimulatedProcess): boolean {
     if (!process.alive) return false;
     process.working = true;

@@ -1,4 +1,4 @@
-/** Chance that a seed repeats. */
+/** Random choices that a seed repeats. */
 export interface Random {
   /** In [0, 1). */
   next(): number;
@@ -11,8 +11,8 @@ export interface Random {
 }
 
 /**
- * A stream of chance that belongs to the seed and to what it is for. Whatever must not depend on the order of events (what an
- * agent does in one attempt) has a stream of its own, named after it.
+ * A stream of random choices for one purpose of a seed. A choice that must not depend on the order of events, such as what an agent does
+ * in one attempt, has a stream of its own, named by `what`.
  */
 export function randomOf(seed: number, ...what: readonly (string | number)[]): Random {
   let state = seed ^ 0x9e3779b9;

@@ -8,19 +8,16 @@ import type { World } from "./world.ts";
 
 interface KnownTicket {
   dependencies: readonly string[];
-  /** The commands that must have passed before it can be done. */
+  /** The commands that must pass before the ticket is done. */
   commands: string[][];
   text: string;
   status: string;
   done: number;
-  /** What the latest checks found since work was last delivered. */
+  /** What the latest checks found since the last delivery. */
   checked: Map<string, boolean> | undefined;
 }
 
-/**
- * What the log says of a session, read by somebody who has only the log and the promises: each record is held against those before
- * it. Knows nothing of the code that wrote it.
- */
+/** Checks each record of a session against the records before it, by the promises alone. Knows nothing of the code that writes them. */
 export class RecordRules {
   readonly #world: World;
   readonly #tickets = new Map<string, KnownTicket>();
@@ -34,16 +31,16 @@ export class RecordRules {
   #at = "2000-01-01T00:00:00Z";
   #mode: unknown;
   #houseCommands: string[][] = [];
-  /** The tasks of the plan that stands, and of the one that waits for a person. */
+  /** The tasks of the current plan, and of the plan that waits for approval. */
   #standing: readonly JsonObject[] = [];
   #proposed: readonly JsonObject[] | undefined;
   #closed = false;
   #reopened = false;
   #paused = false;
 
-  /** Told of every plan that stands. */
+  /** Called with the tasks of every plan that becomes current. */
   onPlan: (tasks: readonly JsonObject[]) => void = () => {};
-  /** Told of what is said of a child: in its own first record, and where its parent says that it was begun or has ended. */
+  /** Called with what the log says about children: a child's own first record, and the parent's records of its beginning and end. */
   onChild: (record: LogRecord) => void = () => {};
 
   constructor(world: World) {
@@ -55,29 +52,29 @@ export class RecordRules {
     return this.#sequence;
   }
 
-  /** How often a person's word stands in the log. */
+  /** How often something that a person sent is recorded. */
   count(mark: string): number {
     return this.#marks.get(mark) ?? 0;
   }
 
-  see({ session_id, epoch }: Lease, { records }: Commit): void {
-    if (epoch < this.#epoch) this.#broken("a fenced scheduler writes nothing", `epoch ${epoch} after ${this.#epoch}`);
+  check({ session_id, epoch }: Lease, { records }: Commit): void {
+    if (epoch < this.#epoch) this.#violated("a fenced scheduler writes nothing", `epoch ${epoch} after ${this.#epoch}`);
     this.#epoch = epoch;
     for (const { line, sequence } of records) {
       const record = JSON.parse(line) as LogRecord;
       const { integrity } = record;
       if (sequence !== this.#sequence + 1 || integrity.sequence !== sequence) {
-        this.#broken("sequences have no gaps", `${sequence} after ${this.#sequence}`);
+        this.#violated("sequences have no gaps", `${sequence} after ${this.#sequence}`);
       }
-      if (integrity.previous !== this.#head) this.#broken("records are chained", `record ${sequence}`);
+      if (integrity.previous !== this.#head) this.#violated("records are chained", `record ${sequence}`);
       this.#sequence = sequence;
       this.#head = integrity.hash;
       const at = record.record.received_at;
       if (milliseconds(at) < milliseconds(this.#at)) {
-        this.#broken("the log's time never goes back", `record ${sequence}: ${at} after ${this.#at}`);
+        this.#violated("the log's time never goes back", `record ${sequence}: ${at} after ${this.#at}`);
       }
       this.#at = at;
-      this.#world.tell(() => this.#world.nameOf(session_id) + describe(record));
+      this.#world.log(() => this.#world.nameOf(session_id) + describe(record));
       this.#take(record);
     }
   }
@@ -86,18 +83,18 @@ export class RecordRules {
     const { payload_type, payload, source } = record;
     const { disposition, actor, effects = [], turn_id, ticket_id } = record.record;
     if (this.#closed && payload_type !== "session_reopened") {
-      this.#broken("nothing follows the closing record", describe(record));
+      this.#violated("nothing follows the closing record", describe(record));
     }
     const mark = actor?.via;
     if (mark?.startsWith("person-")) this.#marks.set(mark, this.count(mark) + 1);
     if (disposition === "late" || disposition === "duplicate") {
-      if (effects.length > 0) this.#broken("what comes late moves nothing", describe(record));
-      this.#budgets.told(record.record);
+      if (effects.length > 0) this.#violated("a late fact moves nothing", describe(record));
+      this.#budgets.countUsage(record.record);
       return;
     }
     if (payload_type === "check_result") this.#checked(payload, ticket_id);
     this.#followEffects(record);
-    // One that was reopened for something that cannot be is simply over again.
+    // A session that was reopened without effect is closed as before.
     if (effects.length > 0) this.#reopened = false;
     switch (payload_type) {
       case "session_opened":
@@ -146,10 +143,11 @@ export class RecordRules {
         break;
       case "session_stopped":
         this.#budgets.interrupted();
-        if (payload["reason"] === "no_progress" && !this.#reopened) this.#broken("no_progress never", describe(record));
+        if (payload["reason"] === "no_progress" && !this.#reopened)
+          this.#violated("no_progress never", describe(record));
         return;
       case "final_report":
-        if (payload["reason"] === "no_progress") this.#broken("no_progress never", describe(record));
+        if (payload["reason"] === "no_progress") this.#violated("no_progress never", describe(record));
         return;
       case "session_closed":
         this.#closed = true;
@@ -160,7 +158,7 @@ export class RecordRules {
     const isNotice = payload_type === "artifact_ref" || (payload_type === "report" && payload["status"] === "progress");
     if (turn_id === undefined || isNotice || record.record.kind === "decided" || isNote(record)) return;
     const run = `${turn_id}.${record.record.run}`;
-    if (this.#ended.has(run)) this.#broken("every fact is recorded once", `run ${run} of ${source} ended twice`);
+    if (this.#ended.has(run)) this.#violated("every fact is recorded once", `run ${run} of ${source} ended twice`);
     this.#ended.add(run);
     this.#budgets.ended(record);
   }
@@ -184,24 +182,27 @@ export class RecordRules {
     const { record, payload, integrity } = asked;
     this.#budgets.requested(asked);
     const { turn_id = "", run = 1, ticket_id } = record;
-    if (this.#paused) this.#broken("a paused session begins nothing", `record ${integrity.sequence}`);
+    if (this.#paused) this.#violated("a paused session begins nothing", `record ${integrity.sequence}`);
     const before = this.#runs.get(turn_id) ?? 0;
-    if (run <= before) this.#broken("a turn's runs rise", `${turn_id}: ${run} after ${before}`);
+    if (run <= before) this.#violated("a turn's runs rise", `${turn_id}: ${run} after ${before}`);
     this.#runs.set(turn_id, run);
     if (ticket_id === undefined || this.#mode === "debate") return;
     const ticket = this.#tickets.get(ticket_id);
     for (const dependency of ticket?.dependencies ?? []) {
       const status = this.#tickets.get(dependency)?.status;
       if (status !== "done")
-        this.#broken("dependencies are respected", `${ticket_id} before ${dependency} (${status})`);
+        this.#violated("dependencies are respected", `${ticket_id} before ${dependency} (${status})`);
     }
     const message = payload["message"] as { payload_type: string };
     if (!ticket || ticket.status === "done" || ticket.status === "error") {
-      this.#broken("what is over is not worked on", `${message.payload_type} of ${ticket_id} (${ticket?.status})`);
+      this.#violated(
+        "no turn is about a ticket that is over",
+        `${message.payload_type} of ${ticket_id} (${ticket?.status})`,
+      );
     }
   }
 
-  /** A manager's plan that moved nothing is a revision that waits for a person; its manager has it in mind, whatever they will say. */
+  /** A manager's plan without effects is a revision that waits for approval. The manager goes on from it, whatever the person decides. */
   #planned({ payload, source, record: { effects = [] } }: LogRecord): void {
     const tasks = payload["tasks"] as JsonObject[];
     this.#proposed = source !== "user" && effects.length === 0 ? tasks : undefined;
@@ -217,7 +218,7 @@ export class RecordRules {
     else if (decision === "rejected") this.onPlan(this.#standing);
   }
 
-  /** A plan that stands: its tasks, with what must pass for each. One that is not begun anew keeps what its instructions added. */
+  /** Takes a plan as current: its tasks, and the commands that must pass for each. A ticket that does not restart keeps its instructions' commands. */
   #stands(tasks: readonly JsonObject[], effects: readonly RecordedEffect[]): void {
     this.#standing = tasks;
     this.onPlan(tasks);
@@ -252,7 +253,7 @@ export class RecordRules {
       const ticket = this.#tickets.get(ticket_id);
       if (!ticket) continue;
       if (from !== null && from !== ticket.status) {
-        this.#broken(
+        this.#violated(
           "effects follow each other",
           `${ticket_id} is ${ticket.status}, record ${integrity.sequence} says ${from}`,
         );
@@ -261,12 +262,12 @@ export class RecordRules {
       if (event === "report_completed") ticket.checked = undefined;
       if (to !== "done") continue;
       ticket.done += 1;
-      if (ticket.done > 1) this.#broken("a ticket is done once", ticket_id);
+      if (ticket.done > 1) this.#violated("a ticket is done once", ticket_id);
       for (const command of ticket.commands) {
         const said = ticket.checked?.get(command.join(" "));
         const found = this.#world.findings.lastResult(ticket_id, command);
         if (said !== true || found !== true) {
-          this.#broken(
+          this.#violated(
             "no ticket is done against a failed criterion",
             `${ticket_id}: ${command.join(" ")} is ${said}/${found}`,
           );
@@ -286,19 +287,19 @@ export class RecordRules {
     }[]) {
       const command = criterion.command.join(" ");
       ticket.checked.set(command, passed);
-      // What was ended, or never begun, has found nothing.
+      // A command that was ended, or never begun, has not passed.
       const found = exit_code === null ? false : this.#world.findings.lastResult(ticket_id, criterion.command);
       if (passed !== found)
-        this.#broken("a check says what it found", `${ticket_id}: ${command} is ${passed}/${found}`);
+        this.#violated("a check says what it found", `${ticket_id}: ${command} is ${passed}/${found}`);
     }
   }
 
-  #broken(invariant: string, seen: string): void {
-    this.#world.broken(invariant, seen);
+  #violated(invariant: string, seen: string): void {
+    this.#world.violated(invariant, seen);
   }
 }
 
-/** What an agent or a person said and was told cannot stand, as the engine notes it: no turn's end. */
+/** Whether a record is the engine's note of a refused line, which ends no turn. */
 function isNote({ source, payload_type, record }: LogRecord): boolean {
   return source === "scheduler" && payload_type === "error" && record.disposition !== "applied";
 }
@@ -308,7 +309,7 @@ function commandsOf(criteria: unknown): string[][] {
   return list.flatMap(({ command }) => (command ? [command] : []));
 }
 
-/** A record in a line; no place of this machine is in it. */
+/** A record as one line, without paths of this machine. */
 function describe({ integrity, source, payload_type, payload, record }: LogRecord): string {
   const { ticket_id, turn_id, run, disposition, effects = [] } = record;
   const words = [

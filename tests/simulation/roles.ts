@@ -1,7 +1,7 @@
 import type { Role } from "../../src/protocol/roles.ts";
 import type { Random } from "./random.ts";
 
-/** Most roles have no limit of their own. Where executions are compared none hangs on how long anything takes. */
+/** Few roles have limits of their own. In comparable scenarios, none depends on time. */
 export function limitsOfRole(random: Random, comparable: boolean): Pick<Role, "budget" | "rate_limit"> {
   const wall = !comparable && random.chance(0.3);
   const budget = wall ? { wall_s: random.between(1, 20) } : { turns: random.between(1, 8) };

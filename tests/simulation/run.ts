@@ -1,6 +1,6 @@
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
-import { failureText, simulateMany, simulateTraced, type Told } from "./workers.ts";
+import { failureText, simulateMany, simulateTraced, type Totals } from "./workers.ts";
 
 const { values } = parseArgs({
   options: {
@@ -16,23 +16,23 @@ function print(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-async function many(from: number, count: number): Promise<Told> {
+async function many(from: number, count: number): Promise<Totals> {
   const began = performance.now();
-  const told = await simulateMany(from, count, Number(values.workers));
+  const totals = await simulateMany(from, count, Number(values.workers));
   const seconds = Math.round((performance.now() - began) / 100) / 10;
-  const { seeds, compared, crashes, children, events, records } = told;
+  const { seeds, compared, crashes, children, events, records } = totals;
   print(
     `${seeds} seeds (${compared} of them also without misfortunes) in ${seconds} s: ${events} events, ${records} records, ${children} child sessions, ${crashes} crashes`,
   );
-  return told;
+  return totals;
 }
 
 const { seed } = values;
-const told =
+const totals =
   seed === undefined ? await many(Number(values.from), Number(values.seeds)) : await simulateTraced(Number(seed));
-if (seed !== undefined && values.verbose) for (const line of told.trace ?? []) print(line);
-if (told.failed) {
-  print(await failureText(told.failed));
+if (seed !== undefined && values.verbose) for (const line of totals.trace ?? []) print(line);
+if (totals.failed) {
+  print(await failureText(totals.failed));
   process.exitCode = 1;
 } else {
   print("no promise was broken");

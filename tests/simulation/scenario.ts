@@ -5,7 +5,7 @@ import { discussing } from "./discussions.ts";
 import { type Random, randomOf } from "./random.ts";
 import { crew, debaters, limitsOfRole } from "./roles.ts";
 
-/** How often each misfortune comes, as a probability an event, and how many there may be in all. */
+/** The probability of a misfortune for each event, and how many of each kind there may be. */
 export interface Misfortunes {
   readonly rate: number;
   readonly crashes: number;
@@ -16,11 +16,11 @@ export interface Misfortunes {
   readonly killedAgents: number;
 }
 
-/** Everything that a seed says before anything happens. */
+/** Everything that a seed decides beforehand. */
 export interface Scenario {
   readonly seed: number;
   readonly mode: "schedule" | "debate";
-  /** What agents and people do hangs on what they are asked only, so that crashes may change nothing of the end. */
+  /** Agents and people depend only on what they are asked, so crashes must not change the final report. */
   readonly comparable: boolean;
   readonly config: ResolvedConfiguration;
   readonly roles: readonly Role[];
@@ -28,13 +28,15 @@ export interface Scenario {
   readonly input: JsonObject;
   readonly planGiven: boolean;
   readonly misfortunes: Misfortunes;
-  /** The share of runs that wait for people, of commits that take time, and of what a person never answers of their own accord. */
+  /** The share of schedulers that wait for people. */
   readonly patience: number;
+  /** The share of commits that take time. */
   readonly slowCommits: number;
+  /** The share of questions that people do not answer until misfortunes end. */
   readonly silence: number;
-  /** How many things people say that nobody asked for. */
+  /** How many commands people send without being asked. */
   readonly interjections: number;
-  /** How often agents do well at once. */
+  /** The share of turns in which agents do well. */
   readonly skill: number;
 }
 
@@ -54,7 +56,7 @@ export function scenarioOf(seed: number): Scenario {
   const comparable = random.chance(0.3);
   const roles = mode === "debate" ? debaters(random) : crew(random, comparable);
   const tasks = mode === "debate" ? [] : planOf(random, roles);
-  // Drawn apart, so that all else about a seed is as it would be without.
+  // A stream of its own, so that limits change nothing else about a seed.
   const limits = randomOf(seed, "limits");
   const few = random.between(0, 3);
   return discussing({
@@ -134,7 +136,7 @@ function debateInput(random: Random, roles: readonly Role[]): JsonObject {
   };
 }
 
-/** The plan as the manager will first write it; tasks depend on earlier ones, and are listed in any order. */
+/** The first plan. Tasks depend on earlier ones, and are listed forwards or backwards. */
 function planOf(random: Random, roles: readonly Role[]): JsonObject[] {
   const count = random.pick([1, 2, 2, 2, 3, 3, 4, 5, 7, 12]);
   const width = random.pick([0.2, 0.5, 1.5]);
@@ -173,7 +175,7 @@ function extra(random: Random, task_id: string): JsonObject[] {
   return random.chance(0.3) ? [probe(task_id, 3)] : [];
 }
 
-/** An executable criterion; what it finds is for the simulated launcher to say. */
+/** An executable criterion. The simulated launcher decides whether it passes. */
 export function probe(task_id: string, number: number): JsonObject {
   return { text: `Probe ${number} of ${task_id} passes.`, command: ["probe", task_id, String(number)] };
 }

@@ -18,7 +18,7 @@ import { SESSION_ID, type World } from "./world.ts";
 
 export type Ended = Result<SessionEnd, Failure>;
 
-/** What a person changes when they take a session up. */
+/** What a person changes when they resume a session. */
 export interface Change {
   readonly limits?: JsonObject;
   readonly reopen?: string;
@@ -36,14 +36,14 @@ interface Watched {
   readonly remember: (taken: Result<Session<unknown>, Failure>) => Result<Session<unknown>, Failure>;
 }
 
-/** Where in a commit its scheduler dies, or what becomes of the commit. */
+/** A misfortune in a commit: the scheduler dies or freezes before or after it, or the commit fails. */
 export type CommitFault = "dies before" | "dies after" | "freezes after" | "fails" | "fails but stands";
 
 const NO_ROOM = failure("storage_full", "The disk is full.");
 
 /**
- * A process that runs the session: all that it does to the world, and all that comes back to it, passes here. So it can die at any
- * moment, after which nothing that is left of it in this program reaches anybody; or be frozen, and go on later as if nothing were.
+ * A process that runs the session. All its effects on the world and everything that comes back pass through here. So it can die at any
+ * moment, and its remaining objects reach nothing; or it can be frozen and go on later.
  */
 export class Scheduler {
   readonly name: string;
@@ -54,9 +54,9 @@ export class Scheduler {
   #held: (() => void)[] = [];
   #fault: CommitFault | undefined;
   readonly #mode: Mode<unknown>;
-  /** The sessions that it has taken and what it knows of them, for those who compare that with what is stored. */
+  /** The sessions that it runs, with their states in memory, for comparing with the store. */
   readonly memory = new Map<string, Remembered>();
-  /** Another has taken the session over, whether it knows or not. */
+  /** Another scheduler has taken the session over, whether this one knows or not. */
   isFenced = false;
 
   constructor(world: World, name: string, mode: Mode<unknown>, agentOf: AgentOf) {
@@ -84,46 +84,46 @@ export class Scheduler {
     return this.#state === "running";
   }
 
-  /** The next commit meets this. */
+  /** The misfortune of its next commit. */
   set fault(fault: CommitFault) {
     this.#fault = fault;
   }
 
   die(): void {
     if (this.#state === "dead") return;
-    this.#world.tell(() => `${this.name} dies`);
+    this.#world.log(() => `${this.name} dies`);
     this.#state = "dead";
     this.#held = [];
     this.#store.kill();
     const { processes } = this.#world;
     for (const process of processes.living) {
-      // Whoever was not given work reads the end of the pipe and exits; the others do not notice.
+      // A process without work reads the end of its pipe and exits. The others do not notice.
       if (process.owner === this && (process.inside || !process.working))
         processes.end(process, { code: 0, signal: null });
     }
   }
 
-  /** It stands still, as under SIGSTOP or in a machine that was put to sleep, while the world goes on. */
+  /** Freezes it, as SIGSTOP does, while the world goes on. */
   freeze(): void {
     if (this.#state !== "running") return;
-    this.#world.tell(() => `${this.name} is frozen`);
+    this.#world.log(() => `${this.name} is frozen`);
     this.#state = "frozen";
   }
 
   thaw(): void {
     if (this.#state !== "frozen") return;
-    this.#world.tell(() => `${this.name} goes on`);
+    this.#world.log(() => `${this.name} goes on`);
     this.#state = "running";
     for (const held of this.#held.splice(0)) this.deliver(held);
   }
 
-  /** Something comes back to it. */
+  /** Delivers something to it: now, after it was frozen, or never if it is dead. */
   deliver(arrive: () => void): void {
     if (this.#state === "running") arrive();
     else if (this.#state === "frozen") this.#held.push(arrive);
   }
 
-  /** A promise of the outer world, as it comes back to this process: a dead one never hears of it. */
+  /** A promise of the outer world, as this process sees it: it never settles once the process is dead. */
   hears<T>(promise: Promise<T>): Promise<T> {
     return new Promise((resolve, reject) => {
       promise.then(
@@ -152,7 +152,7 @@ export class Scheduler {
     return opened.ok ? opened.value.run({ waitForPeople: patient }) : opened;
   }
 
-  /** The mode, with which the session that is taken by it is remembered together with its state. */
+  /** The mode, wrapped so that the session's state is remembered for comparing. */
   #watched(mode: Mode<unknown>): Watched {
     let state: unknown;
     const empty = () => {
@@ -226,7 +226,7 @@ export class Scheduler {
     };
   }
 
-  /** Much may befall its parent before a child is there. */
+  /** Its scheduler may die before a child session has begun. */
   async #askForChild<T>(session_id: string, call: () => Promise<T>): Promise<T> {
     if (session_id !== SESSION_ID) await this.#ask(() => this.#slowly(0.3, 2000));
     return this.#ask(call);
@@ -236,7 +236,7 @@ export class Scheduler {
     return this.isDead ? new Promise(() => {}) : this.hears(call());
   }
 
-  /** Storage takes its time, in that share of cases. */
+  /** Some commits take time. */
   async #slowly(share: number, most_ms: number): Promise<void> {
     const { chance, time } = this.#world;
     if (share === 0 || !chance.chance(share)) return;
@@ -249,7 +249,7 @@ export class Scheduler {
     const fault = this.#fault;
     this.#fault = undefined;
     if (fault)
-      this.#world.tell(
+      this.#world.log(
         () => `${this.name}: the commit of ${this.#world.nameOf(lease.session_id)}${commit.expected + 1} ${fault}`,
       );
     if (fault === "dies before") this.die();

@@ -4,7 +4,7 @@ import { scenarioOf } from "./scenario.ts";
 import { type Execution, simulate } from "./simulation.ts";
 import type { Violation } from "./world.ts";
 
-/** What became of a seed: one execution, or two where the disturbed one must end as the undisturbed. */
+/** The result of a seed: of one run, or of two whose reports were compared. */
 export interface SeedResult {
   readonly violation: Violation | undefined;
   readonly events: number;
@@ -14,7 +14,7 @@ export interface SeedResult {
   readonly compared: boolean;
 }
 
-/** Lives through a seed, and where its scenario allows once more without misfortunes: both must come to the same report, unless all became calm. */
+/** Runs a seed. If its scenario is comparable, runs it again without misfortunes: both must end with the same report, unless one was calmed. */
 export async function simulateSeed(seed: number, trace?: string[]): Promise<SeedResult> {
   const disturbed = await simulate(seed, false, trace);
   const { comparable, roles } = scenarioOf(seed);
@@ -43,7 +43,7 @@ function difference(disturbed: Execution, undisturbed: Execution, ownersToo: boo
   };
 }
 
-/** A report without what may be another after a crash: times, usage, recoveries, the log, and who of several took a ticket. */
+/** A report without what a crash may change: times, usage, recoveries, the log, and which of several workers took a ticket. */
 function comparableReport(report: JsonObject, ownersToo: boolean): JsonObject {
   const { started_at: _, finished_at: _f, usage: _u, recoveries: _r, log: _l, next_steps = [], ...rest } = report;
   const tickets = ((rest["tickets"] ?? []) as JsonObject[]).map(({ owner, artifacts, ...ticket }) => ({

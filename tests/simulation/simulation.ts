@@ -8,17 +8,17 @@ import { FamilyRules } from "./family-rules.ts";
 import { MODES } from "./modes.ts";
 import { People } from "./people.ts";
 import { CALM, scenarioOf } from "./scenario.ts";
-import { compareMemory, seeAsks, seeChanges, seeClosed, seeRow, seeWork } from "./state-rules.ts";
+import { compareMemory, checkAsks, checkChanges, checkClosed, checkRow, checkWork } from "./state-rules.ts";
 import { type Violation, World } from "./world.ts";
 
-/** Events after which nothing bad happens any more, and after which a session must have come to its end. */
+/** After this many events misfortunes end, and after this many the session must be over. */
 const CALM_AFTER = 3000;
 const OVER_AFTER = 20_000;
 
-/** Events that are waited for after the end. */
+/** How many more events are run after the end. */
 const LATE_EVENTS = 100;
 
-/** One session from its beginning to its last end. */
+/** What one run of a seed gave. */
 export interface Execution {
   readonly violation: Violation | undefined;
   readonly events: number;
@@ -26,13 +26,13 @@ export interface Execution {
   readonly crashes: number;
   /** How many child sessions have ended. */
   readonly children: number;
-  /** It went on for so long that all became calm in the midst of it: from then on agents do otherwise than their seed has it. */
+  /** The run took so long that misfortunes were ended. Agents then behave better than their seed says, so runs cannot be compared. */
   readonly isCalmed: boolean;
-  /** The final report of each close. */
+  /** The final reports, one for each time the session was closed. */
   readonly reports: readonly JsonObject[];
 }
 
-/** A bug in the runtime shows as an exception that nobody catches; while a seed runs it is that seed's. */
+/** Reports an uncaught exception of the runtime as a violation of the seed that is running. */
 let uncaught: ((error: unknown) => void) | undefined;
 process.on("unhandledRejection", (error) => {
   if (!uncaught) throw error;
@@ -40,8 +40,8 @@ process.on("unhandledRejection", (error) => {
 });
 
 /**
- * Lives through the session of a seed in virtual time; with `undisturbed` nothing befalls its schedulers. The trace gets a line for
- * each thing that happens, the same bytes every time.
+ * Runs the session of a seed in virtual time. With `undisturbed`, its schedulers meet no misfortunes. The trace gets a line for each
+ * event; it is the same for every run of the seed, byte for byte.
  */
 export async function simulate(seed: number, undisturbed: boolean, trace?: string[]): Promise<Execution> {
   const drawn = scenarioOf(seed);
@@ -53,33 +53,33 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
   const rules = new FamilyRules(world);
   rules.onPlan = (tasks) => crew.plan.replace(tasks);
   let commits = 0;
-  world.processes.onWork = (process) => seeWork(world, process);
+  world.processes.onWork = (process) => checkWork(world, process);
   world.database.onCommit = (lease, commit) => {
-    rules.see(lease, commit);
-    seeChanges(world, commit);
-    seeRow(world, lease, commit);
-    seeAsks(world, commit);
-    people.see(lease, commit);
+    rules.check(lease, commit);
+    checkChanges(world, commit);
+    checkRow(world, lease, commit);
+    checkAsks(world, commit);
+    people.observe(lease, commit);
     commits += 1;
     if (commits % 8 === 0) compareMemory(world, driver.current);
   };
   uncaught = (error) =>
-    world.broken("no exception escapes", error instanceof Error ? (error.stack ?? "") : String(error));
+    world.violated("no exception escapes", error instanceof Error ? (error.stack ?? "") : String(error));
   driver.begin();
-  await everythingTakenIn();
+  await settled();
   let events = 0;
   while (!world.violation && !driver.isOver) {
     if (!step(world, events)) break;
     events += 1;
-    await everythingTakenIn();
-    // What comes of it by itself, without another event: a session that is told to stop waits for nobody if nobody works.
-    if (driver.misfortune()) await everythingTakenIn();
+    await settled();
+    // A misfortune can have consequences without another event: a session that is told to stop and has no open turns stops.
+    if (driver.misfortune()) await settled();
   }
-  // Schedulers that were taken over may have something to say yet; then whoever is left is ended.
-  for (let late = 0; !world.violation && late < LATE_EVENTS && world.time.step(); late++) await everythingTakenIn();
-  driver.letGo();
-  while (!world.violation && world.time.step()) await everythingTakenIn();
-  if (!world.violation) seeEnd(world, rules, people);
+  // Schedulers that were taken over may still try to write. Then the rest is ended.
+  for (let late = 0; !world.violation && late < LATE_EVENTS && world.time.step(); late++) await settled();
+  driver.endAll();
+  while (!world.violation && world.time.step()) await settled();
+  if (!world.violation) checkEnd(world, rules, people);
   uncaught = undefined;
   return {
     violation: world.violation,
@@ -95,46 +95,47 @@ export async function simulate(seed: number, undisturbed: boolean, trace?: strin
 function step(world: World, events: number): boolean {
   if (events === CALM_AFTER) {
     world.isCalm = true;
-    world.tell(() => "from here on all is calm");
+    world.log(() => "from here on all is calm");
   }
   if (events > OVER_AFTER) {
-    world.broken("every session comes to an end", `it is still open after ${events} events`);
+    world.violated("every session comes to an end", `it is still open after ${events} events`);
     return false;
   }
   let happened: boolean;
   try {
     happened = world.time.step();
   } catch (error) {
-    world.broken("no exception escapes", error instanceof Error ? (error.stack ?? "") : String(error));
+    world.violated("no exception escapes", error instanceof Error ? (error.stack ?? "") : String(error));
     return false;
   }
-  if (!happened) world.broken("every session comes to an end", "nothing will ever happen again, and it is open");
+  if (!happened) world.violated("every session comes to an end", "no event is left, but it is open");
   return happened;
 }
 
-/** Promises, and whatever they lead to at once. */
-function everythingTakenIn(): Promise<void> {
+/** Resolves when all settled promises have had their consequences. */
+function settled(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-function seeEnd(world: World, rules: FamilyRules, people: People): void {
+function checkEnd(world: World, rules: FamilyRules, people: People): void {
   const { living } = world.processes;
-  if (living.length > 0) world.broken("no process is left after the end", living.map(({ who }) => who).join(", "));
+  if (living.length > 0) world.violated("no process is left after the end", living.map(({ who }) => who).join(", "));
   const store = world.database.connect();
   const pending = new Set(
     world.sessions.flatMap(({ session_id }) => store.inbox.pending(session_id).map(({ actor }) => actor.via)),
   );
   for (const [mark, [payload_type]] of people.words) {
     const times = rules.count(mark) + (pending.has(mark) ? 1 : 0);
-    if (times !== 1) world.broken("every fact is recorded once", `${mark} (${payload_type}) stands ${times} times`);
+    if (times !== 1)
+      world.violated("every fact is recorded once", `${mark} (${payload_type}) is recorded ${times} times`);
   }
   for (const { session_id, last_sequence } of world.sessions) {
     const sequences = Array.from({ length: last_sequence }, (_, index) => index + 1);
     const replayed = replayDecisions(sequences, (sequence) => store.record(session_id, sequence) ?? "", MODES);
     const [wrong] = replayed?.problems ?? [{ sequence: 1, what: "it cannot be compared" }];
-    const broken = (seen: string) => world.broken("a replay decides the same", `${session_id}: ${seen}`);
+    const broken = (seen: string) => world.violated("a replay decides the same", `${session_id}: ${seen}`);
     if (wrong) broken(`record ${wrong.sequence}: ${wrong.what}`);
     if (replayed?.awaited) broken(`${replayed.awaited} decided records are missing`);
   }
-  seeClosed(world);
+  checkClosed(world);
 }

@@ -5,10 +5,10 @@ import type { SimulatedProcess } from "./processes.ts";
 import type { Remembered, Scheduler } from "./scheduler.ts";
 import type { World } from "./world.ts";
 
-/** Collections of which a session that is closed has nothing. */
+/** Collections that must be empty in a closed session. */
 const OPEN = ["turn", "timer", "ask", "check", "child", "hold", "process"];
 
-/** The counters of a ticket and the setting that each stays within. */
+/** The counters of a ticket, each with the setting that limits it. */
 const LIMITS = [
   ["retries", "max_retries"],
   ["escalations", "max_escalations"],
@@ -17,45 +17,45 @@ const LIMITS = [
   ["question_rounds", "max_clarification_rounds"],
 ] as const;
 
-/** Who may work beside whom: held against all processes there are whenever one begins to work. */
-export function seeWork(world: World, process: SimulatedProcess): void {
+/** Checks a process that begins to work against all others: which may run at the same time. */
+export function checkWork(world: World, process: SimulatedProcess): void {
   const { config, roles } = world.scenario;
   const { session_id } = process;
   const working = world.processes.working.filter((other) => other.session_id === session_id);
   if (working.some(({ owner }) => owner !== process.owner)) {
-    world.broken("two live schedulers never run one session", `${process.who} of ${session_id}`);
+    world.violated("two live schedulers never run one session", `${process.who} of ${session_id}`);
   }
-  if (process.owner.isFenced) world.broken("a fenced scheduler gives no work", process.who);
+  if (process.owner.isFenced) world.violated("a fenced scheduler gives no work", process.who);
   const others = working.filter((other) => other !== process && other.subject === process.subject);
   const beside = others.find((other) => other.kind !== "check");
   const what = `${process.who} on ${process.subject} (${process.turn_id ?? "a check"})`;
   if (process.subject !== undefined && beside && process.kind !== "check") {
-    world.broken("one live agent for a ticket", `${what} beside ${beside.who} (${beside.turn_id})`);
+    world.violated("one live agent for a ticket", `${what} beside ${beside.who} (${beside.turn_id})`);
   }
   if (process.kind === "check" && beside?.kind === "worker") {
-    world.broken("checks run when the worker is gone", `${what} beside ${beside.who} (${beside.turn_id})`);
+    world.violated("checks run when the worker is gone", `${what} beside ${beside.who} (${beside.turn_id})`);
   }
   const alike = working.filter((other) => other.kind === process.kind).length;
   if ((process.kind === "worker" || process.kind === "participant") && alike > config.max_workers) {
-    world.broken("no more workers than max_workers", `${alike} of ${config.max_workers}`);
+    world.violated("no more workers than max_workers", `${alike} of ${config.max_workers}`);
   }
   const role = roles.find((one) => one.role_id === process.who);
   const several = role?.supports_multiple_instances ?? process.kind !== "manager";
   const most = role?.max_instances ?? (several ? Number.POSITIVE_INFINITY : 1);
   const instances = working.filter((other) => other.who === process.who).length;
   if (process.kind !== "check" && instances > most) {
-    world.broken("no more instances of a role than it allows", `${instances} of ${process.who}`);
+    world.violated("no more instances of a role than it allows", `${instances} of ${process.who}`);
   }
   if (process.inside) return;
   const recorded = [...world.database.texts(session_id, "process").values()].some((text) => {
     const row = JSON.parse(text) as { pid: number; started: string };
     return row.pid === process.pid && row.started === process.started;
   });
-  if (!recorded) world.broken("whoever works is on record", what);
+  if (!recorded) world.violated("every working process is recorded", what);
 }
 
-/** What a commit writes of the tickets stays within the session's limits. */
-export function seeChanges(world: World, { changes }: Commit): void {
+/** Checks that the tickets in a commit stay within the limits. */
+export function checkChanges(world: World, { changes }: Commit): void {
   for (const change of changes) {
     if (!("put" in change) || change.put !== "ticket") continue;
     const ticket = change.value as Record<string, number | undefined>;
@@ -63,38 +63,38 @@ export function seeChanges(world: World, { changes }: Commit): void {
     for (const [counter, setting] of LIMITS) {
       const limit = config[setting] ?? 0;
       if ((ticket[counter] ?? 0) > limit) {
-        world.broken("counters stay within their limits", `${change.id}: ${counter} ${ticket[counter]} of ${limit}`);
+        world.violated("counters stay within their limits", `${change.id}: ${counter} ${ticket[counter]} of ${limit}`);
       }
     }
   }
 }
 
-/** The session's row says whether it is over, and how. */
-export function seeRow(world: World, { session_id }: Lease, { session }: Commit): void {
+/** Checks that the session's row says whether and how it has ended. */
+export function checkRow(world: World, { session_id }: Lease, { session }: Commit): void {
   const text = world.database.texts(session_id, "figures").get("figures");
   const { closed } = (text === undefined ? {} : JSON.parse(text)) as { closed?: { outcome: string } };
   const { state, outcome = null } = session ?? {};
   const isClosed = state === "closed";
   if (isClosed !== (closed !== undefined) || outcome !== (closed?.outcome ?? null)) {
-    world.broken(
+    world.violated(
       "a session is stored as closed, with its outcome, as long as it is",
       JSON.stringify([session, closed]),
     );
   }
 }
 
-/** What a person is asked is taken back only together with what answers or withdraws it. */
-export function seeAsks(world: World, { changes, records }: Commit): void {
+/** Checks that a question to a person goes only with the fact that answers or withdraws it. */
+export function checkAsks(world: World, { changes, records }: Commit): void {
   const dropped = changes.filter((change: Change) => "drop" in change && change.drop === "ask");
   if (dropped.length === 0) return;
   const answers =
     /"payload_type":"(?:clarification_response|approval|review|user_command|plan|session_closed|turn_failed)"|"timer_id":"budget:/;
   if (!records.some(({ line }) => answers.test(line))) {
-    world.broken("a question to a person is never lost", JSON.stringify(dropped));
+    world.violated("a question to a person is never lost", JSON.stringify(dropped));
   }
 }
 
-/** What a scheduler has in memory is what is stored, once it has committed all that it decided. */
+/** Compares a scheduler's memory with the store, once everything is committed. */
 export function compareMemory(world: World, scheduler: Scheduler | undefined): void {
   if (!scheduler || scheduler.isDead) return;
   for (const remembered of scheduler.memory.values()) compareSession(world, remembered);
@@ -127,17 +127,17 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
     const stored = world.database.texts(session_id, collection);
     for (const [id, value] of values) {
       const text = JSON.stringify(value);
-      // What was never changed was never written.
+      // A value that never changed was never written.
       if (stored.size === 0 && (collection === "terms" || collection === "figures")) continue;
       if (stored.get(id) !== text) {
-        world.broken(
+        world.violated(
           "stored rows are the state in memory",
           `${session_id}: ${collection} ${id}: ${text} is stored as ${stored.get(id)}`,
         );
       }
     }
     if (stored.size > values.size) {
-      world.broken(
+      world.violated(
         "stored rows are the state in memory",
         `${session_id}: ${stored.size} rows of ${collection} for ${values.size}`,
       );
@@ -145,14 +145,14 @@ function compareSession(world: World, { session, state: known }: Remembered): vo
   }
 }
 
-/** Nothing is open when the session is closed, nor in a child, and no child is. */
-export function seeClosed(world: World): void {
+/** Checks that nothing is open in a closed session and its children. */
+export function checkClosed(world: World): void {
   for (const { session_id, state } of world.sessions) {
-    if (state !== "closed") world.broken("a closed session is closed with its children", `${session_id} is ${state}`);
+    if (state !== "closed") world.violated("a closed session is closed with its children", `${session_id} is ${state}`);
     for (const collection of OPEN) {
       const [left] = world.database.texts(session_id, collection);
       if (left)
-        world.broken("a closed session has nothing open", `${session_id}: ${collection} ${left[0]}: ${left[1]}`);
+        world.violated("a closed session has nothing open", `${session_id}: ${collection} ${left[0]}: ${left[1]}`);
     }
   }
 }

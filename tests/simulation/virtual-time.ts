@@ -4,34 +4,34 @@ import { type Random, randomOf } from "./random.ts";
 
 const MIDNIGHT = Date.UTC(2026, 0, 1);
 
-/** The paces at which a session looks at the inbox and at the clocks: what sets itself again so is such a look. */
-const PACES: ReadonlySet<number> = new Set([150, 5000]);
+/** The intervals at which a session polls the inbox and the clocks. A timer that sets itself again after one of them is a poll. */
+const POLL_INTERVALS_MS: ReadonlySet<number> = new Set([150, 5000]);
 
 interface Due extends HeapEntry {
   at: number;
   readonly chance: number;
   readonly order: number;
   readonly run: () => void;
-  readonly pace: number;
-  /** How many events there had been when it was set. */
+  readonly interval: number;
+  /** The number of events before it was set. */
   readonly since: number;
   heap: Heap<Due>;
 }
 
 /**
- * Time in which nothing waits: the next event happens at once, whenever it is due. Of events that are due together the seed says
- * which is first. The wall clock is apart from it and can jump.
+ * Virtual time: the next event happens at once, whenever it is due. The seed decides the order of events that are due together.
+ * The wall clock is separate and can jump.
  */
 export class VirtualTime {
   readonly #random: Random;
   readonly #events = new Heap<Due>(goesBefore);
-  readonly #looks = new Heap<Due>(goesBefore);
+  readonly #polls = new Heap<Due>(goesBefore);
   #order = 0;
   #happened = 0;
   #running: Due | undefined;
-  /** What the look that is running has set for its own pace: itself, and that comes last. */
+  /** The timer that the running poll has set for its next time. */
   #again: Due | undefined;
-  /** Milliseconds since the beginning; stands still while the machine sleeps. */
+  /** Milliseconds since the beginning, without the time that the machine slept. */
   at = 0;
   #wall = MIDNIGHT;
   #slept = 0;
@@ -44,58 +44,58 @@ export class VirtualTime {
     return instant(this.#wall + this.at);
   }
 
-  /** Since the machine was started, its sleep included. */
+  /** Milliseconds since the beginning, with the time that the machine slept. */
   get uptime(): number {
     return this.at + this.#slept;
   }
 
-  /** The wall clock is set. */
+  /** Sets the wall clock. */
   jump(ms: number): void {
     this.#happened += 1;
     this.#wall += ms;
   }
 
-  /** The machine sleeps: time passes, and no event comes nearer. */
+  /** The machine sleeps: the clocks go on, and no event comes nearer. */
   sleep(ms: number): void {
     this.#happened += 1;
     this.#wall += ms;
     this.#slept += ms;
   }
 
-  /** Something that happens `delay_ms` from now; the returned function takes it back. */
+  /** Runs something `delay_ms` from now. The returned function cancels it. */
   after(delay_ms: number, run: () => void): () => void {
-    const isLook = PACES.has(delay_ms) && this.#running?.pace === delay_ms;
+    const isPoll = POLL_INTERVALS_MS.has(delay_ms) && this.#running?.interval === delay_ms;
     const due: Due = {
       at: this.at + Math.max(0, Math.round(delay_ms)),
       chance: this.#random.next(),
       order: this.#order++,
       run,
-      pace: delay_ms,
+      interval: delay_ms,
       since: this.#happened,
       position: -1,
-      heap: isLook ? this.#looks : this.#events,
+      heap: isPoll ? this.#polls : this.#events,
     };
-    if (isLook && this.#again) this.#isNoLook(this.#again);
-    if (isLook) this.#again = due;
+    if (isPoll && this.#again) this.#countAsEvent(this.#again);
+    if (isPoll) this.#again = due;
     due.heap.add(due);
     return () => remove(due);
   }
 
-  /** An alarm that a look has set may be just as far away. */
-  #isNoLook(due: Due): void {
+  /** Counts a timer as an event after all: a poll sets only one timer for its next time, the last one. */
+  #countAsEvent(due: Due): void {
     if (due.position < 0) return;
     remove(due);
     due.heap = this.#events;
     due.heap.add(due);
   }
 
-  /** Makes the next event happen. False if none will ever be. */
+  /** Runs the next event. False if there is none. */
   step(): boolean {
     const event = this.#events.first();
-    if (event) this.#skipLooks(event.at);
-    const look = this.#looks.first();
-    if (!event && (!look || look.since === this.#happened)) return false;
-    const next = !event || (look && goesBefore(look, event)) ? (look as Due) : event;
+    if (event) this.#skipPolls(event.at);
+    const poll = this.#polls.first();
+    if (!event && (!poll || poll.since === this.#happened)) return false;
+    const next = !event || (poll && goesBefore(poll, event)) ? (poll as Due) : event;
     remove(next);
     this.at = Math.max(this.at, next.at);
     if (next === event) this.#happened += 1;
@@ -106,13 +106,13 @@ export class VirtualTime {
     return true;
   }
 
-  /** A look that follows another with nothing in between finds nothing, so time passes over it. */
-  #skipLooks(until: number): void {
-    for (let look = this.#looks.first(); look; look = this.#looks.first()) {
-      if (look.since !== this.#happened || look.at + look.pace > until) return;
-      this.#looks.remove(look);
-      look.at += Math.floor((until - look.at) / look.pace) * look.pace;
-      this.#looks.add(look);
+  /** Skips polls that follow another poll without an event in between: they find nothing. */
+  #skipPolls(until: number): void {
+    for (let poll = this.#polls.first(); poll; poll = this.#polls.first()) {
+      if (poll.since !== this.#happened || poll.at + poll.interval > until) return;
+      this.#polls.remove(poll);
+      poll.at += Math.floor((until - poll.at) / poll.interval) * poll.interval;
+      this.#polls.add(poll);
     }
   }
 }

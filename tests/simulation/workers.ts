@@ -2,15 +2,15 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 
-/** What a worker is to live through. */
-export interface Wanted {
+/** The seeds that a worker process runs. */
+export interface Portion {
   readonly from: number;
   readonly count: number;
   readonly traced: boolean;
 }
 
-/** What became of it: sums over the seeds, and the first that broke a promise. */
-export interface Told {
+/** The result: sums over the seeds, and the first seed that broke a promise. */
+export interface Totals {
   readonly seeds: number;
   readonly events: number;
   readonly records: number;
@@ -21,28 +21,28 @@ export interface Told {
   readonly trace?: readonly string[];
 }
 
-/** Seeds that a worker gets at once. */
+/** How many seeds a worker gets at a time. */
 const PORTION = 50;
 
-/** How many of the last events a failure tells. */
-const EVENTS_TOLD = 40;
+/** How many of the last events a failure shows. */
+const EVENTS_SHOWN = 40;
 
 const WORKER = join(import.meta.dirname, "children/worker.ts");
 
-/** Lives through `count` seeds in several processes. Ends at the first failure. */
-export async function simulateMany(from: number, count: number, workers: number): Promise<Told> {
+/** Runs `count` seeds in several processes. Ends at the first failure. */
+export async function simulateMany(from: number, count: number, workers: number): Promise<Totals> {
   let next = from;
   const sum = { seeds: 0, events: 0, records: 0, crashes: 0, children: 0, compared: 0 };
-  let failed: Told["failed"];
+  let failed: Totals["failed"];
   const work = async () => {
     const child = begin();
     try {
       while (next < from + count && !failed) {
         const portion = { from: next, count: Math.min(PORTION, from + count - next), traced: false };
         next += portion.count;
-        const told = await ask(child, portion);
-        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += told[key];
-        failed ??= told.failed;
+        const totals = await ask(child, portion);
+        for (const key of Object.keys(sum) as (keyof typeof sum)[]) sum[key] += totals[key];
+        failed ??= totals.failed;
       }
     } finally {
       await gone(child);
@@ -52,8 +52,8 @@ export async function simulateMany(from: number, count: number, workers: number)
   return { ...sum, ...(failed ? { failed } : {}) };
 }
 
-/** One seed in a process of its own, with every event. */
-export async function simulateTraced(seed: number): Promise<Told> {
+/** Runs one seed in a process of its own, with its trace. */
+export async function simulateTraced(seed: number): Promise<Totals> {
   const child = begin();
   try {
     return await ask(child, { from: seed, count: 1, traced: true });
@@ -62,18 +62,18 @@ export async function simulateTraced(seed: number): Promise<Told> {
   }
 }
 
-/** All that is needed to look into a failure: seed, promise, last events, and the command that shows the rest. */
-export async function failureText({ seed, invariant, seen }: NonNullable<Told["failed"]>): Promise<string> {
+/** A failure for a person: the seed, the promise, the last events, and the command that shows the rest. */
+export async function failureText({ seed, invariant, seen }: NonNullable<Totals["failed"]>): Promise<string> {
   const { trace = [] } = await simulateTraced(seed);
   return [
     `Seed ${seed} breaks the promise "${invariant}": ${seen}`,
-    `Its last ${EVENTS_TOLD} events:`,
-    ...trace.slice(-EVENTS_TOLD),
+    `Its last ${EVENTS_SHOWN} events:`,
+    ...trace.slice(-EVENTS_SHOWN),
     `Again, with all of them: npm run simulate -- --seed ${seed} --verbose`,
   ].join("\n");
 }
 
-/** A worker with nothing of the environment but what it needs to run. */
+/** Starts a worker process with an empty environment. */
 function begin(): ChildProcess {
   return fork(WORKER, {
     stdio: ["ignore", "inherit", "inherit", "ipc"],
@@ -82,18 +82,18 @@ function begin(): ChildProcess {
   });
 }
 
-async function ask(child: ChildProcess, wanted: Wanted): Promise<Told> {
-  const told = Promise.withResolvers<Told>();
+async function ask(child: ChildProcess, portion: Portion): Promise<Totals> {
+  const answer = Promise.withResolvers<Totals>();
   const died = (code: number | null, signal: string | null) =>
-    told.reject(new Error(`A worker died at one of the seeds from ${wanted.from} (${code ?? signal}).`));
-  const hear = (message: unknown) => told.resolve(message as Told);
-  child.once("message", hear);
+    answer.reject(new Error(`A worker died at one of the seeds from ${portion.from} (${code ?? signal}).`));
+  const onMessage = (message: unknown) => answer.resolve(message as Totals);
+  child.once("message", onMessage);
   child.once("exit", died);
-  child.send(wanted);
+  child.send(portion);
   try {
-    return await told.promise;
+    return await answer.promise;
   } finally {
-    child.off("message", hear);
+    child.off("message", onMessage);
     child.off("exit", died);
   }
 }

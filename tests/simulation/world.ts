@@ -6,28 +6,28 @@ import { type Random, randomOf } from "./random.ts";
 import { type Scenario, scenarioOf } from "./scenario.ts";
 import { VirtualTime } from "./virtual-time.ts";
 
-/** A promise that is broken: the invariant's name, and what was seen. */
+/** A broken promise: its name, and what was seen instead. */
 export interface Violation {
   readonly invariant: string;
   readonly seen: string;
 }
 
-/** The session that is lived through; whatever else there is are its children. */
+/** The session that is run. All other sessions are its children. */
 export const SESSION_ID = "s";
 
-/** What there is in one simulated execution besides the schedulers: time, a machine, a database, and what has been seen. */
+/** One simulated world: time, processes, a database, and the first broken promise. */
 export class World {
   readonly scenario: Scenario;
   readonly time: VirtualTime;
   readonly database: MemoryDatabase;
   readonly processes: Processes;
   readonly findings = new Findings();
-  /** For whatever may hang on the order of events. */
+  /** For choices that may depend on the order of events. */
   readonly chance: Random;
   readonly #trace: string[] | undefined;
   readonly #names = new Map<string, string>();
   violation: Violation | undefined;
-  /** From now on nothing bad happens any more, and people answer what they are asked: the session must come to an end. */
+  /** Misfortunes have ended, and people answer everything: the session must end. */
   isCalm = false;
 
   constructor(scenario: Scenario, trace?: string[]) {
@@ -48,28 +48,28 @@ export class World {
     return this.database.rows.filter(({ last_sequence }) => last_sequence > 0);
   }
 
-  /** A child is begun. */
+  /** Adds a child session that has begun. */
   begun(session_id: string, subject: string): void {
     const others = [...this.#names.values()].filter((name) => name.startsWith(`${subject}.`));
     this.#names.set(session_id, `${subject}.${others.length}/`);
   }
 
-  /** What a session is called whatever else is on record: a child by what it is about, and how many of those there were before it. */
+  /** A name for a session that does not depend on sequences: for a child, its subject and its number among the children about it. */
   nameOf(session_id: string): string {
     return this.#names.get(session_id) ?? "";
   }
 
-  /** Whether its scheduler dies in the middle of something; `misfortune` decides. */
+  /** Whether a scheduler dies in the middle of something, if the misfortunes allow. */
   mayDie: (where: string) => boolean = () => false;
 
-  /** A line of the trace; built only when somebody reads it. */
-  tell(line: () => string): void {
+  /** Adds a line to the trace. The line is built only if there is a trace. */
+  log(line: () => string): void {
     this.#trace?.push(`${String(Math.round(this.time.at)).padStart(7)} ${line()}`);
   }
 
-  /** The first broken promise counts; what follows is its consequence. */
-  broken(invariant: string, seen: string): void {
+  /** Reports a broken promise. Only the first one counts: the others may follow from it. */
+  violated(invariant: string, seen: string): void {
     this.violation ??= { invariant, seen };
-    this.tell(() => `BROKEN ${invariant}: ${seen}`);
+    this.log(() => `BROKEN ${invariant}: ${seen}`);
   }
 }
