@@ -36,10 +36,13 @@ interface Spawned {
   readonly pid: number;
 }
 
-async function spawned([file = "", ...given]: readonly string[], spec: LaunchSpec): Promise<Result<Spawned, Error>> {
+async function spawned(
+  [file = "", ...parameters]: readonly string[],
+  spec: LaunchSpec,
+): Promise<Result<Spawned, Error>> {
   extraStdio ??= firstStart();
   try {
-    const child = spawn(file, given, {
+    const child = spawn(file, parameters, {
       cwd: spec.directory,
       env: { ...spec.environment },
       detached: true,

@@ -103,8 +103,8 @@ export async function endLeftovers(
 /** The groups of these leaders that still have an old process, without this process's own group. */
 function groupsOf(leaders: readonly ProcessIdentity[], old: readonly ProcessIdentity[]): ReadonlySet<number> {
   const groups = new Set(old.flatMap(({ pid }) => entryOf(pid)?.group ?? []));
-  const mine = entryOf(process.pid)?.group;
-  return new Set(leaders.map(({ pid }) => pid).filter((pid) => groups.has(pid) && pid !== mine));
+  const own = entryOf(process.pid)?.group;
+  return new Set(leaders.map(({ pid }) => pid).filter((pid) => groups.has(pid) && pid !== own));
 }
 
 /** Whether the recorded process still runs and leads its group, as the launcher started it. */

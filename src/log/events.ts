@@ -11,7 +11,7 @@ const LONGEST_SUMMARY = 160;
  */
 export function eventLines(sequence: number, record: UnsealedRecord): string {
   const { effects, ticket_id, disposition, received_at } = record.record;
-  const said = `${record.payload_type} ${record.source} -> ${record.target}`;
+  const route = `${record.payload_type} ${record.source} -> ${record.target}`;
   const text = summary(record.payload);
   const about = text === "" ? "" : `: ${text}`;
   const line = (ticket: string | undefined, event: string, message: string) =>
@@ -21,7 +21,7 @@ export function eventLines(sequence: number, record: UnsealedRecord): string {
     return line(ticket_id, record.payload_type, `${record.source} -> ${record.target}${fate}${about}`);
   }
   return effects
-    .map((effect) => line(effect.ticket_id, effect.event, `${transition(effect)} by ${said}${about}`))
+    .map((effect) => line(effect.ticket_id, effect.event, `${transition(effect)} by ${route}${about}`))
     .join("");
 }
 

@@ -161,9 +161,9 @@ function ticketSection(ticket: ReportedTicket): string[] {
   const issues = (ticket.issues ?? []).map((issue) => `issue: ${phrase(issue)}`);
   const suggestions = (ticket.next_actions ?? []).map((action) => `suggested: ${phrase(action)}`);
   const entries = [...outputs, ...artifacts, ...issues, ...suggestions].map((entry) => `- ${phrase(entry)}`);
-  const said = quoted(ticket.summary ?? "");
-  if (said.length + entries.length === 0) return [];
-  const parts = [said, entries].filter((part) => part.length > 0);
+  const summary = quoted(ticket.summary ?? "");
+  if (summary.length + entries.length === 0) return [];
+  const parts = [summary, entries].filter((part) => part.length > 0);
   return ["", `## ${ticket.ticket_id}: ${phrase(ticket.description)}`, ...parts.flatMap((part) => ["", ...part])];
 }
 

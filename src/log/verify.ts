@@ -67,7 +67,7 @@ export function verifyFolder(
     what: `The file ${JSON.stringify(name)} does not belong in a log folder.`,
     fault: "foreign",
   }));
-  const wrong = (sequence: number, fault: Fault, what: string) => problems.push({ sequence, what, fault });
+  const report = (sequence: number, fault: Fault, what: string) => problems.push({ sequence, what, fault });
 
   let next = 1;
   let previous: string | null = GENESIS;
@@ -75,21 +75,21 @@ export function verifyFolder(
   for (const file of readFolder(directory, listing)) {
     const { sequence } = file;
     const found = checkRecord(file, file.bytes);
-    for (const what of found.faults) wrong(sequence, "changed", what);
+    for (const what of found.faults) report(sequence, "changed", what);
     if (sequence < next) {
-      wrong(sequence, "foreign", `Record ${sequence} is there more than once: ${file.name} is another.`);
+      report(sequence, "foreign", `Record ${sequence} is there more than once: ${file.name} is another.`);
       continue;
     }
-    if (sequence > next) wrong(next, "missing", missing(next, sequence - 1));
+    if (sequence > next) report(next, "missing", missing(next, sequence - 1));
     else if (found.previous !== null && previous !== null && found.previous !== previous) {
-      wrong(sequence, "changed", "It does not follow the record before it: the hashes differ.");
+      report(sequence, "changed", "It does not follow the record before it: the hashes differ.");
     }
     if (expected?.sequence === sequence && found.hash !== null && found.hash !== expected.hash) {
-      wrong(sequence, "changed", `Its hash is ${found.hash}, but it is known to be ${expected.hash}.`);
+      report(sequence, "changed", `Its hash is ${found.hash}, but it is known to be ${expected.hash}.`);
     }
-    if (sequence > most) wrong(sequence, "ahead", `The database does not have it: its last record is ${most}.`);
+    if (sequence > most) report(sequence, "ahead", `The database does not have it: its last record is ${most}.`);
     if (sequence === 1 && file.payload_type !== "session_opened") {
-      wrong(sequence, "changed", `The first record is ${file.payload_type}, and not session_opened.`);
+      report(sequence, "changed", `The first record is ${file.payload_type}, and not session_opened.`);
     }
     next = sequence + 1;
     previous = found.hash;
@@ -98,7 +98,7 @@ export function verifyFolder(
 
   const integrity = problems.length === 0 ? "ok" : "failed";
   const truncated = expected !== undefined && expected.sequence >= next;
-  if (truncated) wrong(next, "missing", missing(next, expected.sequence));
+  if (truncated) report(next, "missing", missing(next, expected.sequence));
   const completeness = truncated ? "truncated" : end?.payload_type === "session_closed" ? "closed" : "open";
   return ok({
     ok: integrity === "ok" && completeness === "closed",

@@ -42,27 +42,27 @@ function storageFailure(error: unknown, path: string): Failure {
   const isFromStorage =
     error instanceof SqliteDatabase.SqliteError || (error as NodeJS.ErrnoException).syscall !== undefined;
   if (typeof code !== "string" || !isFromStorage) throw error;
-  const told = (what: string) => `${what}: ${path} (${code}).`;
+  const message = (what: string) => `${what}: ${path} (${code}).`;
   switch (plainCode(code)) {
     case "SQLITE_FULL":
     case "ENOSPC":
     case "EDQUOT":
-      return noSpace(told);
+      return noSpace(message);
     case "SQLITE_IOERR":
       // On a full disk SQLite reports its shared-memory file as a mere input/output error.
-      return unwritable(dirname(path)) === "full" ? noSpace(told) : unusable(told);
+      return unwritable(dirname(path)) === "full" ? noSpace(message) : unusable(message);
     case "EROFS":
     case "SQLITE_READONLY":
     case "SQLITE_CANTOPEN":
-      return unwritable(dirname(path)) === "read_only" ? readOnly(told) : unusable(told);
+      return unwritable(dirname(path)) === "read_only" ? readOnly(message) : unusable(message);
     case "SQLITE_BUSY":
     case "SQLITE_LOCKED":
-      return failure("storage", told("Another program keeps the database locked"), {
+      return failure("storage", message("Another program keeps the database locked"), {
         hint: "End the program that has it open for writing, then try again.",
       });
     case "SQLITE_CORRUPT":
     case "SQLITE_NOTADB":
-      return failure("storage", told("The database is damaged, or is not a Bosun database"), {
+      return failure("storage", message("The database is damaged, or is not a Bosun database"), {
         hint: damagedHint(path),
       });
     case "SQLITE_CONSTRAINT":
@@ -72,7 +72,7 @@ function storageFailure(error: unknown, path: string): Failure {
     case "SQLITE_MISMATCH":
       throw error;
     default:
-      return unusable(told);
+      return unusable(message);
   }
 }
 
@@ -81,20 +81,20 @@ function plainCode(code: string): string {
   return code.startsWith("SQLITE_") ? code.split("_", 2).join("_") : code;
 }
 
-function noSpace(told: (what: string) => string): Failure {
-  return failure("storage_full", told("There is no space left for the database"), {
+function noSpace(message: (what: string) => string): Failure {
+  return failure("storage_full", message("There is no space left for the database"), {
     hint: "Nothing of the last step was written. Make space on this disk, then try again; `bosun resume` continues a session.",
   });
 }
 
-function readOnly(told: (what: string) => string): Failure {
-  return failure("storage", told("The database is on a disk mounted read-only"), {
+function readOnly(message: (what: string) => string): Failure {
+  return failure("storage", message("The database is on a disk mounted read-only"), {
     hint: "Remount the disk for writing, then try again; `bosun resume` continues a session. Or choose another home with --home.",
   });
 }
 
-function unusable(told: (what: string) => string): Failure {
-  return failure("storage", told("The database cannot be used"), {
+function unusable(message: (what: string) => string): Failure {
+  return failure("storage", message("The database cannot be used"), {
     hint: "Check that the directory exists, that you may write to it, that its disk works, and that `ulimit -f` allows larger files; or choose another home with --home.",
   });
 }

@@ -31,8 +31,8 @@ function hear(...lines: (string | Buffer)[]) {
     (event) => events.push(event),
     (text) => text.replaceAll("hunter2", "[redacted]"),
   );
-  const meant = lines.map((line) => reader.read(Buffer.from(typeof line === "string" ? line.trimEnd() : line), false));
-  return { reader, events, meant };
+  const kinds = lines.map((line) => reader.read(Buffer.from(typeof line === "string" ? line.trimEnd() : line), false));
+  return { reader, events, kinds };
 }
 
 describe("the request line", () => {
@@ -53,7 +53,7 @@ describe("the request line", () => {
 
 describe("the envelope reader", () => {
   test("takes only lines with a brace first and a payload_type for messages", () => {
-    const { meant, events, reader } = hear(
+    const { kinds, events, reader } = hear(
       "plain text",
       '{"level":"info"}',
       ` ${REPORT}`,
@@ -62,7 +62,7 @@ describe("the envelope reader", () => {
       "",
       "{}",
     );
-    expect(meant).toEqual([false, false, false, false, false, false, false]);
+    expect(kinds).toEqual(Array(7).fill("console"));
     expect(events).toEqual([]);
     expect(reader.answer).toBeUndefined();
   });
@@ -110,7 +110,7 @@ describe("the envelope reader", () => {
       (event) => events.push(event),
       (text) => text,
     );
-    expect([reader.read(proposal, false), reader.read(instruction, false)]).toEqual([true, true]);
+    expect([reader.read(proposal, false), reader.read(instruction, false)]).toEqual(["answer", "message"]);
     expect(events).toEqual([{ kind: "late", payload_type: "instruction", payload }]);
   });
 
@@ -145,8 +145,8 @@ describe("the envelope reader", () => {
       Buffer.from([0xff, 0xfe]),
       Buffer.from('"}'),
     ]);
-    const { meant, reader } = hear(broken, badBytes, '{"half":');
-    expect(meant).toEqual([true, true, false]);
+    const { kinds, reader } = hear(broken, badBytes, '{"half":');
+    expect(kinds).toEqual(["message", "message", "console"]);
     expect(reader.refused.map(({ code }) => code)).toEqual(["malformed_output", "malformed_output"]);
   });
 
@@ -157,9 +157,9 @@ describe("the envelope reader", () => {
       (event) => events.push(event),
       (text) => text,
     );
-    expect(reader.read(Buffer.from('{"payload_type":"report","payload":{"summary":"xxx'), true)).toBe(true);
-    expect(reader.read(Buffer.from('{"payload":{"status":"completed","summary":"xxx'), true)).toBe(true);
-    expect(reader.read(Buffer.from('{"something":"else'), true)).toBe(false);
+    expect(reader.read(Buffer.from('{"payload_type":"report","payload":{"summary":"xxx'), true)).toBe("message");
+    expect(reader.read(Buffer.from('{"payload":{"status":"completed","summary":"xxx'), true)).toBe("message");
+    expect(reader.read(Buffer.from('{"something":"else'), true)).toBe("console");
     const refused = { kind: "refused", refusal: { code: "output_limit" } };
     expect(events).toMatchObject([refused, refused]);
   });

@@ -32,7 +32,7 @@ describe("the time limits of a run", () => {
   test("use one timer, and none after the run is over", () => {
     const before = timers();
     const limits = limitsOf(HOUR_MS);
-    limits.given();
+    limits.start();
     expect(timers()).toBe(before + 1);
     limits.answered();
     expect(timers()).toBe(before + 1);
@@ -44,7 +44,7 @@ describe("the time limits of a run", () => {
 
   test("use no timer without limits", () => {
     const before = timers();
-    limitsOf(0).given();
+    limitsOf(0).start();
     expect(timers()).toBe(before);
   });
 });

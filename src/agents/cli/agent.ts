@@ -129,10 +129,9 @@ class TurnListener implements RunListener {
 
   line(stream: Stream, bytes: Buffer, cut: boolean): Promise<void> | undefined {
     if (stream === "stdout") {
-      const before = this.#reader.answer;
-      const isMessage = this.#reader.read(bytes, cut);
-      if (before === undefined && this.#reader.answer !== undefined) this.#answered();
-      if (isMessage) return this.#throttle?.taken();
+      const kind = this.#reader.read(bytes, cut);
+      if (kind === "answer") this.#answered();
+      if (kind !== "console") return this.#throttle?.taken();
     }
     const tooLong = cut || bytes.length > CONSOLE_LINE_BYTES;
     const kept = bytes.toString("utf8", 0, Math.min(bytes.length, CONSOLE_LINE_BYTES));

@@ -79,41 +79,44 @@ export class EnvelopeReader {
     return this.#refused;
   }
 
-  /** Returns whether the line is meant as a message; otherwise it is console text. */
-  read(line: Buffer, cut: boolean): boolean {
-    if (line.length === 0 || !mayBeEnvelope(line.readUInt8(0))) return false;
+  /** Takes a line and tells what it is: console text, the turn's answer, or another message, accepted or refused. */
+  read(line: Buffer, cut: boolean): "console" | "message" | "answer" {
+    if (line.length === 0 || !mayBeEnvelope(line.readUInt8(0))) return "console";
     // Only for lines that do not parse: decides whether they are a broken message or console text.
     const looksLikeMessage = () => line.includes('"payload_type"');
     if (cut) {
       // With sorted keys the payload comes first, and the type is cut off.
-      if (!looksLikeMessage() && !line.includes('"payload"')) return false;
+      if (!looksLikeMessage() && !line.includes('"payload"')) return "console";
       this.#refuse(line, {
         payload_type: "",
         code: "output_limit",
         pointer: "",
         message: `The line is longer than the ${line.length} bytes a message may have. Put large texts into files and send artifact_ref.`,
       });
-      return true;
+      return "message";
     }
     const parsed = parseLine(line);
     if (!parsed.ok) {
-      if (!looksLikeMessage()) return false;
+      if (!looksLikeMessage()) return "console";
       this.#refuse(line, parsed.error);
-      return true;
+      return "message";
     }
-    if (!Object.hasOwn(parsed.value, "payload_type")) return false;
-    this.#accept(line, parsed.value);
-    return true;
+    if (!Object.hasOwn(parsed.value, "payload_type")) return "console";
+    return this.#accept(line, parsed.value);
   }
 
-  #accept(line: Buffer, value: JsonObject): void {
+  #accept(line: Buffer, value: JsonObject): "message" | "answer" {
     const accepted = acceptAnswer(value, this.#channel);
-    if (!accepted.ok) return this.#refuse(line, accepted.error);
-    const message = accepted.value;
-    if (this.#answer !== undefined) return this.#afterAnswer(message, this.#answer);
-    if (isNotice(message)) return this.#notice(message);
-    if (!this.#expects.has(message.payload_type)) return this.#refuse(line, this.#unexpected(message.payload_type));
-    this.#answer = answerOf(message);
+    if (!accepted.ok) this.#refuse(line, accepted.error);
+    else if (this.#answer !== undefined) this.#afterAnswer(accepted.value, this.#answer);
+    else if (isNotice(accepted.value)) this.#notice(accepted.value);
+    else if (!this.#expects.has(accepted.value.payload_type))
+      this.#refuse(line, this.#unexpected(accepted.value.payload_type));
+    else {
+      this.#answer = answerOf(accepted.value);
+      return "answer";
+    }
+    return "message";
   }
 
   #notice(message: TypedPayload): void {

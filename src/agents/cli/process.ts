@@ -88,7 +88,7 @@ export class SupervisedRun {
   give(input: string): void {
     if (this.#over) return;
     this.#launched.stdin.end(input);
-    this.#time.given();
+    this.#time.start();
   }
 
   /** The agent has answered: it has `answer_grace_ms` to exit, and no other limit. */
@@ -185,7 +185,7 @@ export class SupervisedRun {
     if (this.#isOverLimit) return;
     const room = this.#limits.max_output_bytes - this.#bytes;
     this.#bytes += chunk.length;
-    this.#time.heard();
+    this.#time.activity();
     // The chunk may hold an answer before the limit.
     splitter.push(chunk.subarray(0, room));
     if (this.#isOverLimit) {
@@ -203,7 +203,7 @@ export class SupervisedRun {
     this.#pausedPipes += 1;
     void wait.then(() => {
       this.#pausedPipes -= 1;
-      this.#time.heard();
+      this.#time.activity();
       stream.resume();
     });
   }

@@ -23,7 +23,7 @@ export class TimeLimits {
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due, by the clock that includes sleep; all times are in ms. */
   #expected = Number.POSITIVE_INFINITY;
-  #given = 0;
+  #started = 0;
   #lastOutput = 0;
   #answered: number | undefined;
   #over = false;
@@ -35,8 +35,8 @@ export class TimeLimits {
   }
 
   /** The agent has its request: the limits count from here. */
-  given(): void {
-    this.#given = performance.now();
+  start(): void {
+    this.#started = performance.now();
     this.#check();
   }
 
@@ -51,7 +51,7 @@ export class TimeLimits {
   }
 
   /** The agent printed, or a paused pipe is read again. */
-  heard(): void {
+  activity(): void {
     this.#lastOutput = performance.now();
   }
 
@@ -64,10 +64,11 @@ export class TimeLimits {
   #next(): readonly [cause: TimeCause, due: number] {
     const { timeout_ms, idle_timeout_ms, answer_grace_ms } = this.#settings;
     if (this.#answered !== undefined) return ["answered", this.#answered + answer_grace_ms];
-    const timeout = timeout_ms > 0 ? this.#given + timeout_ms : Number.POSITIVE_INFINITY;
+    const timeout = timeout_ms > 0 ? this.#started + timeout_ms : Number.POSITIVE_INFINITY;
     // Paused pipes do not count as idle.
-    const heard = this.#isPaused() ? performance.now() : this.#lastOutput;
-    const idle = idle_timeout_ms > 0 ? Math.max(this.#given, heard) + idle_timeout_ms : Number.POSITIVE_INFINITY;
+    const lastActivity = this.#isPaused() ? performance.now() : this.#lastOutput;
+    const idle =
+      idle_timeout_ms > 0 ? Math.max(this.#started, lastActivity) + idle_timeout_ms : Number.POSITIVE_INFINITY;
     return idle < timeout ? ["idle_timeout", idle] : ["timeout", timeout];
   }
 
@@ -77,7 +78,7 @@ export class TimeLimits {
     clearTimeout(this.#timer);
     // The machine slept or this process was stopped, so output could not be read: that time does not count as idle.
     const uptime = uptimeMs();
-    if (uptime - this.#expected >= PAUSE_MS) this.heard();
+    if (uptime - this.#expected >= PAUSE_MS) this.activity();
     const [cause, due] = this.#next();
     const remaining = due - performance.now();
     if (remaining <= 0) return this.#passed(cause);

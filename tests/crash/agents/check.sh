@@ -1,4 +1,4 @@
-# An executable criterion: works for as long as it takes, like any agent, and is never there beside one.
+# An executable criterion. It must never run beside an agent of the same ticket.
 BOSUN_ROLE_ID=check
 . "${0%/*}/marks.sh"
 test -s "$1" || exit 1

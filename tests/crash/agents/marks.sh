@@ -1,5 +1,5 @@
-# Says who works on what, and whether somebody else is at it at the same time. Only what the shell has itself: it must be fast.
-# A process that has answered and is gone leaves its file: it is known by its pid and the moment it was started.
+# Records which process works on what, and whether another works on it at the same time. Uses shell built-ins only, to be fast.
+# A process that has answered leaves its file, which has its pid and start time.
 subject=${BOSUN_TICKET_ID:-$BOSUN_ROLE_ID}
 
 stat_of() {

@@ -1,3 +1,3 @@
-# Keeps what it is told, each in one write, so that nothing of it is half there.
+# Appends each notification in one write, so that none is stored in part.
 told=$(cat)
 printf '%s\n' "$told" >>told

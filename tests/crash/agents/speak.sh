@@ -1,5 +1,5 @@
-# What every agent begins with: its request, the kind of the message in it, and a way to say something. Canonical JSON has the
-# message right before the role.
+# The start of every agent: its request, the type of the message in it, and a function to print envelopes. In canonical JSON the
+# message comes right before the role.
 echo "born $$" >>marks
 IFS= read -r request || exit 0
 . "${0%/*}/marks.sh"
