@@ -9,11 +9,10 @@ import { type OpenHome, openExistingHome, readHome, withHome } from "./context/h
 import { watchSignals } from "./context/signals.ts";
 import { addReporterOptions, type RunOptions, readRunOptions, type ReporterOptions } from "./options/run-options.ts";
 import { attend } from "./driver/attendance.ts";
-import { reporterFor } from "./driver/reporter-for.ts";
-import { Viewer } from "./driver/viewer.ts";
+import { openViewer, type Viewer } from "./driver/viewer.ts";
 import { ANY_SESSION, resolveSession, SHOW } from "./lookup/resolve.ts";
 
-/** How many of the latest records a person is shown of what was before. */
+/** How many of the latest records a person is shown of the past. */
 const PAST_SHOWN = 30;
 
 /** `bosun attach`: shows a session that another process runs, as `run` shows it, and asks what it asks. */
@@ -33,7 +32,7 @@ async function attach(
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
   const { reporter, ask } = runOptions.value;
-  // Only who asks writes: answers, to the inbox.
+  // Answers are written to the inbox; without them the home is only read.
   if (ask && reporter === "plain") {
     return withHome(openExistingHome(context), (home) => show(context, home, home.store, named, reporter));
   }
@@ -57,51 +56,47 @@ async function show(
   const leave = inbox && live ? attend(home, session_id) : ok(() => {});
   if (!leave.ok) return leave;
   const enough = new AbortController();
-  let left = false;
-  const shown = reporterFor({ reporter }, context);
-  const viewer = new Viewer({
-    context,
-    home,
-    store,
-    inbox: live ? inbox : undefined,
-    session_id,
-    reporter: shown,
-    first: reporter === "json" ? 1 : firstShown(row, live),
-    left: () => {
-      left = true;
-      enough.abort();
-    },
-  });
+  let isLeft = false;
+  const left = () => {
+    isLeft = true;
+    enough.abort();
+  };
   const signals = watchSignals({ stop: () => enough.abort(), kill: () => {} }, context.leave, ["SIGINT"]);
+  let viewer: Viewer | undefined;
   try {
+    const first = reporter === "json" ? 1 : firstShown(row, live);
+    const asking = live ? inbox : undefined;
+    viewer = await openViewer({ context, home, store, inbox: asking, session_id, reporter, first, joins: true, left });
     const { requirement, workspace } = row;
-    const opening = { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0 };
-    await viewer.findUnderWay();
-    viewer.begin(opening, live ? "detaches" : undefined);
+    const skipped = first - 1;
+    const elsewhere = live ? { elsewhere: { ctrl_c: "detaches", skipped } as const } : {};
+    viewer.driver.begin(
+      { requirement: requirement ?? undefined, workspace, resumed: false, kill_grace_s: 0, ...elsewhere },
+      skipped,
+    );
     const detached = AbortSignal.any([enough.signal, terminal.out.ended]);
-    await viewer.watch(isGone, detached);
+    const end = await viewer.follow(isGone, detached);
     if (detached.aborted && !isGone()) {
-      tellDetached(context, session_id, left);
-      return ok(left ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
+      await viewer.driver.interaction.end();
+      tellDetached(context, session_id, isLeft);
+      return ok(isLeft ? EXIT_PERSON_NEEDED : EXIT_INTERRUPTED);
     }
-    if (!live && row.state !== "closed") terminal.err.line(`Nobody runs ${session_id} now. This is how it was left:`);
-    return await viewer.end();
+    if (!live && row.state !== "closed") terminal.err.line(`${session_id} is not running. This is how it was left:`);
+    return await viewer.end(end, { isTimed: false });
   } finally {
-    shown.close();
+    viewer?.close();
     leave.value();
     signals.restore();
   }
 }
 
-/** Of a session that nobody runs a person is shown how it was left, and no more. */
+/** A person is shown the latest records of a running session, and none of another: only how it was left. */
 function firstShown({ last_sequence }: SessionRow, live: boolean): number {
   return live ? Math.max(1, last_sequence - PAST_SHOWN + 1) : last_sequence + 1;
 }
 
 function tellDetached({ terminal: { err } }: CommandContext, session_id: string, left: boolean): void {
-  err.line(
-    `${left ? "The question stays open, and" : "This terminal is detached, and"} ${session_id} goes on without it.`,
-  );
+  err.line(`${left ? "The question stays open." : "Detached."} ${session_id} continues to run.`);
   const next = [
     `  back    bosun attach ${session_id}`,
     left ? `  answer  bosun answer ${session_id}` : `  stop    bosun stop ${session_id}`,

@@ -27,9 +27,11 @@ async function pause(context: CommandContext, named: string | undefined): Promis
       context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
       return ok(EXIT_DONE);
     }
-    const put = await putMessage(store, row.value, commandMessage({ command: "pause" }));
+    const message = commandMessage({ command: "pause" });
+    const put = await putMessage(store, row.value, message);
     if (!put.ok) return put;
-    if (put.value.took !== "waits") return tellPut(context, store, row.value, put.value, `No new turns begin. ${on}`);
+    if (put.value.took !== "waits")
+      return tellPut(context, store, row.value, message, put.value, `No new turns begin. ${on}`);
     // They left before they heard of it, and it is over with them.
     const left = store.session(session_id);
     if (!left.ok) return left;

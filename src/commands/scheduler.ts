@@ -11,7 +11,7 @@ import type { LauncherMessage, Order, SchedulerMessage } from "./driver/order.ts
 import { type RuntimeEnvironment, runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { firstLine } from "./driver/scheduler-log.ts";
 import { takeUp } from "./driver/take-up.ts";
-import type { Watchers } from "./driver/watchers.ts";
+import type { Patience } from "./driver/patience.ts";
 
 /** `bosun scheduler`: what `run` and `resume` start to have a session live on without their terminal. Nobody types it. */
 export function register(command: Command, run: Run): void {
@@ -45,16 +45,16 @@ async function carryOut(
   const { session_id } = order;
   context.terminal.out.line(firstLine(runtime.clock.now(), session_id));
   const runOptions: RunOptions = { ...order.runOptions, reporter: "silent", ask: false, scheduler: "here" };
-  const watchers: Watchers = {
+  const patience: Patience = {
     begun: () => void say({ kind: "begun" }),
     attended: () => isAttended(runtime.home, session_id),
     onLeft: (left) => process.on("message", ({ kind }: LauncherMessage) => kind === "left" && left()),
     patience_ms,
   };
-  if (order.do === "begin") return begin(context, runtime, session_id, order.input, runOptions, watchers);
+  if (order.do === "begin") return begin(context, runtime, session_id, order.input, runOptions, patience);
   const row = runtime.store.session(session_id);
   if (!row.ok) return row;
-  return takeUp(context, runtime, row.value, runOptions, order.change, watchers);
+  return takeUp(context, runtime, row.value, runOptions, order.change, patience);
 }
 
 /** The order, over the channel to the process that asked; undefined if there is none, or it went before it gave one. */

@@ -1,3 +1,4 @@
+import type { TurnAbout } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { safeJson } from "./display.ts";
 import type { Output } from "./terminal.ts";
@@ -5,10 +6,7 @@ import { startHeartbeat } from "./heartbeat.ts";
 import { localize } from "./words.ts";
 import type { Ending, Reporter } from "./reporter.ts";
 
-/**
- * One JSON object a line, for programs: first `hello`, then every record as it is written, every question and every warning, a `heartbeat`
- * where nothing else is said for long, at last `result`. Nothing else is ever on that stream.
- */
+/** One JSON object a line, for programs, as SPEC.md promises: `hello`, then events, at last `result`. Nothing else is on that stream. */
 export function jsonReporter(out: Output): Reporter {
   let heartbeat: NodeJS.Timeout | undefined;
   const say = (value: object) => {
@@ -21,8 +19,12 @@ export function jsonReporter(out: Output): Reporter {
       heartbeat = startHeartbeat(() => say({ type: "heartbeat", session_id, ...standing(now()) }));
     },
     event(event) {
-      if (event.kind === "record") say({ type: "record", sequence: event.sequence, ...event.record });
-      else if (event.kind === "warning") say({ type: "warning", message: event.text });
+      const { kind } = event;
+      if (kind === "record") say({ type: kind, sequence: event.sequence, ...event.record });
+      else if (kind === "warning") say({ type: kind, message: event.text });
+      else if (kind === "turn_started") say({ type: kind, ...turnOf(event), pid: event.pid });
+      else if (kind === "turn_ended") say({ type: kind, ...turnOf(event) });
+      else if (kind === "console") say({ type: kind, ...turnOf(event), stream: event.stream, text: event.text });
     },
     asked: (waiting) => say({ type: "waiting", ...waiting }),
     childWaits: ({ session_id, waiting, holds }) => {
@@ -34,7 +36,11 @@ export function jsonReporter(out: Output): Reporter {
   };
 }
 
-/** Since when each turn runs is in its `turn_request`. */
+function turnOf({ turn_id, run, role_id, subject }: TurnAbout): object {
+  return { turn_id, run, role_id, ticket_id: subject };
+}
+
+/** When each turn began is in its `turn_request`. */
 function standing({ state, counts, turns, waiting, running, checking, held }: Standing): object {
   const under_way = running.map(({ turn_id, role_id, subject }) => ({ turn_id, role_id, ticket_id: subject }));
   return { state, counts, turns, waiting, running: under_way, checking, held };

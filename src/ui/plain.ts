@@ -1,4 +1,5 @@
 import { formatDuration } from "../lib/durations.ts";
+import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import { BRIEF, type RecordLine } from "./format-options.ts";
 import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
@@ -9,22 +10,24 @@ import type { Opening, Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
 import { storyLines, TICKET_WIDTH } from "./story-lines.ts";
 import type { Style, Terminal } from "./terminal.ts";
+import { TurnLines } from "./turn-lines.ts";
 import { runningWords } from "./workload.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
 import { counted, localize } from "./words.ts";
 
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
-/** One line for everything that happens, without moving the cursor: for pipes, logs, automatic builds and plain terminals. */
+/** A line for everything that happens: for plain terminals, pipes, logs and automatic builds. */
 export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Reporter {
   let opening: Opening | undefined;
   let heartbeat: NodeJS.Timeout | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
   const formatter = new RecordFormatter();
   const progress = new UntoldProgress();
+  const turns = new TurnLines();
 
   const tell = (at: Date, told: RecordLine) => {
-    // Without an end to the width it is no terminal, and nothing is cut.
+    // An infinite width means no terminal, so nothing is cut.
     const isCut = told.ticket !== undefined && out.width !== Number.POSITIVE_INFINITY;
     const shown = isCut ? { ...told, ticket: clipped(told.ticket, TICKET_WIDTH) } : told;
     for (const text of storyLines(out, at, shown, opening?.session_id ?? "-")) out.line(text);
@@ -41,6 +44,26 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
     if (now === undefined) return "";
     const running = now.running.map((turn) => ({ ...turn, since: turn.since ?? formatter.since(turn.turn_id) }));
     return standingWords({ ...now, running }, new Date().getTime());
+  };
+
+  const tellTurn = (event: Parameters<TurnLines["tell"]>[0]) => {
+    const now = new Date();
+    const since = formatter.since(event.turn_id);
+    const known = { session_id: opening?.session_id ?? "-", now: now.getTime(), since, width: out.width };
+    for (const told of turns.tell(event, known)) tell(now, told);
+  };
+
+  const tellRecord = (record: UnsealedRecord) => {
+    progress.note(record);
+    const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
+    for (const told of formatter.tell(record, telling)) tell(new Date(record.record.received_at), told);
+  };
+
+  const tellStopping = (running: number) => {
+    const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
+    const asked = running === 0 ? "no agent is running" : `asked ${counted(running, "agent")} to end (${grace})`;
+    const again = running === 0 ? "Press Ctrl-C again to end at once." : "Press Ctrl-C again to kill them.";
+    err.line(`Stopping: ${asked}.${opening?.elsewhere?.ctrl_c === "detaches" ? "" : ` ${again}`}`);
   };
 
   return {
@@ -66,20 +89,11 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       }, PROGRESS_MS).unref();
     },
     event(event) {
-      if (event.kind === "record") {
-        const { record } = event;
-        const at = new Date(record.record.received_at);
-        const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
-        progress.note(record);
-        for (const told of formatter.tell(record, telling)) tell(at, told);
-      } else if (event.kind === "stopping" && event.reason === "signal") {
-        const grace = formatDuration((opening?.kill_grace_s ?? 0) * 1000);
-        const asked =
-          event.running === 0 ? "no agent is running" : `asked ${counted(event.running, "agent")} to end (${grace})`;
-        err.line(`Stopping: ${asked}. Once more ${event.running === 0 ? "ends this at once" : "kills them"}.`);
-      } else if (event.kind === "warning") {
+      if (event.kind === "record") tellRecord(event.record);
+      else if ("turn_id" in event) tellTurn(event);
+      else if (event.kind === "stopping" && event.reason === "signal") tellStopping(event.running);
+      else if (event.kind === "warning")
         for (const text of wrapped(`Warning: ${event.text}`, err.width, 0)) err.line(text);
-      }
     },
     asked(waiting) {
       line("WAITS FOR A PERSON", "ticket_id" in waiting ? waiting.ticket_id : undefined, "yellow");
@@ -101,14 +115,17 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
   };
 }
 
-/** Where the session works, and what becomes of it without this terminal, each with what to type about it. */
+/** Where the session works, and what happens to it without this terminal, each with the command to type. */
 function whereWords({ session_id, workspace, elsewhere }: Opening): [words: string, command?: string][] {
   if (elsewhere === undefined) return [[`in ${safeLine(workspace)}; from elsewhere:`, `bosun status ${session_id}`]];
-  const ctrl_c = elsewhere.ctrl_c === "stops" ? "stops it, closing this terminal does not" : "leaves it at work";
+  const ctrl_c =
+    elsewhere.ctrl_c === "stops"
+      ? "stops it, closing this terminal does not"
+      : "detaches, and the session continues to run";
   return [[`in ${safeLine(workspace)}`], [`Ctrl-C ${ctrl_c}:`, `bosun attach ${session_id}`]];
 }
 
-/** Whether it is stuck, in one line: who works on what for how long, what is checked, who is held, and how many are where. */
+/** The standing in one line: which role works on what and for how long, what is checked, which roles are held, and the counts. */
 function standingWords({ state, counts, turns, waiting, running, checking, held }: Standing, now: number): string {
   const states = Object.entries(counts).flatMap(([status, count]) => (count > 0 ? [`${count} ${status}`] : []));
   return [

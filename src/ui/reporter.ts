@@ -6,42 +6,40 @@ import type { SessionEvent } from "../runtime/bus.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
 import type { ChildWaiting, Unheard, Waiting } from "./waiting.ts";
 
-/** Shows a running session to somebody. It only looks: what it does or fails to do never moves the session. */
+/** Shows a session. It only looks: nothing it does or fails to do moves the session. */
 export interface Reporter {
-  /** A record from before what is shown, which says something of later ones. Comes before the beginning. */
+  /** A record that is not shown, but explains later ones. Comes before `begin`. */
   earlier?(record: UnsealedRecord): void;
-  /** The session is about to run. */
   begin(opening: Opening): void;
   event(event: SessionEvent): void;
-  /** A person is asked, and how it can be answered from anywhere. */
+  /** A person is needed, and none is asked here: shows how to answer from anywhere. */
   asked(waiting: Waiting): void;
-  /** A child session waits for a person, which is said to it and not here. */
+  /** A child session waits for a person, who answers the child itself. */
   childWaits(child: ChildWaiting): void;
-  /** The last word; nothing comes after it. */
+  /** No event comes after it. */
   end(ending: Ending): void;
-  /** It says nothing by itself any more: whoever had it begin closes it, whether or not there was an end to tell. */
+  /** Stops what the reporter shows by itself. Called in any case, with or without `end`. */
   close(): void;
 }
 
-/** What is known of a session before it runs. */
+/** What is known of a session before its first event. */
 export interface Opening {
   readonly session_id: string;
   readonly version: string;
   readonly requirement: string | undefined;
   readonly workspace: string;
-  /** The folder with what agents print. */
+  /** The folder with the output of its agents. */
   readonly output: string;
-  /** Whether this command takes up a session that was there before. */
+  /** Whether this command resumes the session. */
   readonly resumed: boolean;
-  /** It was closed before, and is only shown. */
+  /** The session was closed before and is only shown. */
   readonly closed?: boolean;
   /** Seconds the agents get to end when the session is stopped. */
   readonly kill_grace_s: number;
-  /** All work goes to Bosun's own worker, though nobody named its crew. */
+  /** Bosun's own worker does all the work, though its crew was not named. */
   readonly bundled_worker?: boolean;
-  /** Where another process runs it: what Ctrl-C does at this terminal, and how many earlier records are not shown. */
+  /** Set if another process runs the session: what Ctrl-C does here, and how many earlier records are not shown. */
   readonly elsewhere?: { readonly ctrl_c: "stops" | "detaches"; readonly skipped: number };
-  /** The tickets as they stand now, for the heartbeat. */
   readonly now: () => Standing;
 }
 
@@ -59,20 +57,20 @@ export interface Ending {
   readonly outcome: string | undefined;
   readonly tickets: readonly TicketLine[];
   readonly usage: JsonObject;
-  /** How long this command ran it; undefined if it did not. */
+  /** How long this command ran the session; undefined if it did not. */
   readonly elapsed_ms: number | undefined;
-  /** What a mode without tickets came to. */
+  /** The result of a mode without tickets. */
   readonly result: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
-  /** What was put to it and not heard before it closed. */
+  /** Messages that the session closed before it took. */
   readonly unheard: readonly Unheard[];
   /** What its child sessions wait for. */
   readonly children: readonly ChildWaiting[];
-  /** Where the final report lies, if there is one. */
+  /** The file of the final report, if there is one. */
   readonly report: string | undefined;
   /** The folder with the session's record. */
   readonly log: string;
-  /** Commands that make sense now. */
+  /** The commands to type next. */
   readonly next: readonly string[];
 }
 

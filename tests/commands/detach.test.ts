@@ -85,9 +85,9 @@ describe("bosun run at a terminal", () => {
   });
 
   it.each([
-    { command: ["resume"], plan: ASK, code: 4, told: "Stopped before it went on.\n  bosun resume it\n" },
+    { command: ["resume"], plan: ASK, code: 4, told: "Stopped before it continued.\n  bosun resume it\n" },
     // Resuming what is closed would not try again.
-    { command: ["retry", "fail"], plan: FAILS, code: 1, told: "Stopped before it went on.\n\n" },
+    { command: ["retry", "fail"], plan: FAILS, code: 1, told: "Stopped before it continued.\n\n" },
   ])(
     "is left as it was by a Ctrl-C before it went on, and says how it does if it can: $command",
     async ({ command, plan, code, told }) => {
@@ -149,7 +149,7 @@ describe("bosun run at a terminal", () => {
     const { session_id, owner } = await taskIsWatched(here, pane);
     process.kill(owner, "SIGKILL");
     expect(await pane.exit()).toBe(70);
-    expect(pane.screen()).toContain(`The scheduler of ${session_id} has gone before the session was over`);
+    expect(pane.screen()).toContain(`The scheduler of ${session_id} exited unexpectedly`);
     expect(pane.screen()).toContain(`bosun resume ${session_id}`);
     letGo(here);
     expect(await open(here, ["resume"]).exit()).toBe(0);
@@ -164,7 +164,7 @@ describe("bosun run at a terminal", () => {
     writeFileSync(log, "in the way");
     letGo(here);
     expect(await pane.exit()).toBe(3);
-    expect(pane.screen()).toContain(`The scheduler of ${session_id} has gone before the session was over, saying:`);
+    expect(pane.screen()).toContain(`The scheduler of ${session_id} exited unexpectedly, saying:`);
     expect(pane.screen()).toMatch(new RegExp(`^${session_id}: .*log`, "m"));
     pane.hangUp();
     await nobodyIsLeft(here);
@@ -250,7 +250,7 @@ describe("--detach", () => {
     expect(left.code).toBe(0);
     const { session_id, owner } = await taskRuns(here);
     for (const told of [
-      `${session_id} is at work in process ${owner}.`,
+      `${session_id} is running in process ${owner}.`,
       `bosun attach ${session_id}`,
       `bosun status ${session_id}`,
     ])
@@ -288,7 +288,7 @@ describe("--detach", () => {
     await until("the question", async () => (await typed(here, ["inbox"])).stdout.includes("Whose name?"));
     const session_id = await onlySession(here);
     expect((await typed(here, ["inbox"])).stdout).not.toContain("Nobody runs it now");
-    expect((await typed(here, ["answer", "Eve"])).stdout).toContain("took it");
+    expect((await typed(here, ["answer", "Eve"])).stdout).not.toContain("Kept");
     await until("the session to close", async () => (await statusOf(here, session_id)).state === "closed");
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Eve\n");
   });

@@ -10,7 +10,7 @@ import type { RunInput } from "../options/run-input.ts";
 import { keepPlaybook, withPlaybook } from "./playbook.ts";
 import { driveSession } from "./drive.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
-import type { Watchers } from "./watchers.ts";
+import type { Patience } from "./patience.ts";
 
 /** Begins a session and runs it, here or in a process of its own. */
 export async function begin(
@@ -19,7 +19,7 @@ export async function begin(
   session_id: string,
   input: RunInput,
   runOptions: RunOptions,
-  watchers?: Watchers,
+  patience?: Patience,
 ): Promise<Result<number, Failure>> {
   if (runOptions.scheduler !== "here") {
     const { handOver } = await import("./hand-over.ts");
@@ -35,6 +35,6 @@ export async function begin(
   });
   if (!opened.ok) return opened;
   const { kill_grace_s } = input.session.config;
-  const told = { resumed: false, kill_grace_s, bundled_worker: input.bundled_worker };
-  return driveSession(context, runtime, opened.value, runOptions, told, watchers);
+  const known = { resumed: false, kill_grace_s, bundled_worker: input.bundled_worker };
+  return driveSession(context, runtime, opened.value, runOptions, known, patience);
 }

@@ -9,23 +9,23 @@ import type { CommandContext } from "../context/command.ts";
 import { tellKilled, watchSignals } from "../context/signals.ts";
 import { killGraceOf } from "../lookup/state.ts";
 import { attend } from "./attendance.ts";
-import { reporterFor } from "./reporter-for.ts";
+import type { SessionOpening } from "./driver.ts";
 import type { Order, SchedulerMessage } from "./order.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
 import { lastWords, schedulerLog } from "./scheduler-log.ts";
 import { startScheduler } from "./scheduler-process.ts";
-import { Viewer } from "./viewer.ts";
+import { openViewer, type Viewer } from "./viewer.ts";
 
 /**
- * How long a scheduler of its own waits for somebody to come to a terminal when only a person can move its session, in ms: long
- * enough to notice and answer, too short to be forgotten.
+ * How long a scheduler in a process of its own waits for a person when only a person can move its session, in ms: long enough to notice and
+ * answer, too short to be forgotten.
  */
 const PATIENCE_MS = 15 * 60_000;
 
 /**
- * Has a session run by a process of its own, in a process session of its own, so that it outlives this one and its terminal. Then
- * shows it here to its end, or lets go at once. Failures are the scheduler's own, `environment` if it cannot be
- * started, and `storage` or `storage_full` if it has nowhere to put its words.
+ * Has a session run by a process of its own, in a process session of its own, so that it outlives this one and its terminal. Then shows it
+ * here to its end, or detaches at once. Failures are the scheduler's own, `environment` if it cannot be started, and `storage` or
+ * `storage_full` if its log cannot be written.
  */
 export async function handOver(
   context: CommandContext,
@@ -34,10 +34,11 @@ export async function handOver(
 ): Promise<Result<number, Failure>> {
   const { home, store } = runtime;
   const { session_id, runOptions } = order;
+  const { reporter } = runOptions;
   const before = store.session(session_id);
-  const first = before.ok ? before.value.last_sequence + 1 : 1;
-  const attached = runOptions.scheduler === "attached";
-  const leave = attached ? attend(home, session_id) : ok(() => {});
+  const known = before.ok ? before.value.last_sequence : 0;
+  const isAttached = runOptions.scheduler === "attached";
+  const leave = isAttached ? attend(home, session_id) : ok(() => {});
   if (!leave.ok) return leave;
   const started = startScheduler(context, home, order, PATIENCE_MS);
   if (!started.ok) {
@@ -45,23 +46,15 @@ export async function handOver(
     return started;
   }
   const scheduler = started.value;
-  const reporter = reporterFor(runOptions, context);
-  const viewer = new Viewer({
-    context,
-    home,
-    store,
-    inbox: attached ? store : undefined,
-    session_id,
-    reporter,
-    first,
-    left: () => scheduler.say({ kind: "left" }),
-  });
-  let begun = false;
+  const left = () => scheduler.say({ kind: "left" });
+  const inbox = isAttached ? store : undefined;
+  let viewer: Viewer | undefined;
+  let isBegun = false;
   const signals = watchSignals(
     {
       stop: (signal) => {
         scheduler.signal(signal);
-        if (begun) void viewer.stopping();
+        if (isBegun) viewer?.feed.stopping();
       },
       kill: () => {
         scheduler.signal("SIGINT");
@@ -72,34 +65,35 @@ export async function handOver(
     ["SIGINT"],
   );
   try {
-    // What is known already is shown while the scheduler gets up.
-    if (attached) viewer.begin(openingOf(order, store, before), "stops");
+    viewer = await openViewer({ context, home, store, inbox, session_id, reporter, first: known + 1, left });
+    const { driver } = viewer;
+    const begin = () => driver.begin({ ...openingOf(order, store, before), elsewhere: ELSEWHERE }, known);
+    // What is known already is shown while the scheduler starts.
+    if (isAttached) begin();
     const answer = await scheduler.answer;
-    begun = answer?.kind === "begun";
+    isBegun = answer?.kind === "begun";
     const stopped = signals.exitCode();
-    const never = begun ? undefined : neverBegan(context, runtime, order, answer, stopped);
+    const never = isBegun ? undefined : neverBegan(context, runtime, order, answer, stopped);
     if (never) return never;
-    if (begun && !attached && stopped === undefined) {
+    if (isBegun && !isAttached && stopped === undefined) {
       scheduler.letGo();
       tellDetached(context, home, order, scheduler.pid);
       return ok(EXIT_DONE);
     }
-    if (!attached) viewer.begin(openingOf(order, store, before), "stops");
-    await viewer.watch(scheduler.isGone);
-    const exit_code = await scheduler.exited;
-    return await viewer.end(exit_code ?? signals.exitCode() ?? EXIT_INTERNAL);
+    if (!isAttached) begin();
+    const end = await viewer.follow(scheduler.isGone);
+    const exited = (await scheduler.exited) ?? signals.exitCode() ?? EXIT_INTERNAL;
+    return await viewer.end(end, { exited, isTimed: true });
   } finally {
-    reporter.close();
+    viewer?.close();
     leave.value();
     signals.restore();
   }
 }
 
-function openingOf(
-  order: Order,
-  store: StoreReader,
-  before: Result<SessionRow, Failure>,
-): Parameters<Viewer["begin"]>[0] {
+const ELSEWHERE = { ctrl_c: "stops", skipped: 0 } as const;
+
+function openingOf(order: Order, store: StoreReader, before: Result<SessionRow, Failure>): SessionOpening {
   if (order.do === "begin") {
     const { session, bundled_worker } = order.input;
     const { requirement, workspace, config } = session;
@@ -110,7 +104,7 @@ function openingOf(
   return { requirement: requirement ?? undefined, workspace, resumed: true, kill_grace_s };
 }
 
-/** How it ends if the session was not begun; undefined if it is there all the same, and can be shown as it was left. */
+/** The outcome if the scheduler did not begin; undefined if the session exists all the same, and can be shown as it was left. */
 function neverBegan(
   { terminal }: CommandContext,
   { home, store }: RuntimeEnvironment,
@@ -122,8 +116,8 @@ function neverBegan(
   const row = store.session(session_id);
   if (stopped !== undefined) {
     const state = row.ok && row.value.last_sequence > 0 ? row.value.state : undefined;
-    terminal.err.line(state ? `Stopped before ${session_id} went on.` : "Stopped before the session began.");
-    // What is closed is only shown again by that: whoever reopens it types the same as before.
+    terminal.err.line(state ? `Stopped before ${session_id} continued.` : "Stopped before the session began.");
+    // Resuming a closed session would only show it again.
     if (state && state !== "closed") terminal.err.line(`  ${localize(terminal.err, `bosun resume ${session_id}`)}`);
     return ok(stopped);
   }
@@ -145,9 +139,7 @@ function tellDetached(
   if (runOptions.reporter === "json")
     out.line(safeJson({ type: "detached", session_id, pid, log, next: next.map((command) => localize(out, command)) }));
   if (runOptions.reporter !== "plain") return;
-  out.line(out.style("bold", `${session_id} is at work in process ${pid}.`));
-  out.line(
-    `When only a person can move it, it waits ${formatDuration(PATIENCE_MS)} for one, and then stops, to be resumed.`,
-  );
+  out.line(out.style("bold", `${session_id} is running in process ${pid}.`));
+  out.line(`If it needs you, it waits ${formatDuration(PATIENCE_MS)}, then stops; resume it any time.`);
   tellNext(out, ...next);
 }

@@ -13,8 +13,7 @@ import { killGraceOf, openedWith } from "../lookup/state.ts";
 import { driveSession } from "./drive.ts";
 import type { TakeUp } from "./order.ts";
 import type { RuntimeEnvironment } from "./runtime-environment.ts";
-import { showClosed } from "./show-closed.ts";
-import type { Watchers } from "./watchers.ts";
+import type { Patience } from "./patience.ts";
 
 /** Takes a session up and runs it, here or in a process of its own; one that is closed is only shown, unless it is reopened. */
 export async function takeUp(
@@ -23,7 +22,7 @@ export async function takeUp(
   row: SessionRow,
   runOptions: RunOptions,
   change: TakeUp,
-  watchers?: Watchers,
+  patience?: Patience,
 ): Promise<Result<number, Failure>> {
   const mode = await loadMode(row.mode);
   if (mode === undefined) return err(unknownMode(row));
@@ -41,11 +40,12 @@ export async function takeUp(
   if (!resumed.ok) return resumed;
   const session = resumed.value;
   const { closed, paused } = session.ledger.figures;
-  if (closed) return showClosed(context, runtime, session, runOptions);
-  for (const word of paused === true ? [GO_ON, ...facts] : facts)
-    session.submitFromPerson({ ...word, source: "user", actor: actorHere() });
-  const told = { resumed: true, kill_grace_s: killGraceOf(runtime.store, row.session_id) };
-  return driveSession(context, runtime, session, runOptions, told, watchers);
+  if (!closed) {
+    for (const message of paused === true ? [GO_ON, ...facts] : facts)
+      session.submitFromPerson({ ...message, source: "user", actor: actorHere() });
+  }
+  const known = { resumed: true, kill_grace_s: killGraceOf(runtime.store, row.session_id) };
+  return driveSession(context, runtime, session, runOptions, known, patience);
 }
 
 /** The machine may not be the one where it was begun. */

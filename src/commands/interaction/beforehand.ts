@@ -4,11 +4,15 @@ import type { GivenMessage } from "../options/run-options.ts";
 import type { PersonMessage } from "./person-message.ts";
 
 /**
- * What can be said to one ask from what a person said beforehand; undefined if a person must be found. `unanswered` counts only
- * where nobody can be asked (`alone`). It does not count where a given answer names an option that its question does not have:
- * what was meant is for the person to say, also for what is asked together with it.
+ * The message about one ask that follows from what a person said beforehand; undefined if a person must be found. `unanswered` counts only
+ * where nobody can be asked (`alone`). It does not count if a given answer names an option that its question does not have: then the person
+ * must say what they meant, also for the questions asked together with it.
  */
-export function wordFor(waiting: readonly Waiting[], given: GivenMessage, alone: boolean): PersonMessage | undefined {
+export function messageFor(
+  waiting: readonly Waiting[],
+  given: GivenMessage,
+  alone: boolean,
+): PersonMessage | undefined {
   const [first] = waiting;
   if (first?.kind === "approval" && first.about === "plan" && given.approve_plans) {
     return { payload_type: "approval", payload: { decision: "approved", ask_id: first.ask_id } };
@@ -16,11 +20,11 @@ export function wordFor(waiting: readonly Waiting[], given: GivenMessage, alone:
   if (first?.kind !== "question") return undefined;
   const asked = waiting
     .filter((one) => one.kind === "question")
-    .map((question) => ({ question, said: givenAnswer(given.answers, question) }));
-  const policy = alone && asked.every(({ said }) => said?.ok !== false) ? given.unanswered : "stop";
-  const answers = asked.flatMap(({ question, said }) => {
-    const text =
-      said?.ok === true ? said.value : policy === "default" && said === undefined ? question.default : undefined;
+    .map((question) => ({ question, given: givenAnswer(given.answers, question) }));
+  const policy = alone && asked.every((one) => one.given?.ok !== false) ? given.unanswered : "stop";
+  const answers = asked.flatMap(({ question, given: answer }) => {
+    const byDefault = policy === "default" && answer === undefined ? question.default : undefined;
+    const text = answer?.ok === true ? answer.value : byDefault;
     return text === undefined ? [] : [{ question_id: question.question_id, text }];
   });
   if (policy === "manager" && answers.length < waiting.length) {

@@ -9,126 +9,153 @@ import { catchStorage } from "../../store/storage-error.ts";
 import type { Holder, SessionRow, Store, StoreReader } from "../../store/store.ts";
 import { safeLine } from "../../ui/display.ts";
 import { recordLines } from "../../ui/record-lines.ts";
-import { localize, tellNext } from "../../ui/words.ts";
+import { localize, tellNext, wordsOf } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { actorHere } from "../context/program.ts";
 import { whyClosed } from "../lookup/resolve.ts";
 import { recordAt } from "../lookup/state.ts";
 import { validateMessage, type PersonMessage } from "./person-message.ts";
 
-/** How long the owner has to take a word before the command stops looking, in ms; it looks at its inbox many times a second. */
+/** How long the owner has to take a message before the command stops waiting, in ms. It looks at its inbox many times a second. */
 const TAKEN_WITHIN_MS = 5_000;
 
 /** How often the store is asked whether anything has changed, in ms. */
 const LOOK_EVERY_MS = 20;
 
-/** What became of a word: its owner took it, nobody runs the session, its owner takes long, or nobody can tell. */
+/** What became of a message in the inbox. */
 export type Put =
   | { readonly took: "taken"; readonly record: LogRecord | undefined }
+  /** The session has no owner. */
   | { readonly took: "waits"; readonly inbox_id: number }
+  /** The owner has not taken it yet. */
   | { readonly took: "late"; readonly inbox_id: number }
-  /** It is kept, and then the store could not be read any more. */
+  /** It is kept, and then the store could not be read. */
   | { readonly took: "unseen"; readonly inbox_id: number; readonly trouble: Failure };
 
 /**
- * Puts a person's word into a session's inbox and, where somebody runs the session, waits until they took it. Failures: `usage`
- * for a word that cannot stand, `stale` or the session's own reason where its owner refuses it.
+ * Puts a person's message into a session's inbox and waits until the owner, if there is one, took it. Failures: `usage` for a malformed
+ * message, `stale` or the session's own reason if the owner refuses it.
  */
-export async function putMessage(store: Store, row: SessionRow, word: PersonMessage): Promise<Result<Put, Failure>> {
+export async function putMessage(store: Store, row: SessionRow, message: PersonMessage): Promise<Result<Put, Failure>> {
   const { session_id } = row;
-  const wrong = validateMessage(word);
+  const wrong = validateMessage(message);
   if (wrong) return err(wrong);
-  const id = await store.inbox.put(session_id, { payload_type: word.payload_type, payload: word.payload }, actorHere());
+  const { payload_type, payload } = message;
+  const id = await store.inbox.put(session_id, { payload_type, payload }, actorHere());
   if (!id.ok) return id;
   const inbox_id = id.value;
-  const looked = await catchStorage(async (): Promise<Result<Put, Failure>> => {
-    const took = await taken(store, row, inbox_id);
+  const outcome = await catchStorage(async (): Promise<Result<Put, Failure>> => {
+    const took = await waitForOwner(store, row, inbox_id);
     if (took !== "taken") return ok({ took, inbox_id });
-    const refused = whyRefused(store, row, word);
-    return refused ? err(refused) : ok({ took, record: recordOfWord(store, row, word) });
+    const record = recordOf(store, row, message);
+    const refused = refusalOf(store, record);
+    return refused ? err(refused) : ok({ took, record });
   });
-  return !looked.ok && isOfStorage(looked.error) ? ok({ took: "unseen", inbox_id, trouble: looked.error }) : looked;
+  return !outcome.ok && isOfStorage(outcome.error) ? ok({ took: "unseen", inbox_id, trouble: outcome.error }) : outcome;
 }
 
-/** The same, and says what came of it: what it did and what `holds` from now on, or that it waits, and how the session goes on. */
+/** Waits until the owner took a message that was late, or `over`. Gives the reason if it was refused. Throws a `StorageError`. */
+export async function lateRefusal(
+  store: Store,
+  row: SessionRow,
+  message: PersonMessage,
+  inbox_id: number,
+  over: AbortSignal,
+): Promise<Failure | undefined> {
+  while (!over.aborted && isPending(store, row, inbox_id))
+    await delay(LOOK_EVERY_MS, undefined, { signal: over }).catch(() => {});
+  return refusalOf(store, recordOf(store, row, message));
+}
+
+/** Puts a message and tells what became of it: what it changed and what `holds` from now on; or that it waits, and what to type next. */
 export async function putToOwner(
   context: CommandContext,
   store: Store,
   row: SessionRow,
-  word: PersonMessage,
+  message: PersonMessage,
   holds?: string,
 ): Promise<Result<number, Failure>> {
-  const put = await putMessage(store, row, word);
-  return put.ok ? tellPut(context, store, row, put.value, holds) : put;
+  const put = await putMessage(store, row, message);
+  return put.ok ? tellPut(context, store, row, message, put.value, holds) : put;
 }
 
-/** What came of a word that was put, in words. */
+/** The second half of `putToOwner`. `usage` if the session closed before it could take the message. */
 export async function tellPut(
-  context: CommandContext,
+  { terminal: { out, err: messages } }: CommandContext,
   store: Store,
   row: SessionRow,
-  value: Put,
+  message: PersonMessage,
+  put: Put,
   holds?: string,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  const { out } = context.terminal;
-  if (value.took === "waits") {
-    // It came too late for a session that was about to close; whoever has a ticket tried again will refuse it.
+  if (put.took === "waits") {
     const closed = await catchStorage(async () => {
       const now = store.session(session_id);
       return now.ok ? ok(whyClosed(store, now.value)) : now;
     });
     if (closed.ok && closed.value) return err(closed.value);
-    out.line(`Kept for ${session_id}, which nobody runs now. It takes effect with:`);
+    out.line(`Kept for ${session_id}, which is not running. It takes effect with:`);
     out.line(`  ${localize(out, `bosun resume ${session_id}`)}`);
-    if (!closed.ok) context.terminal.err.line(safeLine(closed.error.message));
+    if (!closed.ok) messages.line(safeLine(closed.error.message));
     return ok(EXIT_DONE);
   }
-  if (value.took !== "taken") {
-    out.line(untaken(session_id, value));
-    if (value.took === "unseen") context.terminal.err.line(safeLine(value.trouble.message));
-    tellNext(out, `bosun status ${session_id}`);
-    return ok(EXIT_DONE);
+  if (put.took === "taken") {
+    out.line(doneSentence(message));
+    const { record } = put;
+    if (record?.record.effects)
+      for (const line of recordLines(record)) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
+    if (holds !== undefined) out.line(holds);
+  } else {
+    out.line(untaken(session_id, put));
+    if (put.took === "unseen") messages.line(safeLine(put.trouble.message));
   }
-  const { record } = value;
-  out.line(`${session_id} took it.`);
-  for (const line of record ? recordLines(record) : []) {
-    if (record?.record.effects) out.line(`  ${safeLine(line.ticket ?? "-")} ${safeLine(line.text)}`);
-  }
-  if (holds !== undefined) out.line(holds);
   tellNext(out, `bosun status ${session_id}`);
   return ok(EXIT_DONE);
 }
 
-/** What becomes of a word whose owner is there, and is not known to have taken it. */
+/** That an owner is there and is not known to have taken a message. */
 export function untaken(session_id: string, { took }: Extract<Put, { took: "late" | "unseen" }>): string {
-  const why = took === "late" ? "its owner has not taken it yet" : "what its owner made of it cannot be seen";
+  const why = took === "late" ? "its scheduler has not taken it yet" : "its outcome cannot be read";
   return `Kept for ${session_id}; ${why}.`;
 }
 
-/** Why the owner refused a word that they took since the session was at this row; undefined if they did not. */
-export function whyRefused(reader: StoreReader, row: SessionRow, word: PersonMessage): Failure | undefined {
-  const record = recordOfWord(reader, row, word);
-  return record?.record.disposition === "refused"
-    ? refusalAfter(reader, row.session_id, record.integrity.sequence)
-    : undefined;
+const DONE_COMMANDS: Readonly<Record<string, string>> = {
+  cancel: "Cancelled.",
+  limits: "Limits changed.",
+  pause: "Paused.",
+  release: "Released.",
+  resume: "Resumed.",
+  retry: "Retry begun.",
+  tell: "Note sent.",
+};
+
+function doneSentence({ payload_type, payload }: PersonMessage): string {
+  if (payload_type === "user_command") return DONE_COMMANDS[wordsOf(payload.command)] ?? "Done.";
+  if (payload_type === "clarification_response") return "Answer taken.";
+  switch (payload.decision) {
+    case "approved":
+      return "Approved.";
+    case "rejected":
+      return "Rejected.";
+    default:
+      return "Sent back.";
+  }
 }
 
-/** Who takes a session's words: who runs it, or its parent, which takes up a child that waits when somebody speaks to it. */
+/** The process that takes a session's messages: its owner, or its parent's, which continues a waiting child for a message. */
 export function ownerOf(reader: StoreReader, { session_id, parent }: SessionRow): Holder | undefined {
   return reader.holder(session_id) ?? (parent === null ? undefined : reader.holder(parent));
 }
 
-/** Whether the owner took it within a while; `waits` if there is no owner, or none any more. */
-async function taken(store: Store, row: SessionRow, id: number): Promise<"taken" | "waits" | "late"> {
-  const { session_id } = row;
+async function waitForOwner(store: Store, row: SessionRow, inbox_id: number): Promise<"taken" | "waits" | "late"> {
   const until = performance.now() + TAKEN_WITHIN_MS;
   let version: number | undefined;
   for (;;) {
-    // Asked before the inbox: what its last owner took is taken, be that gone by now.
+    // Read the owner before the inbox: an owner that took the message may be gone right after.
     const isOwned = ownerOf(store, row) !== undefined;
     const now = store.version();
-    if (now !== version && !store.inbox.pending(session_id).some((one) => one.id === id)) return "taken";
+    if (now !== version && !isPending(store, row, inbox_id)) return "taken";
     version = now;
     if (!isOwned) return "waits";
     if (performance.now() > until) return "late";
@@ -136,20 +163,26 @@ async function taken(store: Store, row: SessionRow, id: number): Promise<"taken"
   }
 }
 
-/** The record that the word became: the newest of its type from a person, after those that were there. */
-function recordOfWord(reader: StoreReader, row: SessionRow, word: PersonMessage): LogRecord | undefined {
+function isPending(store: Store, { session_id }: SessionRow, inbox_id: number): boolean {
+  return store.inbox.pending(session_id).some(({ id }) => id === inbox_id);
+}
+
+/** The record that the message became: the newest with its content, from a person, after those of `row`. */
+function recordOf(reader: StoreReader, row: SessionRow, message: PersonMessage): LogRecord | undefined {
   let found: LogRecord | undefined;
-  const said = canonicalJson(word.payload);
+  const content = canonicalJson(message.payload);
   for (const record of recordsOf(reader, row.session_id, row.last_sequence + 1)) {
-    const mine = record.source === "user" && record.payload_type === word.payload_type;
-    if (mine && canonicalJson(record.payload) === said) found = record;
+    const mayBe = record.source === "user" && record.payload_type === message.payload_type;
+    if (mayBe && canonicalJson(record.payload) === content) found = record;
   }
   return found;
 }
 
-/** Why the rules refused it stands in the record after it. */
-function refusalAfter(reader: StoreReader, session_id: string, sequence: number): Failure {
-  const next = recordAt(reader, session_id, sequence + 1);
+/** Why the rules refused it, which is in the next record; undefined if they did not. */
+function refusalOf(reader: StoreReader, refused: LogRecord | undefined): Failure | undefined {
+  if (refused?.record.disposition !== "refused") return undefined;
+  const { session_id, integrity } = refused;
+  const next = recordAt(reader, session_id, integrity.sequence + 1);
   const { message, resolution_hint, code } = next?.payload_type === "error" ? next.payload : {};
   const why = typeof message === "string" ? message : "it does not fit what the session waits for";
   return failure(code === "invalid_plan" ? "invalid_plan" : "stale", `${session_id} refused it: ${why}.`, {

@@ -47,12 +47,6 @@ export function killGraceOf(reader: StoreReader, session_id: string): number {
   return (openedWith(reader, session_id)?.config ?? CONFIGURATION_DEFAULTS).kill_grace_s;
 }
 
-/** How far a session is for whoever looks: what its mode says, or that it is paused. */
-export function stateOf(reader: StoreReader, session_id: string): string {
-  const row = reader.session(session_id);
-  return row.ok ? row.value.state : "";
-}
-
 /** What the engine has counted, and how the session was last left. */
 export function figuresOf(reader: StoreReader, session_id: string): LedgerFigures | undefined {
   return valueOf(reader, session_id, "figures", "figures");

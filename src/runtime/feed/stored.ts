@@ -18,8 +18,13 @@ export interface StoredFeedParts {
   readonly session_id: string;
   /** The folder with what the session's agents print. */
   readonly output: string;
-  /** The sequence of the first record that is told. Events that are no records are told of later turns only. */
+  /** The sequence of the first record that is told. */
   readonly first: number;
+  /**
+   * Whether the feed joins a session at work. Then only records are told of the past, and turns that are under way are in `standing`: their
+   * `turn_ended` is told, and what they print from now on. Otherwise everything from the first record on is told.
+   */
+  readonly joins: boolean;
 }
 
 /** A turn whose agent works, and what it prints. */
@@ -42,8 +47,6 @@ interface Look {
 /**
  * The feed of a session that another process runs, or nobody: from the store, which it polls, and the output files. It only reads, so the
  * session does not notice it.
- *
- * Turns that were at work when the feed was opened are in `standing`: their `turn_ended` is told, and what they print from then on.
  */
 export class StoredFeed implements SessionFeed {
   readonly #parts: StoredFeedParts;
@@ -59,7 +62,8 @@ export class StoredFeed implements SessionFeed {
   readonly #warnings = new Set<string>();
   #notes = new TurnNotes();
   #last: number;
-  #before = 0;
+  /** The sequence of the last record of the past. */
+  #past = 0;
   /** When the last record before the first that is told was received. */
   #since = "";
   #version: number | undefined;
@@ -146,22 +150,25 @@ export class StoredFeed implements SessionFeed {
   }
 
   async #open(): Promise<void> {
-    const { store, session_id, output, first } = this.#parts;
-    this.#look = await this.#read();
-    if (this.#look === undefined) return;
-    const { row, processes } = this.#look;
-    this.#before = row.last_sequence;
-    for (const record of recordsOf(store, session_id, 1, this.#before)) {
+    const { store, session_id, first, joins } = this.#parts;
+    const look = await this.#read();
+    if (look === undefined) return;
+    this.#past = joins ? look.row.last_sequence : first - 1;
+    for (const record of recordsOf(store, session_id, 1, this.#past)) {
       this.#count(record);
       if (record.integrity.sequence < first) this.#since = record.record.received_at;
     }
-    this.#notes = latestNotes(store, row);
-    for (const { turn_id, role_id, subject } of this.#look.workload.running) {
-      const { run } = processes.get(turn_id) ?? {};
-      if (run === undefined) continue;
-      const about = { turn_id, run, role_id, ...(subject === undefined ? {} : { subject }) };
-      this.#running.set(turn_id, { about, output: new TurnOutput(output, about, true) });
+    if (!joins) return;
+    this.#look = look;
+    this.#notes = latestNotes(store, look.row);
+    for (const { turn_id, role_id, subject } of look.workload.running) {
+      const run = look.processes.get(turn_id)?.run;
+      if (run !== undefined) this.#adopt({ turn_id, run, role_id, ...(subject === undefined ? {} : { subject }) });
     }
+  }
+
+  #adopt(about: TurnAbout): void {
+    this.#running.set(about.turn_id, { about, output: new TurnOutput(this.#parts.output, about, true) });
   }
 
   async #read(): Promise<Look | undefined> {
@@ -188,7 +195,7 @@ export class StoredFeed implements SessionFeed {
   }
 
   #tell({ integrity, ...record }: LogRecord): void {
-    const isNew = integrity.sequence > this.#before;
+    const isNew = integrity.sequence > this.#past;
     if (isNew) {
       this.#count(record);
       this.#notes.add(record);

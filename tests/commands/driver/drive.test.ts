@@ -138,6 +138,7 @@ it("tells how to go on from an edited plan that is refused by what this program 
   input.write("3\n");
   await expect.poll(() => (shown += written())).toContain("What you wrote is kept.");
   expect(shown).toContain(`To go on from it: node dist/bin.js plan ${session.session_id} --edit`);
+  await expect.poll(() => (shown += written()).split("1  Approve")).toHaveLength(3);
   input.write("1\n");
   expect(await driven).toEqual(ok(0));
 });

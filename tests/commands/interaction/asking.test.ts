@@ -42,7 +42,7 @@ describe("a person who is asked two things at once", () => {
 });
 
 describe("a person who has begun a line for what is then settled elsewhere", () => {
-  const NEXT = "Press Enter for what is asked next; what was typed until then is no answer.";
+  const NEXT = "Press Enter to continue (pending input is discarded).";
 
   it.each([{ flags: ["--foreground"] }, { flags: [] }])(
     "is told so, and has answered no other question with its end: $flags",
@@ -188,7 +188,7 @@ describe("an answer that its owner takes late", () => {
     const pane = open(here, ["attach", session_id]);
     await pane.asks("Question 1 of 2");
     pane.type("2", "Enter");
-    await pane.shows("its owner has not taken it yet");
+    await pane.shows("not taken it yet");
     process.kill(owner?.pid ?? 0, "SIGCONT");
     await pane.asks("Question 1 of 1");
     pane.type("7", "Enter");

@@ -37,7 +37,7 @@ const stored: Source = async (rig, session, ended) => {
   onTestFinished(() => reader.close());
   const { session_id } = session;
   const output = join(rig.home, "logs", session_id, "output");
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1 });
+  const feed = await StoredFeed.open({ store: reader, session_id, output, first: 1, joins: false });
   const watched = watch(feed, ended);
   let isOver = false;
   void ended.then(() => (isOver = true));
@@ -238,7 +238,7 @@ it("tells a viewer that comes late of what happens from then on", async () => {
   const { session_id, sequence } = session;
   const output = join(rig.home, "logs", session_id, "output");
   await expect.poll(() => rig.store.session(session_id)).toMatchObject({ value: { last_sequence: sequence } });
-  const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence });
+  const feed = await StoredFeed.open({ store: reader, session_id, output, first: sequence, joins: true });
   const viewer = watch(feed, over);
   expect(feed.standing()).toMatchObject({ counts: { in_progress: 1 }, running: [{ role_id: "hand", subject: "a" }] });
   let isOver = false;
@@ -252,4 +252,25 @@ it("tells a viewer that comes late of what happens from then on", async () => {
   expect(ofKind(viewer.events, "turn_started").map(({ role_id }) => role_id)).toEqual(["boss"]);
   expect(ofKind(viewer.events, "turn_ended")[0]?.turn_id).toBe(begun?.turn_id);
   expect(ofKind(viewer.events, "record")[0]?.sequence).toBe(sequence);
+});
+
+it("tells an ask from the store only if it is still open at the next look", async () => {
+  const rig = newRig();
+  const question = { question_id: "who", text: "Who reads it?" };
+  const requirement = () =>
+    ({ payload_type: "clarification", payload: { status: "open", questions: [question] } }) as const;
+  const { session, feed, over } = await watched(live, rig, { agentFor: crew([task("a")], { requirement }) });
+  await expect.poll(() => feed.asks()).toHaveLength(1);
+  const reader = value(openReader(rig.home));
+  onTestFinished(() => reader.close());
+  const asksAfter = async (looks: number) => {
+    const { session_id } = session;
+    const later = await StoredFeed.open({ store: reader, session_id, output: rig.home, first: 1, joins: true });
+    for (let look = 0; look < looks; look += 1) await later.look(false);
+    return later.asks().map(({ ask_id }) => ask_id);
+  };
+  expect(await asksAfter(1)).toEqual([]);
+  expect(await asksAfter(2)).toEqual(["c1"]);
+  say(session, "cancel");
+  await over;
 });

@@ -8,24 +8,23 @@ import { type Waiting, workLines } from "../../ui/waiting.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "../context/command.ts";
 import { planOf } from "../lookup/plan.ts";
+import type { OpenAsk } from "./asker.ts";
 import { editPlan, settleEdit } from "./plan-edit.ts";
-import type { Refusal, PersonMessage } from "./person-message.ts";
+import type { Refusal } from "./person-message.ts";
 
-/** What asking a person for a decision needs of the session, whichever process runs it. */
-export interface DecidingParts {
+/** What asking for a decision on a plan needs besides the terminal. */
+interface PlanParts {
   readonly context: CommandContext;
   readonly home: string;
   readonly session_id: string;
   readonly store: StoreReader;
-  /** Puts a person's word about an ask to the session. Comes back when it is on record, with why it does not stand if it does not. */
-  readonly say: (word: PersonMessage, ask_id: string) => Promise<Refusal | undefined>;
-  /** Says at the terminal what is wrong. */
   readonly complain: (why: Refusal) => void;
 }
 
-/** Whether a plan is to be carried out; false if the person left without a word. */
-export async function askPlan(parts: DecidingParts, ask_id: string, signal: AbortSignal): Promise<boolean> {
-  const { context, session_id, store } = parts;
+/** Asks whether a plan is to be carried out; false if the person left without an answer. */
+export async function askPlan(parts: PlanParts, ask: OpenAsk, signal: AbortSignal): Promise<boolean> {
+  const { context, session_id, store, home } = parts;
+  const { ask_id } = ask;
   const { terminal } = context;
   const plan = planOf(store, session_id);
   if (plan === undefined) return false;
@@ -35,16 +34,16 @@ export async function askPlan(parts: DecidingParts, ask_id: string, signal: Abor
   for (;;) {
     const choice = await promptChoice(terminal, plan.added ? REVISION_CHOICES : PLAN_CHOICES, signal);
     if (choice === undefined) return false;
-    const word = await planWord(parts, ask_id, plan, choice, signal);
-    if (word === undefined) continue;
-    const refused = await parts.say({ payload_type: "approval", payload: { ...word, ask_id } }, ask_id);
-    settleEdit({ ...parts, ask_id }, choice === "edit", refused);
+    const decision = await planDecision(parts, ask_id, plan, choice, signal);
+    if (decision === undefined) continue;
+    const refused = await ask.say({ payload_type: "approval", payload: { ...decision, ask_id } });
+    settleEdit({ store, home, session_id, ask_id }, choice === "edit", refused);
     if (refused === undefined) return true;
   }
 }
 
-async function planWord(
-  { context, home, session_id, complain }: DecidingParts,
+async function planDecision(
+  { context, home, session_id, complain }: PlanParts,
   ask_id: string,
   plan: ShownPlan,
   choice: (typeof PLAN_CHOICES)[number]["key"],
@@ -65,49 +64,49 @@ async function planWord(
       const edited = await editPlan(context, { home, session_id, ask_id }, plan);
       if (edited.ok && edited.value) return { decision: "approved", plan: edited.value as unknown as JsonObject };
       if (edited.ok) complain({ message: "Nothing was changed, so nothing was approved." });
-      // What is wrong inside a file takes lines of its own.
+      // The problems of a file have lines of their own.
       else complain({ message: `${edited.error.message}\n${localize(context.terminal.err, edited.error.hint ?? "")}` });
       return undefined;
     }
   }
 }
 
-/** Whether what was done is what was wanted; false if the person left without a word. */
-export async function askResult(parts: DecidingParts, ask_id: string, signal: AbortSignal): Promise<boolean> {
-  const { terminal } = parts.context;
-  terminal.err.line();
-  terminal.err.line(terminal.err.style("bold", "Everything is done that can be done. Is the result what you wanted?"));
-  const said = await promptDecision(terminal, RESULT_CHOICES, "What is missing? ", signal);
-  if (said === undefined) return false;
-  const notes = said.words === undefined ? {} : { notes: said.words };
-  await parts.say({ payload_type: "approval", payload: { decision: said.decision, ask_id, ...notes } }, ask_id);
+/** Asks whether the result is what was wanted; false if the person left without an answer. */
+export async function askResult(terminal: Terminal, ask: OpenAsk, signal: AbortSignal): Promise<boolean> {
+  const { err } = terminal;
+  err.line();
+  err.line(err.style("bold", "All tasks are finished. Accept the result?"));
+  const decided = await promptDecision(terminal, RESULT_CHOICES, "What is missing? ", signal);
+  if (decided === undefined) return false;
+  const notes = decided.words === undefined ? {} : { notes: decided.words };
+  const payload = { decision: decided.decision, ask_id: ask.ask_id, ...notes };
+  await ask.say({ payload_type: "approval", payload });
   return true;
 }
 
-/** Whether one ticket's work is good enough; false if the person left without a word. */
+/** Asks whether the work on a ticket is good enough; false if the person left without an answer. */
 export async function askReview(
-  parts: DecidingParts,
+  terminal: Terminal,
   review: Extract<Waiting, { kind: "review" }>,
+  ask: OpenAsk,
   signal: AbortSignal,
 ): Promise<boolean> {
-  const { ask_id, ticket_id, summary, failed_checks } = review;
-  const { terminal } = parts.context;
-  terminal.err.line();
-  terminal.err.line(terminal.err.style("bold", `Review of ${ticket_id}`));
-  for (const line of [...safeText(summary).split("\n"), ...workLines(review)]) terminal.err.line(`  ${line}`);
-  for (const failed of failed_checks ?? [])
-    terminal.err.line(`  ${terminal.err.style("red", "failed")} ${safeLine(failed)}`);
-  // Against failed checks nothing is approved.
+  const { ticket_id, summary, failed_checks } = review;
+  const { err } = terminal;
+  err.line();
+  err.line(err.style("bold", `Review of ${ticket_id}`));
+  for (const line of [...safeText(summary).split("\n"), ...workLines(review)]) err.line(`  ${line}`);
+  for (const failed of failed_checks ?? []) err.line(`  ${err.style("red", "failed")} ${safeLine(failed)}`);
+  // Work cannot be approved against failed checks.
   const choices = failed_checks === undefined ? REVIEW_CHOICES : REVIEW_CHOICES.slice(1);
-  const said = await promptDecision(terminal, choices, "What should be different? ", signal);
-  if (said === undefined) return false;
-  const requested = said.words === undefined ? {} : { requested_changes: [said.words] };
-  const payload = { decision: said.decision, ticket_id, ...requested };
-  await parts.say({ payload_type: "review", payload }, ask_id);
+  const decided = await promptDecision(terminal, choices, "What should be different? ", signal);
+  if (decided === undefined) return false;
+  const requested = decided.words === undefined ? {} : { requested_changes: [decided.words] };
+  await ask.say({ payload_type: "review", payload: { decision: decided.decision, ticket_id, ...requested } });
   return true;
 }
 
-/** A decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
+/** Asks for a decision, with words if it asks for changes; an empty line leads back to the choices. Undefined if the person left. */
 async function promptDecision<K extends string>(
   terminal: Terminal,
   choices: readonly Choice<K>[],

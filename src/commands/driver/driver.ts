@@ -1,0 +1,126 @@
+import { ok, type Result } from "../../lib/result.ts";
+import type { Failure } from "../../protocol/failure.ts";
+import type { SessionEnd } from "../../runtime/bus.ts";
+import type { SessionFeed } from "../../runtime/feed/feed.ts";
+import { sessionPaths } from "../../runtime/paths.ts";
+import { keptRecord, latestOf } from "../../store/kept-record.ts";
+import { catchStorage } from "../../store/storage-error.ts";
+import type { StoreReader } from "../../store/store.ts";
+import { SAY_OF_LATER } from "../../ui/record-formatter.ts";
+import { jsonReporter } from "../../ui/json.ts";
+import { plainReporter } from "../../ui/plain.ts";
+import type { Opening, Reporter } from "../../ui/reporter.ts";
+import { silentReporter } from "../../ui/silent.ts";
+import type { Terminal } from "../../ui/terminal.ts";
+import type { CommandContext } from "../context/command.ts";
+import { programVersion } from "../context/program.ts";
+import { nobody } from "../interaction/asker.ts";
+import type { SessionControl } from "../interaction/control.ts";
+import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
+import { PromptAsker } from "../interaction/prompt-asker.ts";
+import type { ReporterName } from "../options/run-options.ts";
+import { ChildrenWatch } from "../presenters/children-waiting.ts";
+import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
+
+/** How often the driver looks whether a child session waits for a person, in ms. */
+const LOOK_EVERY_MS = 500;
+
+export interface DriverParts extends Omit<InteractionParts, "asker"> {
+  readonly context: CommandContext;
+  readonly home: string;
+  readonly store: StoreReader;
+  readonly feed: SessionFeed;
+  readonly control: SessionControl;
+  readonly reporter: ReporterName;
+  /** Whether the person at this terminal is asked. */
+  readonly ask: boolean;
+}
+
+/** What the driver does not know of a session that it shows. */
+export type SessionOpening = Omit<Opening, "session_id" | "version" | "output" | "now">;
+
+/**
+ * Shows a session and brings what it asks to an answer, whichever process runs it: `begin`, then events as the feed tells them, then `end`.
+ * `close` comes last in any case.
+ */
+export class Driver {
+  readonly interaction: Interaction;
+  readonly #parts: DriverParts;
+  readonly #reporter: Reporter;
+  readonly #children: ChildrenWatch;
+  readonly #began = performance.now();
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(parts: DriverParts) {
+    this.#parts = parts;
+    const { context, home, store, feed, control } = parts;
+    const { session_id } = feed;
+    this.#reporter = reporterFor(parts.reporter, context.terminal);
+    const left = () => control.leave("a person left a question open");
+    const broken = (error: unknown) => control.broken(error);
+    const asker = parts.ask
+      ? new PromptAsker({ context, home, store, session_id, left, broken })
+      : nobody(this.#reporter);
+    this.interaction = new Interaction({ ...parts, asker });
+    this.#children = new ChildrenWatch(store, session_id, this.#reporter);
+  }
+
+  /** Shows what the session is about. `skipped` earlier records are not shown, but may explain later ones. */
+  begin(opening: SessionOpening, skipped: number): void {
+    const { home, store, feed, control, reporter } = this.#parts;
+    const { session_id } = feed;
+    if (skipped > 0 && this.#reporter.earlier) {
+      this.#reporter.earlier(keptRecord(store, session_id, 1));
+      for (const record of latestOf(store, { session_id, last_sequence: skipped }, SAY_OF_LATER))
+        this.#reporter.earlier(record);
+    }
+    this.#reporter.begin({
+      ...opening,
+      session_id,
+      version: programVersion(),
+      output: sessionPaths(home, session_id).output,
+      now: () => feed.standing(),
+    });
+    feed.subscribe((event) => this.#reporter.event(event));
+    feed.subscribe((event) => this.interaction.event(event));
+    const look = () => void this.#children.look().catch((error: unknown) => control.broken(error));
+    if (reporter !== "silent") this.#looking = setInterval(look, LOOK_EVERY_MS);
+  }
+
+  /**
+   * Shows how the session was left, and gives the exit code: `exited`, its scheduler's own, where that is known. Fails with what ended the
+   * session, else as `snapshot` does.
+   */
+  async end(
+    end: Result<SessionEnd, Failure>,
+    snapshot: () => Promise<Result<SessionSnapshot, Failure>>,
+    { exited, isTimed }: { readonly exited?: number; readonly isTimed: boolean },
+  ): Promise<Result<number, Failure>> {
+    clearInterval(this.#looking);
+    await this.interaction.end();
+    const elapsed_ms = isTimed ? performance.now() - this.#began : undefined;
+    const left = await catchStorage(snapshot);
+    // The first failure is the reason; the other only follows from it.
+    if (!left.ok) return end.ok ? left : end;
+    const ending = buildEnding(this.#parts.home, left.value, { end, exited, elapsed_ms });
+    this.#children.tell(ending.children);
+    this.#reporter.end(ending);
+    return ok(ending.exit_code);
+  }
+
+  close(): void {
+    clearInterval(this.#looking);
+    this.#reporter.close();
+  }
+}
+
+function reporterFor(name: ReporterName, terminal: Terminal): Reporter {
+  switch (name) {
+    case "json":
+      return jsonReporter(terminal.out);
+    case "silent":
+      return silentReporter(terminal);
+    case "plain":
+      return plainReporter(terminal);
+  }
+}
