@@ -35,12 +35,19 @@ await build({
   },
 });
 
-// Separate bundles: a library or an agent does not load the command line.
+// A separate bundle: a library does not load the command line.
 await build({
   ...shared,
+  input: { index: "src/index.ts", "commands/context/program": "src/commands/context/program.ts" },
+  output,
+});
+
+// A separate bundle with only the validators that the crew calls: an agent starts anew for every turn. Each validator sets a property
+// of its function, which would keep them all.
+await build({
+  ...shared,
+  treeshake: { propertyWriteSideEffects: false },
   input: {
-    index: "src/index.ts",
-    "commands/context/program": "src/commands/context/program.ts",
     "crew/demo": "src/crew/demo.ts",
     "crew/playbook": "src/crew/playbook.ts",
     "crew/shell": "src/crew/shell.ts",

@@ -187,9 +187,7 @@ function validatorsFile(): string {
   }
   const exported = [...documents, ...payloadTypes];
   const code = standalone.default(ajv, Object.fromEntries(exported.map((name) => [name, name])));
-  const contents = code
-    .replace(/^export const /gm, "const ")
-    .replaceAll('require("ajv/dist/runtime/ucs2length").default', "characters");
+  const contents = code.replaceAll('require("ajv/dist/runtime/ucs2length").default', "characters");
   if (contents.includes("require(")) throw new Error("A validator needs something of ajv's when it runs.");
   const exports = `export const validators = { ${exported.join(", ")} };`;
   const minified = minifySync("validators.js", contents + characters + exports, { module: true });
@@ -232,6 +230,9 @@ export interface Validator {
 
 /** One for each payload type, and for each file that has a schema of its own. */
 export declare const validators: { readonly [K in keyof PayloadByType | keyof DocumentByName]: Validator };
+
+// Each alone too: a bundle then holds only those that it uses.
+${[...documents, ...payloadTypes].map((name) => `export declare const ${name}: Validator;`).join("\n")}
 `;
 }
 

@@ -4,7 +4,7 @@ import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts"
 import { err, ok, type Result } from "../../lib/result.ts";
 import type { Finding } from "../../protocol/document/problem.ts";
 import { decodeText } from "../../protocol/document/source-text.ts";
-import { validators } from "../../protocol/generated/validators.js";
+import { plan_file as fits } from "../../protocol/generated/validators.js";
 import { MAX_DEPTH, MAX_LINE_BYTES, parseFile } from "../../protocol/limits.ts";
 import type { PlanFile as ValidPlan } from "../../protocol/payload.ts";
 import { planFindings } from "../../protocol/playbook/plan-check.ts";
@@ -63,7 +63,6 @@ async function readBytes(path: string): Promise<Result<Uint8Array, string>> {
 /** The plan in a file's content; fails with the first way in which it breaks its schema, else with everything inconsistent. */
 function checkedPlan(path: string, value: Json, isProgram: (name: string) => boolean): Result<PlanFile, Finding[]> {
   const { $schema: _editor, ...document } = objectOf(value);
-  const { plan_file: fits } = validators;
   if (!fits(document)) return err(fileFindings(fits.errors ?? []));
   const findings = planFindings(document as unknown as ValidPlan, isProgram);
   if (findings.length > 0) return err(findings);

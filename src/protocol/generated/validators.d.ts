@@ -10,3 +10,40 @@ export interface Validator {
 
 /** One for each payload type, and for each file that has a schema of its own. */
 export declare const validators: { readonly [K in keyof PayloadByType | keyof DocumentByName]: Validator };
+
+// Each alone too: a bundle then holds only those that it uses.
+export declare const answers: Validator;
+export declare const envelope: Validator;
+export declare const plan_file: Validator;
+export declare const roles: Validator;
+export declare const scheduler_config: Validator;
+export declare const approval: Validator;
+export declare const approval_request: Validator;
+export declare const artifact_ref: Validator;
+export declare const check_result: Validator;
+export declare const clarification: Validator;
+export declare const clarification_response: Validator;
+export declare const error: Validator;
+export declare const final_report: Validator;
+export declare const instruction: Validator;
+export declare const instruction_proposal: Validator;
+export declare const opinion: Validator;
+export declare const plan: Validator;
+export declare const report: Validator;
+export declare const requirement: Validator;
+export declare const review: Validator;
+export declare const review_request: Validator;
+export declare const session_begun: Validator;
+export declare const session_closed: Validator;
+export declare const session_finished: Validator;
+export declare const session_opened: Validator;
+export declare const session_recovered: Validator;
+export declare const session_reopened: Validator;
+export declare const session_stopped: Validator;
+export declare const ticket: Validator;
+export declare const time_shifted: Validator;
+export declare const timer_fired: Validator;
+export declare const turn_failed: Validator;
+export declare const turn_request: Validator;
+export declare const user_command: Validator;
+export declare const verdict: Validator;

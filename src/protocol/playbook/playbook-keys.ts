@@ -2,7 +2,7 @@ import { isJsonObject, type Json } from "../../lib/json.ts";
 import { pointerTo } from "../../lib/json-pointer.ts";
 import { nearest } from "../../lib/nearest.ts";
 import type { Finding } from "../document/problem.ts";
-import { validators } from "../generated/validators.js";
+import { instruction, instruction_proposal, type Validator } from "../generated/validators.js";
 import type { Instruction, PlanFile } from "../payload.ts";
 import { quote } from "../refusal.ts";
 import { fileFindings } from "../schema-errors.ts";
@@ -15,8 +15,8 @@ const OF_PLAN: Keys = INSTRUCTION_TIME;
 const OF_QUESTION: Keys = { pattern: isString };
 const OF_TASK: Keys = {
   ...INSTRUCTION_TIME,
-  revisions: listOf((value, pointer) => [...fits("instruction")(value, pointer), ...oneCommand(value, pointer)]),
-  proposal: fits("instruction_proposal"),
+  revisions: listOf((value, pointer) => [...fits(instruction)(value, pointer), ...oneCommand(value, pointer)]),
+  proposal: fits(instruction_proposal),
   fatal_issues: listOf(isString),
   on_error: oneOf("repeat", "give_up"),
 };
@@ -78,14 +78,11 @@ function oneCommand(value: unknown, pointer: string): Finding[] {
 }
 
 /** The value is a payload of this type. */
-function fits(type: "instruction" | "instruction_proposal"): Check {
-  return (value, pointer) => {
-    if (validators[type](value)) return [];
-    return fileFindings(validators[type].errors ?? []).map((finding) => ({
-      ...finding,
-      pointer: pointer + finding.pointer,
-    }));
-  };
+function fits(type: Validator): Check {
+  return (value, pointer) =>
+    type(value)
+      ? []
+      : fileFindings(type.errors ?? []).map((finding) => ({ ...finding, pointer: pointer + finding.pointer }));
 }
 
 function listOf(item: Check): Check {
