@@ -2,16 +2,16 @@ import * as os from "os";
 import * as module from "module";
 import * as path from "path";
 
-// First of all. Unheard, this signal opens Node's inspector, with which any program of the same user could take this process over.
+// First of all. By default this signal opens Node's inspector, through which any program of the same user could take over this process.
 process.on("SIGUSR1", () => {});
 
-// Half of a short command's time would go into compiling what was compiled the last time. Kept where only this user writes: whoever
-// can write there could make this program run anything. Where it cannot be written, Node goes on without.
+// Without the cache, compiling takes half of a short command's time. It lies where only this user writes, because whoever writes there
+// can make this program run anything. If it cannot be written, Node does without.
 const cache = process.env.XDG_CACHE_HOME || path.join(os.homedir(), ".cache");
 if (typeof module.enableCompileCache === "function") module.enableCompileCache(path.join(cache, "bosun", "compiled"));
 
-// The libraries need this Node, and crash or fail to parse on older ones, so it is checked before anything of them is read.
-// Everything here is kept to what an old Node understands.
+// The libraries need this version of Node, and crash or fail to parse on older ones, so it is checked before they are loaded.
+// This file uses only syntax that an old Node can parse.
 const OLDEST = [22, 14];
 const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
 

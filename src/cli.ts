@@ -7,19 +7,19 @@ import { localize } from "./ui/words.ts";
 
 const terminal = processTerminal(process.env);
 
-/** What nobody expected: it is a bug, so all that is known of it is shown. */
+/** Shows an unexpected error, which is a bug, with its trace. */
 function tellBug(error: unknown): number {
   const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-  terminal.err.line(`Error: Bosun has met a bug of its own, and stops.\n${safeText(trace)}`);
-  // Nothing is known of where this is: the current directory may be gone.
+  terminal.err.line(`Error: This is a bug in Bosun.\n${safeText(trace)}`);
+  // The current directory may be gone.
   const program = invocationName({ directory: "/", environment: process.env, home: undefined }, "elsewhere");
   const next =
-    "What was committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report this with the lines above.";
+    "Everything committed is safe: `bosun status --all` lists the sessions, and `bosun replay SESSION --verify` proves one. Please report the lines above.";
   terminal.err.line(`  ${localize({ program }, next)}`);
   return EXIT_INTERNAL;
 }
 
-/** Everything written so far is with its reader, or the reader has gone. */
+/** Waits until all output is written, or its reader is gone. */
 async function drained(): Promise<void> {
   for (const stream of [process.stdout, process.stderr]) {
     await new Promise<void>((resolve) => {
@@ -28,15 +28,15 @@ async function drained(): Promise<void> {
   }
 }
 
-// Wherever it comes from, a bug has its own exit code: 1 says that tickets failed.
+// A bug has its own exit code: 1 means that tickets failed.
 process.on("uncaughtException", (error) => process.exit(tellBug(error)));
 
-/** A shell may stand in a directory that somebody has deleted: then nothing can be found from here, and nothing be run. */
+/** Undefined if the current directory was deleted. */
 function currentDirectory(): string | undefined {
   try {
     return process.cwd();
   } catch {
-    terminal.err.line("Error: The current directory is not there any more.\n  Go to another (cd), and try again.");
+    terminal.err.line("Error: The current directory no longer exists.\n  Change to another one (cd), and try again.");
     return undefined;
   }
 }
@@ -47,10 +47,10 @@ function run(directory: string): Promise<number> {
   return runCommandLine(process.argv.slice(2), around).catch(tellBug);
 }
 
-/** Whoever reads a file that this was to fill must not take what is there for all of it. */
+/** Output that could not be written (a full disk) must not look complete. */
 function tellLost(why: string): number {
   terminal.err.line(`Error: Standard output cannot be written: ${why}.`);
-  terminal.err.line("  What the command did is done, and only its output is not whole. Write it elsewhere.");
+  terminal.err.line("  The command has done its work; only its output is incomplete. Write it elsewhere.");
   return EXIT_ENVIRONMENT;
 }
 

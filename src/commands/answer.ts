@@ -23,15 +23,15 @@ interface AnswerOptions {
   readonly input?: boolean;
 }
 
-/** `bosun answer`: a person answers the questions of a session, from any terminal. */
+/** `bosun answer`: answers a session's questions from any terminal. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...CHANGED_SESSION)
-    .argument("[question]", "the question's id; may be left out where only one is open")
+    .argument("[question]", "the question's id (optional if only one is open)")
     .argument("[text...]", "the answer, or the number of an option")
     .option("--file <file>", "answers by question id, as YAML or JSON")
     .option("--defaults", "take the default of every question that has one")
-    .option("--no-more", "no more questions, please: the manager decides the rest")
+    .option("--no-more", "answer no more questions: the manager decides the rest")
     .option("--no-input", "never ask at this terminal");
   command.action((_session, _question, _text, options: AnswerOptions) =>
     run((context) => answer(context, command.args, options)),
@@ -69,7 +69,7 @@ async function answer(
   });
 }
 
-/** Nothing was answered: says what is open, and gives the exit code. */
+/** Shows the open questions when nothing was answered; gives the exit code. */
 function tellOpen(
   context: CommandContext,
   asked: Asked,
@@ -81,15 +81,11 @@ function tellOpen(
   return open.every((one) => isKept(asked, one)) ? EXIT_DONE : EXIT_PERSON_NEEDED;
 }
 
-/** Where nobody is needed any more, a file was meant for something else: 0 would say that it was taken. */
+/** An answers file for a session whose questions are all answered: exit code 0 would mean that it was used. */
 function saysNothing(file: string, { session_id }: SessionRow): Failure {
-  return failure(
-    "usage",
-    `Nothing in ${safeLine(file)} answers what ${session_id} asks, which has its answers already.`,
-    {
-      hint: `They take effect with bosun resume ${session_id}.`,
-    },
-  );
+  return failure("usage", `${safeLine(file)} answers no question of ${session_id}: all are answered already.`, {
+    hint: `The answers take effect with bosun resume ${session_id}.`,
+  });
 }
 
 async function putAnswers(
@@ -110,14 +106,14 @@ async function putAnswers(
   for (const { question_id } of answers) {
     const before = kept.get(question_id);
     if (before !== undefined)
-      context.terminal.out.line(`It replaces what was kept for ${safeLine(question_id)}: ${quoted(before)}.`);
+      context.terminal.out.line(`It replaces the earlier answer to ${safeLine(question_id)}: ${quoted(before)}.`);
   }
   return ok(undefined);
 }
 
 /**
- * Why an answer comes too late, though nobody has taken the one before. Questions that are asked together are settled as soon as
- * each of them has an answer; later answers would be refused. Until then another answer takes the place of the one before.
+ * Why an answer comes too late although the session has not taken the earlier one: questions that are asked together are closed once each
+ * has an answer. Until then a new answer replaces the earlier one.
  */
 function answeredAlready({ row, questions, kept }: Asked, answers: readonly Answer[]): Failure | undefined {
   for (const { question_id } of answers) {
@@ -125,8 +121,8 @@ function answeredAlready({ row, questions, kept }: Asked, answers: readonly Answ
     const ask_id = questions.find((one) => one.question_id === question_id)?.ask_id;
     const together = questions.filter((one) => one.ask_id === ask_id);
     if (before === undefined || together.some((one) => kept.get(one.question_id) === undefined)) continue;
-    return failure("usage", `${safeLine(question_id)} is answered already, ${quoted(before)}, which comes first.`, {
-      hint: `It takes effect with bosun resume ${row.session_id}. To say more to the agents: bosun tell ${row.session_id} "…".`,
+    return failure("usage", `${safeLine(question_id)} is answered already: ${quoted(before)}.`, {
+      hint: `The answer takes effect with bosun resume ${row.session_id}. To send the agents a note: bosun tell ${row.session_id} "…".`,
     });
   }
   return undefined;
@@ -136,10 +132,7 @@ function quoted(text: string): string {
   return JSON.stringify(safeLine(text));
 }
 
-/**
- * Answers to different things asked are different words: the engine asks some of them, the mode others. With `noMore` an empty one
- * closes what none of them is about.
- */
+/** Answers grouped by ask: each ask takes its own message. With `noMore` an empty group closes the asks without an answer. */
 function byAsk(
   questions: readonly OpenQuestion[],
   answers: readonly Answer[],
@@ -150,7 +143,7 @@ function byAsk(
   return noMore && groups.length < new Set(askOf.values()).size ? [...groups, []] : groups;
 }
 
-/** The beginning of a session's id may have been meant as the answer, too. */
+/** A word that was read as a session's prefix may have been meant as the answer. */
 function tellMeant(
   { terminal: { out } }: CommandContext,
   { session_id }: SessionRow,
@@ -175,7 +168,7 @@ async function answersFrom(
     if (!one.ok) return one;
     const { question_id, text } = one.value;
     const typed = words.slice(words.length > 1 ? 1 : 0).join(" ");
-    // It counts an option, which nobody sees there.
+    // The number of an option: show which one.
     if (/^\d+$/.test(typed) && typed !== text) context.terminal.out.line(`${safeLine(question_id)}: ${safeLine(text)}`);
     return ok([one.value]);
   }
@@ -196,7 +189,7 @@ async function answersFrom(
 }
 
 function givenTwice(flag: string): Failure {
-  return failure("usage", `The answer is given, and ${flag} is, too.`, { hint: "Leave one of them out." });
+  return failure("usage", `An answer and ${flag} cannot be combined.`, { hint: "Leave one of them out." });
 }
 
 function listOpen(

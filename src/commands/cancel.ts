@@ -15,7 +15,7 @@ interface CancelOptions {
   readonly reason?: string;
 }
 
-/** Nobody is asked and nothing is waited for: the session closes at once. */
+/** The session closes at once and asks nothing. */
 const AT_ONCE: RunOptions = {
   reporter: "plain",
   ask: false,
@@ -26,7 +26,7 @@ const AT_ONCE: RunOptions = {
   scheduler: "here",
 };
 
-/** `bosun cancel`: ends a session, or gives up one ticket. A session that nobody runs is closed by this command itself. */
+/** `bosun cancel`: ends a session, or one ticket of it. A session that is not running is closed by this process. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...CHANGED_SESSION)
@@ -48,14 +48,14 @@ async function cancel(
     const target = resolveTarget(store, { words, session, command: "cancel" }, CHANGE_OPEN);
     if (!target.ok) return target;
     const { row, ticket_id } = target.value;
-    const word = commandMessage({
+    const message = commandMessage({
       command: "cancel",
       ...(ticket_id === undefined ? {} : { ticket_id }),
       ...(reason === undefined ? {} : { reason }),
     });
     if (ticket_id === undefined && ownerOf(store, row) === undefined) {
-      return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [word] });
+      return takeUp(context, runtimeEnvironment(home, context), row, AT_ONCE, { ends: true, facts: [message] });
     }
-    return putToOwner(context, store, row, word, ticket_id === undefined ? "It is cancelled." : undefined);
+    return putToOwner(context, store, row, message);
   });
 }

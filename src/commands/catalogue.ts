@@ -1,11 +1,11 @@
 import type { Register } from "./context/command.ts";
 
-/** A command as help lists it, and where its own module is: loaded only when the command is the one that was typed. */
+/** A command as help lists it. Its module is loaded only when it is typed. */
 export interface CommandEntry {
   readonly name: string;
   readonly group: string;
   readonly summary: string;
-  /** Left out of the short help; `bosun help all` shows it. */
+  /** Only shown by `bosun help all`. */
   readonly hidden?: boolean;
   readonly load: () => Promise<{ readonly register: Register }>;
 }
@@ -15,11 +15,11 @@ const LOOK = "Look:";
 const TALK = "Talk:";
 const CREW = "Crew:";
 
-/** Every command, in the order in which help lists them. */
+/** Every command, in the order of the help. */
 export const CATALOGUE: readonly CommandEntry[] = [
   { group: WORK, name: "run", summary: "carry out a requirement", load: () => import("./run.ts") },
-  { group: WORK, name: "resume", summary: "go on with a session where it was left", load: () => import("./resume.ts") },
-  { group: WORK, name: "answer", summary: "answer what a session asks", load: () => import("./answer.ts") },
+  { group: WORK, name: "resume", summary: "continue a session where it stopped", load: () => import("./resume.ts") },
+  { group: WORK, name: "answer", summary: "answer a session's questions", load: () => import("./answer.ts") },
   {
     group: WORK,
     name: "plan",
@@ -27,7 +27,7 @@ export const CATALOGUE: readonly CommandEntry[] = [
     load: () => import("./plan.ts"),
   },
   { group: WORK, name: "retry", summary: "try a ticket in error again", load: () => import("./retry.ts") },
-  { group: WORK, name: "cancel", summary: "end a session, or give up one ticket", load: () => import("./cancel.ts") },
+  { group: WORK, name: "cancel", summary: "end a session, or one ticket", load: () => import("./cancel.ts") },
   {
     group: WORK,
     name: "tell",
@@ -38,21 +38,21 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: WORK,
     name: "pause",
-    summary: "begin no new turns until it is resumed",
+    summary: "begin no new turns until resume",
     hidden: true,
     load: () => import("./pause.ts"),
   },
   {
     group: WORK,
     name: "stop",
-    summary: "stop a session that is at work; resume goes on with it",
+    summary: "stop a running session; resume continues it",
     hidden: true,
     load: () => import("./stop.ts"),
   },
   {
     group: WORK,
     name: "review",
-    summary: "review work that waits for a person",
+    summary: "approve work, or send it back",
     hidden: true,
     load: () => import("./review.ts"),
   },
@@ -66,18 +66,23 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: LOOK,
     name: "status",
-    summary: "how a session stands, or which there are",
+    summary: "the state of a session, or the list of all",
     load: () => import("./status.ts"),
   },
   {
     group: LOOK,
     name: "attach",
-    summary: "watch a session that is at work, and answer it",
+    summary: "watch a running session, and answer it",
     load: () => import("./attach.ts"),
   },
-  { group: LOOK, name: "inbox", summary: "everything that waits for a person", load: () => import("./inbox.ts") },
+  { group: LOOK, name: "inbox", summary: "everything that needs a person", load: () => import("./inbox.ts") },
   { group: LOOK, name: "log", summary: "what happened, and what agents printed", load: () => import("./log.ts") },
-  { group: LOOK, name: "replay", summary: "the record itself; --verify proves it", load: () => import("./replay.ts") },
+  {
+    group: LOOK,
+    name: "replay",
+    summary: "the recorded messages; --verify proves them",
+    load: () => import("./replay.ts"),
+  },
   {
     group: TALK,
     name: "debate",
@@ -94,8 +99,8 @@ export const CATALOGUE: readonly CommandEntry[] = [
   {
     group: CREW,
     name: "doctor",
-    summary: "whether everything that is needed is there",
+    summary: "check that everything needed is available",
     load: () => import("./doctor.ts"),
   },
-  { group: CREW, name: "roles", summary: "who would take part", hidden: true, load: () => import("./roles.ts") },
+  { group: CREW, name: "roles", summary: "the roles of a run", hidden: true, load: () => import("./roles.ts") },
 ];

@@ -22,7 +22,7 @@ import { runtimeEnvironment } from "./driver/runtime-environment.ts";
 import { sessionCalled } from "./lookup/resolve.ts";
 import { newSessionId } from "./lookup/id.ts";
 
-const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what is to be debated" };
+const QUESTION: AskedOf = { command: "debate", noun: "question", say: "Say what to debate" };
 
 interface DebateOptions
   extends RegistryOptions,
@@ -39,28 +39,28 @@ interface DebateOptions
 /** `bosun debate`: several agents answer a question, revise in view of each other's answers, and a judge concludes. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[question]", "what is to be debated; - reads it from standard input")
-    .requiredOption("--agents <ids>", "the debaters: two role ids or more, with commas between")
-    .requiredOption("--judge <id>", "the role that concludes, and is no debater")
-    .option("--file <file>", "the question is in this file; - reads standard input")
-    .option("--rounds <n>", `how often everybody answers: 1 to ${MAX_ROUNDS}`, String(DEFAULT_ROUNDS))
-    .option("--until <end>", "rounds: all of them; stable: no longer than somebody changes position", "rounds")
-    .option("--roles <file>", "a role registry (again for more)", collect)
-    .option("--crew <name>", "a named set of roles under it")
+    .argument("[question]", "what to debate; - reads standard input")
+    .requiredOption("--agents <ids>", "the debaters: two or more role ids, separated by commas")
+    .requiredOption("--judge <id>", "the role that concludes; not a debater")
+    .option("--file <file>", "read the question from this file; - reads standard input")
+    .option("--rounds <n>", `how many rounds of answers: 1 to ${MAX_ROUNDS}`, String(DEFAULT_ROUNDS))
+    .option("--until <end>", "rounds: all of them; stable: until no debater changes position", "rounds")
+    .option("--roles <file>", "a role registry (repeatable)", collect)
+    .option("--crew <name>", "a named set of roles, which --roles adds to")
     .option("--config <file>", "scheduler settings, as YAML or JSON")
-    .option("--cwd <directory>", "the workspace (default: here)")
-    .option("--max-workers <n>", "how many debaters may answer at once")
-    .option("--budget-turns <n>", "stop after so many turns")
-    .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
+    .option("--cwd <directory>", "the workspace (default: the current directory)")
+    .option("--max-workers <n>", "how many debaters may run at once")
+    .option("--budget-turns <n>", "stop after this many turns")
+    .option("--deadline <duration>", "stop after this time, without the machine's sleep: 90s, 15m, 4h")
     .option("--session <id>", "the session's id");
-  addReporterOptions(command, "never wait at this terminal");
+  addReporterOptions(command, "never ask at this terminal");
   command
     .addHelpText(
       "after",
       `
-Whatever a role is elsewhere, here it sits where it is named.
+The role type in your registry is ignored; --agents and --judge assign the seats.
 
-Example, in the folder of this program:
+Example, in the folder of Bosun:
   bosun debate "Python or Go for microservices?" --roles examples/debate-roles.json \\
     --agents python,go,architect --judge judge --rounds 5 --until stable`,
     )
@@ -82,9 +82,9 @@ async function debate(
   if (!prepared.ok) return prepared;
   const { input, roles, config } = prepared.value;
   return withHome(openHome(context), async (home) => {
-    const there = sessionCalled(home.store, options.session);
-    if (!there.ok) return there;
-    if (there.value) return err(isThere(there.value));
+    const existing = sessionCalled(home.store, options.session);
+    if (!existing.ok) return existing;
+    if (existing.value) return err(exists(existing.value));
     const runtime = runtimeEnvironment(home, context);
     const session = await createSession(runtime, debateMode, {
       session_id: options.session ?? newSessionId("debate"),
@@ -110,7 +110,7 @@ interface Prepared {
   readonly config: ResolvedConfiguration;
 }
 
-/** Reads and checks all that a debate is given, before anything is made for it. */
+/** Reads and checks all inputs before anything is created. */
 async function prepare(
   context: CommandContext,
   words: string | undefined,
@@ -137,11 +137,11 @@ async function prepare(
 
 interface Seated {
   readonly named: Pick<DebateInput, "debaters" | "judge">;
-  /** Those who take part, and nobody else. */
+  /** Only the roles that take part. */
   readonly roles: readonly Role[];
 }
 
-/** A registry says what a role is in a schedule; who is named for a debate takes part in it, and only a manager stays one, as judge. */
+/** The named roles as participants; a manager who judges stays a manager. */
 function seat(registry: readonly Role[], debaters: readonly string[], judge: string): Result<Seated, Failure> {
   const roles: Role[] = [];
   for (const id of new Set([...debaters, judge])) {
@@ -160,10 +160,10 @@ function noSuchRole(id: string, registry: readonly Role[]): Failure {
   });
 }
 
-function isThere({ session_id, state }: SessionRow): Failure {
+function exists({ session_id, state }: SessionRow): Failure {
   const hint = state === "closed" ? `bosun replay ${session_id}` : `bosun resume ${session_id}`;
-  return failure("usage", `The session ${session_id} is there already; it is ${state}.`, {
-    hint: `To debate something, take another --session ID. This one: ${hint}.`,
+  return failure("usage", `The session ${session_id} exists already; it is ${state}.`, {
+    hint: `Choose another --session ID for a new debate. This one: ${hint}.`,
   });
 }
 
@@ -171,7 +171,7 @@ function idsOf(text: string | undefined): string[] {
   return (text ?? "").split(",").flatMap((id) => id.trim() || []);
 }
 
-/** What is no number stays text, which the debate refuses by showing it. */
+/** Text that is not a number is kept: the debate's own check names it. */
 function numberOf(text: string | undefined): number | string | undefined {
   return text !== undefined && /^\d+$/.test(text) ? Number(text) : text;
 }

@@ -15,13 +15,13 @@ interface InboxOptions {
   readonly json?: boolean;
 }
 
-/** What waits in one session for a person, or for somebody to resume it. */
+/** What one session needs a person for, and the messages that wait until it is resumed. */
 interface Waits extends Omit<ChildWaiting, "session_id"> {
   readonly row: SessionRow;
   readonly kept: readonly KeptWord[];
 }
 
-/** `bosun inbox`: everything that waits for a person, in every session of this home. */
+/** `bosun inbox`: everything in this home that needs a person. */
 export function register(command: Command, run: Run): void {
   command
     .option("--json", "one JSON value on stdout")
@@ -30,7 +30,7 @@ export function register(command: Command, run: Run): void {
 
 async function inbox(context: CommandContext, options: InboxOptions): Promise<Result<number, Failure>> {
   return withHome(readHome(context), async ({ store }) => {
-    const all = await everyWait(store);
+    const all = await allWaits(store);
     if (!all.ok) return all;
     if (options.json === true) {
       const entries = all.value.flatMap(({ row: { session_id }, waiting, holds, kept }) => [
@@ -46,14 +46,14 @@ async function inbox(context: CommandContext, options: InboxOptions): Promise<Re
   });
 }
 
-async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> {
+async function allWaits(store: StoreReader): Promise<Result<Waits[], Failure>> {
   const all: Waits[] = [];
   for (const row of store.sessions()) {
     if (row.state === "closed") continue;
     const needed = await neededOf(store, row.session_id);
     if (!needed.ok) return needed;
     const { waiting } = needed.value;
-    // What is spent is a limit, as the session's own are: others may do without that role.
+    // A spent budget is a limit, not a request: other roles may finish the work.
     const holds = needed.value.holds.filter(({ limit }) => limit === undefined);
     const kept = keptCommands(store, row.session_id);
     if (waiting.length + holds.length + kept.length > 0) all.push({ row, waiting, holds, kept });
@@ -63,7 +63,7 @@ async function everyWait(store: StoreReader): Promise<Result<Waits[], Failure>> 
 
 function show({ terminal: { out } }: CommandContext, store: StoreReader, all: readonly Waits[]): void {
   if (all.length === 0) {
-    out.line("Nothing waits for a person.");
+    out.line("Nothing needs you.");
     tellNext(out, "bosun status");
   }
   for (const { row, waiting, holds, kept } of all) {
@@ -74,6 +74,6 @@ function show({ terminal: { out } }: CommandContext, store: StoreReader, all: re
     showKept(out, session_id, kept);
     showHolds(out, session_id, holds);
     if (store.holder(session_id) === undefined)
-      out.line(localize(out, `  It is stopped; to continue it: bosun resume ${session_id}`));
+      out.line(localize(out, `  It is stopped; to continue: bosun resume ${session_id}`));
   }
 }

@@ -30,12 +30,12 @@ interface LogOptions {
 /** How often a followed session is looked at, in ms; a look costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
-/** `bosun log`: what happened, and of a ticket what its agents printed. */
+/** `bosun log`: what happened in a session; for a ticket also what its agents printed. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...ANY_SESSION)
     .argument("[ticket]", "only this ticket")
-    .option("-f, --follow", "go on until the session is closed or nobody runs it any more");
+    .option("-f, --follow", "follow the session until it stops");
   command.action((_session, _ticket, options: LogOptions) => run((context) => log(context, command.args, options)));
 }
 
@@ -66,7 +66,7 @@ async function log(
     let shown = show(story, 0);
     if (ticket_id !== undefined && !story.told && story.progress === undefined) {
       const status = ticketValue(store, session_id, ticket_id)?.status;
-      out.line(`Nothing has happened to ${safeLine(ticket_id)} yet${status === undefined ? "" : `: it is ${status}`}.`);
+      out.line(`Nothing has happened to ${safeLine(ticket_id)} yet${status === undefined ? "" : `; it is ${status}`}.`);
     }
     if (follow) shown = await followOn(story, shown);
     tellProgress(story);

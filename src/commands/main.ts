@@ -18,7 +18,7 @@ Start with:
   bosun run "…" --manager CMD --worker CMD   your own agents
   bosun help all                             every command`;
 
-/** Parses a command line, without the program's own name, runs the command and gives the exit code. Never ends the process. */
+/** Parses a command line (without the program's name), runs the command and gives its exit code. */
 export async function runCommandLine(argv: readonly string[], around: Omit<CommandContext, "home">): Promise<number> {
   const { terminal } = around;
   let exit_code = EXIT_DONE;
@@ -42,7 +42,7 @@ export async function runCommandLine(argv: readonly string[], around: Omit<Comma
     const chosen = CATALOGUE.find((entry) => entry.name === (first === "help" ? second : first));
     const command = program.commands.find((candidate) => candidate.name() === chosen?.name);
     if (chosen && command) (await chosen.load()).register(command, run);
-    // Help for a command that is not there is told like the command itself.
+    // Help for an unknown command fails like the command itself.
     const unknown = first === "help" && second !== undefined && !chosen;
     await program.parseAsync(unknown ? [second] : argv, { from: "user" });
   } catch (error) {
@@ -68,27 +68,27 @@ function newProgram({ out, err }: Terminal): Command {
     .addHelpText("after", HELP)
     .exitOverride()
     .configureOutput({
-      // Help is a manual, where the program has its name; an error names what to type next.
+      // Help calls the program `bosun`; an error shows what to type here.
       writeOut: (text) => out.line(text.trimEnd()),
       writeErr: (text) => err.line(localize(err, text.trimEnd())),
       outputError: (text) => err.line(commanderError(text)),
     });
 }
 
-/** A command of which only name and summary are known; help needs no more. */
+/** A command with its name and summary only, which is enough for help. */
 function stub(program: Command, { name, group, summary, hidden = false }: CommandEntry): void {
   program.command(name, { hidden }).summary(summary).description(capital(summary)).helpGroup(group);
 }
 
-/** The help with the commands that the short one leaves out. */
+/** The help with all commands. */
 function completeHelp(program: Command): string {
   return program.configureHelp({ visibleCommands: (command) => [...command.commands] }).helpInformation();
 }
 
-/** What is wrong, and where, in one red word and plain ones; then what to do next. */
+/** Shows what is wrong and where, then what to do next. */
 function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
   err.line(`${err.style("red", "Error:")} ${safeText(message)}`);
-  // What is wrong inside a file is shown in its place, with what was expected; that is enough to go on.
+  // An error inside a file shows its place and what was expected, and needs no hint.
   const next =
     hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");
   if (next !== "") for (const line of safeText(localize(err, next)).split("\n")) err.line(`  ${line}`);

@@ -10,7 +10,7 @@ import { commandMessage } from "./interaction/person-message.ts";
 import { CHANGE_OPEN, CHANGED_SESSION, resolveSession, whyClosed } from "./lookup/resolve.ts";
 import { figuresOf } from "./lookup/state.ts";
 
-/** `bosun pause`: no new turns begin until `bosun resume`; those that run go on to their end. */
+/** `bosun pause`: no new turns begin until `bosun resume`; running turns finish. */
 export function register(command: Command, run: Run): void {
   command.argument(...CHANGED_SESSION).action((named: string | undefined) => run((context) => pause(context, named)));
 }
@@ -20,28 +20,27 @@ async function pause(context: CommandContext, named: string | undefined): Promis
     const row = resolveSession(store, named, CHANGE_OPEN);
     if (!row.ok) return row;
     const { session_id } = row.value;
-    if (store.holder(session_id) === undefined) return err(nobodyRuns(session_id));
+    if (store.holder(session_id) === undefined) return err(notRunning(session_id));
     const resume = localize(context.terminal.out, `bosun resume ${session_id}`);
-    const on = `Running turns finish; to continue: ${resume}`;
+    const paused = `No new turns begin; running turns finish. To continue: ${resume}`;
     if (figuresOf(store, session_id)?.paused === true) {
-      context.terminal.out.line(`${session_id} was paused already: no new turns begin. ${on}`);
+      context.terminal.out.line(`${session_id} is paused already. ${paused}`);
       return ok(EXIT_DONE);
     }
     const message = commandMessage({ command: "pause" });
     const put = await putMessage(store, row.value, message);
     if (!put.ok) return put;
-    if (put.value.took !== "waits")
-      return tellPut(context, store, row.value, message, put.value, `No new turns begin. ${on}`);
-    // They left before they heard of it, and it is over with them.
+    if (put.value.took !== "waits") return tellPut(context, store, row.value, message, put.value, paused);
+    // Its owner left before it took the message; a pause does not outlive it.
     const left = store.session(session_id);
     if (!left.ok) return left;
-    return err(whyClosed(store, left.value) ?? nobodyRuns(session_id));
+    return err(whyClosed(store, left.value) ?? notRunning(session_id));
   });
 }
 
-/** Whoever takes it up means it to go on, so a pause that waited for them would only hold up what they began. */
-function nobodyRuns(session_id: string): Failure {
-  return failure("usage", `Nobody runs ${session_id}, so there is nothing to pause.`, {
-    hint: `No turn begins before somebody takes it up: bosun resume ${session_id}.`,
+/** A pause is not kept for later: it would stop the session that someone has just resumed. */
+function notRunning(session_id: string): Failure {
+  return failure("usage", `${session_id} is not running.`, {
+    hint: `No turns begin until it is resumed: bosun resume ${session_id}.`,
   });
 }

@@ -32,15 +32,15 @@ interface PlanOptions {
   readonly json?: boolean;
 }
 
-/** `bosun plan`: shows a session's plan, and takes a person's word on it. */
+/** `bosun plan`: shows a session's plan, or takes a person's decision on it. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...ANY_SESSION)
-    .option("--approve", "let the work begin")
-    .option("--revise <text>", "send it back, saying what should be different")
-    .option("--reject", "end the session, or go on without a revised plan")
+    .option("--approve", "approve it: the work begins")
+    .option("--revise <text>", "send it back, saying what to change")
+    .option("--reject", "end the session, or continue without a revised plan")
     .option("--edit", "change it in $EDITOR, then approve it")
-    .option("--notes <text>", "a word to go with --approve, --reject or --edit")
+    .option("--notes <text>", "a note for --approve, --reject or --edit")
     .option("--export <file>", "write it as a plan file that can be run again; - is standard output")
     .option("--json", "one JSON value on stdout");
   command.action((named: string | undefined, options: PlanOptions) => run((context) => plan(context, named, options)));
@@ -54,11 +54,11 @@ async function plan(
   const wrong = wrongIn(options);
   if (wrong) return err(wrong);
   return withHome(openExistingHome(context), async ({ home, store }) => {
-    const isDecided = wantedBy(options) > 0 && options.export === undefined;
+    const isDecided = actionsIn(options) > 0 && options.export === undefined;
     const row = resolveSession(store, named, isDecided ? CHANGE_LAST : SHOW);
     if (!row.ok) return row;
     const { session_id } = row.value;
-    // Asked before the plan is read: a word on a plan that has been revised since is refused, and is no word on the newer one.
+    // Read before the plan, so that a decision on a plan that is revised meanwhile is refused.
     const waiting = await waitingOf(store, session_id);
     if (!waiting.ok) return waiting;
     const shown = planOf(store, session_id);
@@ -67,37 +67,37 @@ async function plan(
     const gate = waiting.value.find((one) => one.kind === "approval" && one.about === "plan");
     const kept = gate && keptFor(store, session_id, gate);
     if (!isDecided) return ok(show(context, row.value, shown, gate, kept, options));
-    if (gate === undefined) return err(notWaiting(row.value));
+    if (gate === undefined) return err(nothingToDecide(row.value));
     if (kept !== undefined) return err(saidAlready(session_id, "The plan", kept));
     return decide(context, { store, home, row: row.value, session_id, shown, ask_id: gate.ask_id }, options);
   });
 }
 
-/** How many things are wanted of the plan besides a look at it. */
-function wantedBy({ approve, reject, edit, revise, export: file }: PlanOptions): number {
+/** How many options do more than show the plan. */
+function actionsIn({ approve, reject, edit, revise, export: file }: PlanOptions): number {
   return [approve, reject, edit, revise !== undefined, file !== undefined].filter(Boolean).length;
 }
 
-/** Options that do not go together, or say nothing. */
+/** Options that cannot be combined, or are empty. */
 function wrongIn(options: PlanOptions): Failure | undefined {
-  if (wantedBy(options) > 1) {
-    return failure("usage", "--approve, --revise, --reject, --edit and --export exclude each other.", {
+  if (actionsIn(options) > 1) {
+    return failure("usage", "--approve, --revise, --reject, --edit and --export cannot be combined.", {
       hint: "Give one.",
     });
   }
   if (options.notes !== undefined && ![options.approve, options.reject, options.edit].includes(true)) {
     return failure("usage", "--notes goes with --approve, --reject or --edit.", {
-      hint: 'To send the plan back with your words: bosun plan --revise "…".',
+      hint: 'To send the plan back: bosun plan --revise "…".',
     });
   }
-  if (options.json === true && wantedBy(options) > 0) {
-    return failure("usage", "--json shows the plan, and goes with no other option.", {
-      hint: "A plan file is written as JSON where its name says so: bosun plan --export plan.json.",
+  if (options.json === true && actionsIn(options) > 0) {
+    return failure("usage", "--json only shows the plan, and cannot be combined with other options.", {
+      hint: "To write a plan file as JSON: bosun plan --export plan.json.",
     });
   }
   if (options.revise?.trim() === "") {
-    return failure("usage", "--revise does not say what should be different.", {
-      hint: 'Write it in quotes: bosun plan --revise "Two files, please.". To look at the plan again: bosun plan.',
+    return failure("usage", "--revise needs a text.", {
+      hint: 'For example: bosun plan --revise "Split it into two files.". To see the plan: bosun plan.',
     });
   }
   return undefined;
@@ -111,19 +111,21 @@ interface Gate extends DecidedGate {
 
 async function decide(context: CommandContext, gate: Gate, options: PlanOptions): Promise<Result<number, Failure>> {
   const { store, row, session_id, ask_id } = gate;
-  const word = await wordOn(context, gate, options);
-  if (!word.ok) return word;
-  if (word.value === undefined) {
-    context.terminal.out.line("Nothing was changed, so nothing was approved.");
+  const approval = await approvalFrom(context, gate, options);
+  if (!approval.ok) return approval;
+  if (approval.value === undefined) {
+    context.terminal.out.line("The plan was not changed, so it was not approved.");
     tellNext(context.terminal.out, `bosun plan ${session_id} --approve`);
     return ok(EXIT_DONE);
   }
-  const put = await putToOwner(context, store, row, { payload_type: "approval", payload: { ...word.value, ask_id } });
+  const payload = { ...approval.value, ask_id };
+  const put = await putToOwner(context, store, row, { payload_type: "approval", payload });
   settleEdit(gate, options.edit === true, put.ok ? undefined : put.error);
   return put;
 }
 
-async function wordOn(
+/** The decision; undefined if the person edited nothing. */
+async function approvalFrom(
   context: CommandContext,
   gate: Gate,
   options: PlanOptions,
@@ -153,10 +155,10 @@ function show(
   out.line();
   if (gate === undefined) tellNext(out, `bosun status ${session_id}`);
   else if (kept !== undefined) {
-    out.line("It has your word:");
+    out.line("Decided:");
     showWaiting(out, session_id, gate, kept);
   } else {
-    out.line("It waits for your word:");
+    out.line("To decide:");
     out.line(`  ${localize(out, commandFor(session_id, gate))}`);
     out.line(`  ${localize(out, `bosun plan ${session_id} --revise "…"`)}   or --edit, or --reject`);
   }
@@ -181,17 +183,17 @@ async function exportPlan(
     writeFileSync(file, text, { flag: "wx" });
   } catch (error) {
     const { code = "" } = error as NodeJS.ErrnoException;
-    const why = code === "EEXIST" ? "is there already" : `cannot be written (${code})`;
+    const why = code === "EEXIST" ? "exists already" : `cannot be written (${code})`;
     return err(failure("usage", `${file} ${why}.`, { hint: "Name another file." }));
   }
   const others = await otherRoles(store, row.session_id);
   const again = `bosun run --plan ${shellWord(safeLine(file))}${others.length > 0 ? " --roles FILE" : ""}`;
   out.line(`Wrote ${safeLine(file)}. Run it again: ${localize(out, again)}`);
-  if (others.length > 0) out.line(`FILE is the registry of its roles: ${safeLine(others.join(", "))}.`);
+  if (others.length > 0) out.line(`FILE is the registry of these roles: ${safeLine(others.join(", "))}.`);
   return ok(EXIT_DONE);
 }
 
-/** Those who take part and are not of the embedded crew, which a plan alone would be run with. */
+/** The roles that are not in the embedded crew, with which a plan file runs by default. */
 async function otherRoles(reader: StoreReader, session_id: string): Promise<string[]> {
   const opened = openedWith(reader, session_id);
   const embedded = await loadCrew(EMBEDDED_CREW, []);
@@ -200,16 +202,16 @@ async function otherRoles(reader: StoreReader, session_id: string): Promise<stri
 }
 
 function noPlan({ session_id, state }: SessionRow): Failure {
-  return failure("usage", `The session ${session_id} has no plan yet; it is ${state}.`, {
+  return failure("usage", `${session_id} has no plan yet; it is ${state}.`, {
     hint: `See bosun status ${session_id}.`,
   });
 }
 
-function notWaiting({ session_id, state }: SessionRow): Failure {
-  return failure("usage", `The plan of ${session_id} does not wait for anybody's word; the session is ${state}.`, {
+function nothingToDecide({ session_id, state }: SessionRow): Failure {
+  return failure("usage", `The plan of ${session_id} does not need a decision; the session is ${state}.`, {
     hint:
       state === "closed"
         ? `To run it again: bosun plan ${session_id} --export FILE.`
-        : `To say something to its agents: bosun tell ${session_id} "…".`,
+        : `To send its agents a note: bosun tell ${session_id} "…".`,
   });
 }

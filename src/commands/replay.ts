@@ -32,16 +32,16 @@ interface ReplayOptions {
   readonly to?: string;
 }
 
-/** `bosun replay`: the record of a session, from its files alone; with `--verify` the proof of it. */
+/** `bosun replay`: the records of a session, read from its files; with `--verify` their proof. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session-or-folder]", "a session, or a log folder (default: the session that runs, else the newest)")
-    .option("--verify", "prove that the record is whole and that every decision follows from it")
+    .argument("[session-or-folder]", "a session, or a log folder (default: the running session, else the newest)")
+    .option("--verify", "prove that the log is complete and that every decision follows from it")
     .option("--ticket <id>", "only records about this ticket")
     .option("--type <type>", "only this payload type")
-    .option("--from <n>", "from this record on")
-    .option("--to <n>", "up to this record")
-    .option("--json", "the records as they are, one a line; with --verify one object");
+    .option("--from <n>", "start at this record")
+    .option("--to <n>", "end at this record")
+    .option("--json", "one JSON record a line; with --verify one object");
   command.action((named: string | undefined, options: ReplayOptions) =>
     run((context) => replay(context, named, options)),
   );
@@ -60,16 +60,16 @@ async function replay(
   return list(context, source.value, filter.value, options.json === true);
 }
 
-/** A path leads to a folder, everything else is a session's name. Only a session's own folder is held against its database. */
+/** A path names a log folder, anything else a session. Only a session's own folder is compared with its database. */
 function sourceOf(context: CommandContext, named: string | undefined): Result<LogSource, Failure> {
-  // A variable that is not set names nothing, and not the current directory.
+  // An empty word (an unset variable) is not the current directory.
   const path = named === undefined || named === "" ? undefined : resolve(context.directory, named);
   const isPath = named !== undefined && (named.includes("/") || named === ".");
   if (path !== undefined && (isPath || !existsSync(homeDatabase(context)))) {
     if (isDirectory(path)) return ok(folderAlone(path));
     if (isPath)
       return err(
-        failure("usage", `${named} is not a folder that is there.`, {
+        failure("usage", `There is no folder ${named}.`, {
           hint: "Name a session, or a folder below logs/.",
         }),
       );
@@ -77,7 +77,7 @@ function sourceOf(context: CommandContext, named: string | undefined): Result<Lo
   const opened = readHome(context);
   if (!opened.ok) return opened;
   const { home, store } = opened.value;
-  // What has no record in the database may have some in its folder.
+  // A session without records in the database may have some in its folder.
   const row = named === undefined ? resolveSession(store, named, SHOW) : findSession(store, named);
   const isHeld = row.ok && store.holder(row.value.session_id) !== undefined;
   store.close();
@@ -94,7 +94,7 @@ function folderAlone(folder: string): LogSource {
   return { folder, home: undefined, row: undefined, isHeld: false, last: () => undefined };
 }
 
-/** The number of a session's last record as its home knows it now. Throws a `StorageError` if that cannot be read any more. */
+/** The number of a session's last record now. Throws a `StorageError`. */
 function lastOf(context: CommandContext, session_id: string): number {
   const opened = readHome(context);
   if (!opened.ok) throw new StorageError(opened.error);
@@ -120,13 +120,9 @@ interface Filter {
 function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): Result<Filter, Failure> {
   if (proves === true && [from, to, ticket, type].some((one) => one !== undefined)) {
     return err(
-      failure(
-        "usage",
-        "--verify proves a record as a whole, and --ticket, --type, --from and --to choose some of it.",
-        {
-          hint: "Leave out --verify to see those records, or the others to prove the whole.",
-        },
-      ),
+      failure("usage", "--verify proves the whole log, and cannot be combined with --ticket, --type, --from or --to.", {
+        hint: "Leave out --verify to see those records, or the filters to prove the log.",
+      }),
     );
   }
   const bounds = { from: 1, to: Number.POSITIVE_INFINITY };
@@ -138,7 +134,7 @@ function readFilter({ from, to, ticket, type, verify: proves }: ReplayOptions): 
     if (!/^[1-9]\d{0,14}$/.test(text)) {
       return err(
         failure("usage", `--${flag} ${JSON.stringify(text)} is not a record's number.`, {
-          hint: "Write a whole number from 1 on.",
+          hint: "Write a whole number, 1 or more.",
         }),
       );
     }
@@ -160,7 +156,7 @@ function list(
   const { folder, row } = source;
   const listing = listFolder(folder);
   if (!listing.ok && listing.error.code === "not_found" && row !== undefined) {
-    const hint = `Going on with the session writes it again from the database: bosun resume ${row.session_id}.`;
+    const hint = `To write it again from the database: bosun resume ${row.session_id}.`;
     return err({ ...listing.error, hint });
   }
   if (!listing.ok) return listing;
@@ -180,7 +176,7 @@ function list(
     shown += 1;
     if (record === null) {
       if (!json)
-        out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; try --verify`));
+        out.line(out.style("red", `${String(sequence).padStart(6)} ${safeLine(name)} cannot be read; see --verify`));
       continue;
     }
     out.line(json ? safeJson(record) : lineOf(sequence, record));
@@ -195,7 +191,7 @@ function recordIn(bytes: Buffer | null): LogRecord | null {
   return bytes === null ? null : parseRecord(bytes.toString("utf8"));
 }
 
-/** Why nothing can be about a ticket: no record of the whole log is, and each can be read. */
+/** Why a ticket is unknown: every record can be read, and none is about it. */
 function unknownTicket(source: LogSource, listing: Listing, ticket: string): Failure | undefined {
   const known = new Set<string>();
   for (const { bytes } of readFolder(source.folder, listing)) {
@@ -207,18 +203,18 @@ function unknownTicket(source: LogSource, listing: Listing, ticket: string): Fai
   const word = source.row === undefined ? "ticket" : subjectWord(source.row);
   const question = didYouMean(ticket, known);
   return failure("not_found", `${typedName(source)} has no ${word} ${JSON.stringify(ticket)}.${question}`, {
-    hint: `All its records: bosun replay ${typedName(source)}.`,
+    hint: `To see all records: bosun replay ${typedName(source)}.`,
   });
 }
 
 function lineOf(sequence: number, { source, target, payload_type, record }: LogRecord): string {
-  const fate = record.disposition === "applied" ? "" : ` (${record.disposition})`;
+  const disposition = record.disposition === "applied" ? "" : ` (${record.disposition})`;
   const effects = (record.effects ?? []).map(({ ticket_id, from, to }) => `${ticket_id}: ${from ?? "new"} -> ${to}`);
   const parts = [
     String(sequence).padStart(6),
     localTime(new Date(record.received_at)),
     `${source} -> ${target}`.padEnd(24),
-    `${payload_type}${fate}`.padEnd(22),
+    `${payload_type}${disposition}`.padEnd(22),
     (record.ticket_id ?? "-").padEnd(16),
     effects.length > 4 ? `${effects.length} transitions` : effects.join(", "),
   ];
@@ -228,7 +224,7 @@ function lineOf(sequence: number, { source, target, payload_type, record }: LogR
     .trimEnd();
 }
 
-/** Made safe without losing the blanks that make columns. */
+/** Made safe, with the spaces that align columns. */
 function safePadded(text: string): string {
   const safe = safeLine(text);
   return safe + " ".repeat(Math.max(0, text.length - safe.length));

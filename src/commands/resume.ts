@@ -11,7 +11,7 @@ import { actorHere } from "./context/program.ts";
 import { type LimitOptions, readLimits } from "./options/limits.ts";
 import { addRunOptions, beside, type RunFlags, readRunOptions } from "./options/run-options.ts";
 import { lostWorkspace } from "./options/reach.ts";
-import { ignoredWhileRunning, ignoredWhenClosed } from "./options/ignored-options.ts";
+import { ignoredWhenClosed, onlyOnResume } from "./options/ignored-options.ts";
 import { putToOwner } from "./interaction/put.ts";
 import { checkRelease } from "./interaction/release.ts";
 import { tellingUnused } from "./interaction/unused-answers.ts";
@@ -27,16 +27,16 @@ interface ResumeOptions extends RunFlags, LimitOptions {
   readonly takeOver?: boolean;
 }
 
-/** `bosun resume`: a session goes on where it was left. */
+/** `bosun resume`: continues a session where it stopped. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...OPEN_SESSION)
-    .option("--budget-turns <n>", "raise the limit to so many turns in all")
-    .option("--budget-tokens <n>", "raise the limit to so many tokens in all, and accept what nobody told so far")
-    .option("--budget-usd <n>", "raise the limit to so much money in all, and accept what nobody told so far")
-    .option("--deadline <duration>", "stop so long from now, sleep of the machine not counted: 15m, 4h")
-    .option("--release <role>", "let a role take turns again that is held (again for more)", collect)
-    .option("--take-over", "end the process that holds it, be it frozen, and go on with it here");
+    .option("--budget-turns <n>", "raise the limit to this many turns in total")
+    .option("--budget-tokens <n>", "raise the limit to this many tokens in total; unreported usage so far is accepted")
+    .option("--budget-usd <n>", "raise the limit to this much money in total; unreported cost so far is accepted")
+    .option("--deadline <duration>", "stop after this time from now, without the machine's sleep: 15m, 4h")
+    .option("--release <role>", "let a held role take turns again (repeatable)", collect)
+    .option("--take-over", "end the process that runs it, even a frozen one, and continue here");
   addRunOptions(command);
   command.action((named: string | undefined, options: ResumeOptions) =>
     run((context) => resume(context, named, options)),
@@ -50,14 +50,15 @@ async function resume(
 ): Promise<Result<number, Failure>> {
   const runOptions = await readRunOptions(context, options);
   if (!runOptions.ok) return runOptions;
-  const wanted = readLimits(options);
-  if (!wanted.ok) return wanted;
+  const read = readLimits(options);
+  if (!read.ok) return read;
+  const limits = read.value;
   return withHome(openExistingHome(context), async (home) => {
     const { store } = home;
     const chosen = resolveSession(store, named, RESUME);
     if (!chosen.ok) return chosen;
-    const unheeded = ignoredWhenClosed(chosen.value, options);
-    if (unheeded !== undefined) context.terminal.err.line(unheeded);
+    const ignored = ignoredWhenClosed(chosen.value, options);
+    if (ignored !== undefined) context.terminal.err.line(ignored);
     const { release = [] } = options;
     for (const role_id of chosen.value.state === "closed" ? [] : release) {
       const held = await checkRelease(store, chosen.value, role_id);
@@ -70,107 +71,103 @@ async function resume(
       const ended = await endHolder(home, session_id, killGraceOf(store, session_id));
       if (!ended.ok) return ended;
     }
-    const limits = wanted.value;
-    const stood = store.session(chosen.value.session_id);
-    if (!stood.ok) return stood;
-    const isTold = !limits && options.deadline === undefined && options.takeOver !== true;
-    const told = beside(context, runOptions.value);
+    const current = store.session(chosen.value.session_id);
+    if (!current.ok) return current;
+    const hasNoLimits = !limits && options.deadline === undefined && options.takeOver !== true;
+    const output = beside(context, runOptions.value);
     const releases = release.map(released);
-    if (isTold && isWaitingChild(store, stood.value)) {
-      const words: Said[] = releases.length > 0 ? releases : [[GO_ON, "It goes on."]];
-      return putAll(told, store, stood.value, words, options);
+    if (hasNoLimits && isWaitingChild(store, current.value)) {
+      const messages: Message[] = releases.length > 0 ? releases : [[GO_ON, `${current.value.session_id} continues.`]];
+      return putAll(output, store, current.value, messages, options);
     }
-    const owner = await ofParent(store, stood.value, releases, limits);
+    const owner = await ofParent(store, current.value, releases, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
     const holder = row.state === "closed" ? undefined : store.holder(row.session_id);
-    if (holder !== undefined) return tellOwner(told, store, { row, holder }, releases, options, limits);
-    const facts = row.session_id === chosen.value.session_id ? releases.map(([word]) => word) : [];
+    if (holder !== undefined) return tellOwner(output, store, { row, holder }, releases, options, limits);
+    const facts = row.session_id === chosen.value.session_id ? releases.map(([message]) => message) : [];
     const change = { ...(limits ? { limits } : {}), facts };
     const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
     return tellingUnused(context, store, row.session_id, runOptions.value, left);
   });
 }
 
-/** What is put to a session, and what holds from then on. */
-type Said = readonly [word: PersonMessage, holds: string];
+/** A message to a session, and what is then true. */
+type Message = readonly [message: PersonMessage, effect: string];
 
-function released(role_id: string): Said {
-  return [commandMessage({ command: "release", role_id }), `The role ${safeLine(role_id)} takes turns again.`];
+function released(role_id: string): Message {
+  return [commandMessage({ command: "release", role_id }), `Role ${safeLine(role_id)} takes turns again.`];
 }
 
-/** Puts all of it to whoever runs the session, unless something was typed beside it that only who takes it up could heed. */
+/** Sends the messages to the session's owner; refused with options that only apply on resume. */
 async function putAll(
   context: CommandContext,
   store: Store,
   row: SessionRow,
-  words: readonly Said[],
+  messages: readonly Message[],
   options: ResumeOptions,
 ): Promise<Result<number, Failure>> {
-  const unheeded = ignoredWhileRunning(store, row, options);
-  if (unheeded) return err(unheeded);
-  for (const [word, holds] of words) {
-    const put = await putToOwner(context, store, row, word, holds);
+  const refused = onlyOnResume(store, row, options);
+  if (refused) return err(refused);
+  for (const [message, effect] of messages) {
+    const put = await putToOwner(context, store, row, message, effect);
     if (!put.ok) return put;
   }
   return ok(EXIT_DONE);
 }
 
-/** Whether this process is to run it, or have it run: nothing may be ended or said for that before it is known to be possible. */
+/** Whether this command runs the session; checked before anything is ended or sent for it. */
 function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }: ResumeOptions): boolean {
   return state !== "closed" && (takeOver === true || store.holder(session_id) === undefined);
 }
 
-/**
- * The session itself, or the parent of a child that nobody runs: those are taken up together. What the child is told waits for
- * it in its inbox.
- */
+/** The session itself; for a stopped child its parent, with which it is resumed. Messages to the child wait in its inbox. */
 async function ofParent(
   store: Store,
-  stood: SessionRow,
-  releases: readonly Said[],
+  row: SessionRow,
+  releases: readonly Message[],
   limits: JsonObject | undefined,
 ): Promise<Result<SessionRow, Failure>> {
-  const { session_id, parent, state } = stood;
-  if (parent === null || state === "closed") return ok(stood);
+  const { session_id, parent, state } = row;
+  if (parent === null || state === "closed") return ok(row);
   if (limits) {
     return err(
-      failure("usage", `${session_id} has its limits of its parent.`, {
+      failure("usage", `The limits of ${session_id} are those of its parent ${parent}.`, {
         hint: `Raise those: bosun resume ${parent} with the same options.`,
       }),
     );
   }
-  if (store.holder(session_id)) return ok(stood);
-  for (const [word] of releases) {
-    const put = await store.inbox.put(session_id, { ...word }, actorHere());
+  if (store.holder(session_id)) return ok(row);
+  for (const [message] of releases) {
+    const put = await store.inbox.put(session_id, { ...message }, actorHere());
     if (!put.ok) return put;
   }
   return store.session(parent);
 }
 
-/** A child that has stopped while its parent is at work, which takes it up as soon as somebody speaks to it. */
+/** Whether it is a stopped child of a running parent, which resumes it at the next message. */
 function isWaitingChild(store: Store, { session_id, parent, state }: SessionRow): boolean {
   if (parent === null || state === "closed") return false;
   return store.holder(session_id) === undefined && store.holder(parent) !== undefined;
 }
 
-/** Somebody else runs it: all that it is told to do is put to them, and a plain resume has nothing to do. */
+/** Sends everything to the process that runs the session; `busy` if there is nothing to send. */
 async function tellOwner(
   context: CommandContext,
   store: Store,
   { row, holder }: { readonly row: SessionRow; readonly holder: Holder },
-  releases: readonly Said[],
+  releases: readonly Message[],
   options: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  const words: Said[] = [...releases];
-  if (limits) words.unshift([commandMessage({ command: "limits", limits }), "What it may use in all is limited anew."]);
-  if (row.state === "paused") words.push([GO_ON, "It was paused, and new turns begin again."]);
-  if (words.length > 0) return putAll(context, store, row, words, options);
+  const messages: Message[] = [...releases];
+  if (limits) messages.unshift([commandMessage({ command: "limits", limits }), "The new limits apply."]);
+  if (row.state === "paused") messages.push([GO_ON, "New turns begin again."]);
+  if (messages.length > 0) return putAll(context, store, row, messages, options);
   return err(
-    failure("busy", `The session ${session_id} is held by process ${holder.pid} on ${holder.host}.`, {
-      hint: `It goes on there. Watch it with bosun attach ${session_id}, or look how it stands with bosun status ${session_id}.`,
+    failure("busy", `${session_id} is running in process ${holder.pid} on ${holder.host}.`, {
+      hint: `To watch it: bosun attach ${session_id}. Its state: bosun status ${session_id}.`,
     }),
   );
 }

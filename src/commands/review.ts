@@ -21,15 +21,15 @@ interface ReviewOptions {
   readonly reject?: boolean;
 }
 
-/** `bosun review`: a person's word on a ticket's work, or on the result of the whole session. */
+/** `bosun review`: a person's decision on a ticket's work, or on the result of the session. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...CHANGED_SESSION)
-    .argument("[ticket]", "the ticket; without one, the session's result, or the only review that waits")
+    .argument("[ticket]", "the ticket (default: the session's result, or the only open review)")
     .option(...BY_SESSION)
-    .option("--approve", "it is good")
-    .option("--changes <text>", "what should be different")
-    .option("--reject", "the session's result is no good");
+    .option("--approve", "accept the work")
+    .option("--changes <text>", "send it back, saying what to change")
+    .option("--reject", "reject the session's result");
   command.action((_session, _ticket, options: ReviewOptions) =>
     run((context) => review(context, command.args, options)),
   );
@@ -44,11 +44,11 @@ async function review(
     Boolean,
   ).length;
   if (said > 1)
-    return err(failure("usage", "--approve, --changes and --reject exclude each other.", { hint: "Give one." }));
+    return err(failure("usage", "--approve, --changes and --reject cannot be combined.", { hint: "Give one." }));
   if (options.changes?.trim() === "") {
     return err(
-      failure("usage", "--changes does not say what should be different.", {
-        hint: 'Write it in quotes: bosun review --changes "Two files, please.". To see what waits: bosun review.',
+      failure("usage", "--changes needs a text.", {
+        hint: 'For example: bosun review --changes "Split it into two files.". To see open reviews: bosun review.',
       }),
     );
   }
@@ -59,30 +59,30 @@ async function review(
     const { row } = target.value;
     const waiting = await waitingOf(store, row.session_id);
     if (!waiting.ok) return waiting;
-    // A ticket that is to be cancelled waits for nobody any more.
+    // A ticket that will be cancelled needs no review.
     const still = waiting.value.filter((one) => cancelFor(store, row.session_id, one) === undefined);
     const reviews = reviewsIn(target.value, still);
     if (said === 0) {
       if (reviews.length === 0) {
-        context.terminal.out.line(`Nothing of ${nameOf(target.value)} waits for a person's review.`);
+        context.terminal.out.line(`${nameOf(target.value)} has no open review.`);
         tellNext(context.terminal.out, `bosun status ${row.session_id}`);
       }
       for (const one of reviews)
         showWaiting(context.terminal.out, row.session_id, one, keptFor(store, row.session_id, one));
       return ok(EXIT_DONE);
     }
-    const meant = meantBy(target.value, reviews);
+    const meant = onlyReview(target.value, reviews);
     if (!meant.ok) return meant;
-    const word = wordOn(row, meant.value, options);
-    if (!word.ok) return word;
+    const decision = decisionOn(row, meant.value, options);
+    if (!decision.ok) return decision;
     const kept = keptFor(store, row.session_id, meant.value);
     const what = meant.value.kind === "review" ? `The work on ${meant.value.ticket_id}` : "The result";
     if (kept !== undefined) return err(saidAlready(row.session_id, what, kept));
-    return putToOwner(context, store, row, word.value);
+    return putToOwner(context, store, row, decision.value);
   });
 }
 
-/** What waits to be reviewed: of the ticket that is named, else all of it and the session's result. */
+/** The open reviews: of the named ticket, else all of them and the session's result. */
 function reviewsIn({ ticket_id }: Target, waiting: readonly Waiting[]): Waiting[] {
   return waiting.filter((one) => {
     if (one.kind === "review") return ticket_id === undefined || one.ticket_id === ticket_id;
@@ -94,12 +94,12 @@ function nameOf({ row, ticket_id }: Target): string {
   return ticket_id === undefined ? row.session_id : `${ticket_id} of ${row.session_id}`;
 }
 
-function meantBy(target: Target, reviews: readonly Waiting[]): Result<Waiting, Failure> {
+function onlyReview(target: Target, reviews: readonly Waiting[]): Result<Waiting, Failure> {
   const { row } = target;
   const [only, another] = reviews;
   if (only === undefined) {
     return err(
-      failure("usage", `Nothing of ${nameOf(target)} waits for a person's review.`, {
+      failure("usage", `${nameOf(target)} has no open review.`, {
         hint: `See bosun status ${row.session_id}.`,
       }),
     );
@@ -107,25 +107,25 @@ function meantBy(target: Target, reviews: readonly Waiting[]): Result<Waiting, F
   if (another !== undefined) {
     const several = reviews.map((one) => (one.kind === "review" ? one.ticket_id : "its result")).join(", ");
     return err(
-      failure("usage", `More than one review waits in ${row.session_id}: ${several}.`, { hint: "Name the ticket." }),
+      failure("usage", `${row.session_id} has several open reviews: ${several}.`, { hint: "Name one of the tickets." }),
     );
   }
   return ok(only);
 }
 
-function wordOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<PersonMessage, Failure> {
+function decisionOn(row: SessionRow, only: Waiting, options: ReviewOptions): Result<PersonMessage, Failure> {
   if (only.kind === "review") {
     if (options.reject === true) {
       return err(
-        failure("usage", "A ticket's work is approved or sent back.", {
-          hint: `Use --approve or --changes; to give the ticket up: bosun cancel ${row.session_id} ${only.ticket_id}.`,
+        failure("usage", "A ticket's work can only be approved or sent back.", {
+          hint: `Use --approve or --changes; to cancel the ticket: bosun cancel ${row.session_id} ${only.ticket_id}.`,
         }),
       );
     }
     if (options.changes === undefined && only.failed_checks !== undefined) {
       return err(
-        failure("usage", `Checks of ${only.ticket_id} failed, so the work cannot be approved.`, {
-          hint: `Say what has to be mended: bosun review ${row.session_id} ${only.ticket_id} --changes "…". What failed: bosun log ${row.session_id} ${only.ticket_id}.`,
+        failure("usage", `The work on ${only.ticket_id} cannot be approved: its checks failed.`, {
+          hint: `Send it back: bosun review ${row.session_id} ${only.ticket_id} --changes "…". What failed: bosun log ${row.session_id} ${only.ticket_id}.`,
         }),
       );
     }

@@ -22,7 +22,7 @@ interface RolesOptions extends RegistryOptions {
   readonly json?: boolean;
 }
 
-/** `bosun roles`: who would take part in a run with these flags. */
+/** `bosun roles`: the roles of a run with these flags. */
 export function register(command: Command, run: Run): void {
   addRegistryOptions(command);
   command
@@ -35,18 +35,18 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   if (!found.ok) return found;
   const roles = await loadRegistry(options, found.value);
   if (!roles.ok) return roles;
-  // What a run with these flags would be refused for is no less wrong here.
+  // Settings that a run would refuse are refused here, too.
   const settings = await settingsFrom(context, options, found.value, [], roles.value);
   if (!settings.ok) return settings;
   const { out } = context.terminal;
-  const seated = await Promise.all(
+  const sandboxed = await Promise.all(
     roles.value.map(async (role) => ({ ...role, sandbox: await sandboxOf(role, context.environment.PATH) })),
   );
   if (options.json === true) {
-    out.line(safeJson({ roles: seated.map(withoutValues) }));
+    out.line(safeJson({ roles: sandboxed.map(withoutValues) }));
     return ok(EXIT_DONE);
   }
-  const rows = seated.map((role) => [
+  const rows = sandboxed.map((role) => [
     role.role_id,
     role.type,
     dialectOf(role) ?? role.backend ?? "cli",
@@ -71,7 +71,7 @@ async function showRoles(context: CommandContext, options: RolesOptions): Promis
   return ok(EXIT_DONE);
 }
 
-/** A role's variables may hold secrets, so only their names are shown. */
+/** Environment variables may hold secrets, so only their names are shown. */
 function withoutValues(role: Role): object {
   const { env, ...rest } = role;
   return env === undefined ? rest : { ...rest, env: Object.keys(env) };

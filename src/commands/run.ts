@@ -19,23 +19,23 @@ interface RunCommandOptions extends RunInputOptions, RunFlags {
   readonly session?: string;
 }
 
-/** `bosun run`: a new session, from a requirement to its end. */
+/** `bosun run`: a new session for a requirement. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[requirement]", "what is to be done; - reads it from standard input")
-    .option("--file <file>", "the requirement is in this file; - reads standard input")
-    .option("--plan <file>", "your own plan, as YAML or JSON, instead of a manager's; - reads standard input")
-    .option("--cwd <directory>", "the workspace (default: here)")
-    .option("--plan-only", "stop as soon as there is a plan, for you to look at")
-    .option("--confirm", "ask for your word on the result before the session closes")
-    .option("--max-workers <n>", "how many workers may be busy at once")
-    .option("--isolation <how>", "none: agents work in the workspace itself")
-    .option("--base <ref>", "what worktrees start from")
-    .option("--budget-turns <n>", "stop after so many turns")
-    .option("--budget-tokens <n>", "stop after so many tokens, input and output together")
-    .option("--budget-usd <n>", "stop after so much money")
-    .option("--deadline <duration>", "stop after so long, sleep of the machine not counted: 90s, 15m, 4h")
-    .option("--session <id>", "the session's id; one that is there goes on, if it is the same");
+    .argument("[requirement]", "what to do; - reads standard input")
+    .option("--file <file>", "read the requirement from this file; - reads standard input")
+    .option("--plan <file>", "use your own plan, as YAML or JSON; - reads standard input")
+    .option("--cwd <directory>", "the workspace (default: the current directory)")
+    .option("--plan-only", "stop when there is a plan, for you to review")
+    .option("--confirm", "ask you to accept the result before the session closes")
+    .option("--max-workers <n>", "how many workers may run at once")
+    .option("--isolation <how>", "only none: agents work in the workspace itself")
+    .option("--base <ref>", "the commit that worktrees start from")
+    .option("--budget-turns <n>", "stop after this many turns")
+    .option("--budget-tokens <n>", "stop after this many tokens, input and output together")
+    .option("--budget-usd <n>", "stop after this much money")
+    .option("--deadline <duration>", "stop after this time, without the machine's sleep: 90s, 15m, 4h")
+    .option("--session <id>", "the session's id; an existing one continues if its inputs are the same");
   addRegistryOptions(command);
   addRunOptions(command);
   command.addHelpText(
@@ -46,13 +46,13 @@ Examples:
   bosun run "Write a page about tides" --manager "python3 manager.py" --worker "python3 worker.py"
   bosun run --file requirement.md --manager "python3 manager.py" --plan-only`,
   );
-  command.showHelpAfterError(QUOTED_WORDS);
+  command.showHelpAfterError(QUOTE_HINT);
   command.action((words: string | undefined, options: RunCommandOptions) =>
     run((context) => runSession(context, words, options)),
   );
 }
 
-const QUOTED_WORDS = "(words with blanks stand in quotes; `bosun help run` lists the options)";
+const QUOTE_HINT = "(Quote arguments that contain spaces; `bosun help run` lists the options)";
 
 async function runSession(
   context: CommandContext,
@@ -72,11 +72,11 @@ async function runSession(
   return withHome(openHome(context), async (home) => {
     const { store } = home;
     const runtime = runtimeEnvironment(home, context);
-    const there = sessionCalled(store, options.session);
-    if (!there.ok) return there;
+    const existing = sessionCalled(store, options.session);
+    if (!existing.ok) return existing;
     const session_id = options.session ?? newSessionId("schedule");
-    const left = there.value
-      ? goOn(context, runtime, there.value, input.value, runOptions.value)
+    const left = existing.value
+      ? goOn(context, runtime, existing.value, input.value, runOptions.value)
       : begin(context, runtime, session_id, input.value, runOptions.value);
     return tellingUnused(context, store, session_id, runOptions.value, left);
   });
@@ -84,12 +84,12 @@ async function runSession(
 
 function notYet(options: RunCommandOptions): Failure | undefined {
   if (options.base !== undefined) {
-    return failure("usage", "--base goes with worktrees, which are not there yet.", {
-      hint: "Leave it out; --cwd names the directory to work in.",
+    return failure("usage", "--base needs worktrees, which are not supported yet.", {
+      hint: "Leave it out; --cwd names the workspace.",
     });
   }
   if (options.yes === true && options.planOnly === true) {
-    return failure("usage", "--yes and --plan-only contradict each other.", { hint: "Leave one of them out." });
+    return failure("usage", "--yes and --plan-only cannot be combined.", { hint: "Leave one of them out." });
   }
   return undefined;
 }

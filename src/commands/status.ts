@@ -23,11 +23,11 @@ interface StatusOptions {
   readonly all?: boolean;
 }
 
-/** `bosun status`: how one session stands, or which sessions there are. */
+/** `bosun status`: the state of one session, or the list of all. */
 export function register(command: Command, run: Run): void {
   command
-    .argument("[session]", "its id or the beginning of it (default: the one that runs, else the list of all)")
-    .option("-a, --all", "the list of sessions, even if one runs")
+    .argument("[session]", "its id or the beginning of it (default: the running one, else the list of all)")
+    .option("-a, --all", "list all sessions, even if one is running")
     .option("--json", "one JSON value on stdout")
     .action((named: string | undefined, options: StatusOptions) => run((context) => status(context, named, options)));
 }
@@ -57,8 +57,8 @@ function rowToShow(
   { all }: StatusOptions,
 ): Result<SessionRow | undefined, Failure> {
   if (named !== undefined && all === true) {
-    const hint = "Leave out --all for that session, or its name for the list.";
-    return err(failure("usage", `--all lists every session, and ${JSON.stringify(named)} is named.`, { hint }));
+    const hint = "Leave out --all to see the session, or its name to see the list.";
+    return err(failure("usage", `--all cannot be combined with the session ${JSON.stringify(named)}.`, { hint }));
   }
   if (named !== undefined) return resolveSession(store, named, SHOW);
   if (all === true) return ok(undefined);
@@ -68,7 +68,7 @@ function rowToShow(
   return ok(live.length === 1 ? live[0] : undefined);
 }
 
-/** What `--json` promises (SPEC.md), and what else is known. */
+/** The fields that SPEC.md promises for `--json`, and more. */
 function statusObject(store: StoreReader, seen: SeenSession): object {
   const { row, owner, view, ledger, tickets, waiting, resultsOf } = seen;
   const subjects = new Map(view.subjects.map((subject) => [subject.id, subject]));
@@ -102,18 +102,18 @@ function statusObject(store: StoreReader, seen: SeenSession): object {
   };
 }
 
-/** What came of a ticket, as the final report has it; its outputs are told in plain words. */
+/** The results of a ticket as the final report has them, without outputs. */
 function asReported({ reviews, checks_passed, summary, artifacts, issues, next_actions }: JsonObject): JsonObject {
   return { reviews, checks_passed, summary, artifacts, issues, next_actions };
 }
 
-/** What the list says of each session. */
+/** A session as the list has it. */
 function listed(row: SessionRow, owner: Holder | undefined): object {
   const { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at } = row;
   return { session_id, mode, state, outcome, requirement, workspace, created_at, updated_at, owner: owner ?? null };
 }
 
-/** Who runs it, or why nobody can tell: the lock of one session is not to hide all others. */
+/** The owner, or why it cannot be read: one broken lock must not hide all sessions. */
 function holderOf(
   store: StoreReader,
   { session_id }: SessionRow,
@@ -126,7 +126,7 @@ function holderOf(
   }
 }
 
-/** What was written before its owner left is in the row. */
+/** A session and its owner, who is read first: what it wrote before it left is in the row. */
 function withHolder(store: StoreReader, row: SessionRow): { readonly row: SessionRow } & ReturnType<typeof holderOf> {
   const found = holderOf(store, row);
   const now = store.session(row.session_id);
@@ -139,9 +139,9 @@ function listSessions(
   { json }: StatusOptions,
 ): Result<number, Failure> {
   const begun = store.sessions({ parent: null }).filter(isBegun);
-  // For people it makes no difference who holds a closed one, and each look takes its time.
-  const isLookedAt = (row: SessionRow) => json === true || row.state !== "closed";
-  const sessions = begun.map((row) => (isLookedAt(row) ? withHolder(store, row) : { row }));
+  // The owner of a closed session is not shown to people, and reading it takes time.
+  const needsOwner = (row: SessionRow) => json === true || row.state !== "closed";
+  const sessions = begun.map((row) => (needsOwner(row) ? withHolder(store, row) : { row }));
   let exit_code = EXIT_DONE;
   for (const { row, trouble } of sessions) {
     if (trouble === undefined) continue;

@@ -11,14 +11,14 @@ import { commandMessage } from "./interaction/person-message.ts";
 import { released } from "./driver/take-over.ts";
 import { CHANGE_OPEN, CHANGED_SESSION, resolveSession } from "./lookup/resolve.ts";
 
-/** How long this command waits for a scheduler that was told to stop, in ms: its agents get time to end, and so does a notification. */
+/** How long to wait for the scheduler to stop, in ms: its agents and its notification get time to end. */
 const STOPPED_WITHIN_MS = 60_000;
 
 interface StopOptions {
   readonly reason?: string;
 }
 
-/** `bosun stop`: a session that is at work is left as by Ctrl-C in its own terminal; what runs is ended and stays open. */
+/** `bosun stop`: stops a running session like Ctrl-C in its terminal: agents are ended, their turns stay open. */
 export function register(command: Command, run: Run): void {
   command
     .argument(...CHANGED_SESSION)
@@ -47,32 +47,32 @@ async function stopHolder(
   const { session_id } = row;
   const isHeld = () => store.holder(session_id) !== undefined;
   if (!isHeld()) {
-    out.line(`Nobody runs ${session_id}: there is nothing to stop.`);
+    out.line(`${session_id} is not running.`);
     tellNext(out, `bosun resume ${session_id}`);
     return ok(EXIT_DONE);
   }
-  const word = commandMessage({ command: "stop", ...(reason === undefined ? {} : { reason }) });
-  const put = await putMessage(store, row, word);
-  if (!put.ok) return isOfStorage(put.error) ? err(notTold(store, session_id, put.error)) : put;
+  const message = commandMessage({ command: "stop", ...(reason === undefined ? {} : { reason }) });
+  const put = await putMessage(store, row, message);
+  if (!put.ok) return isOfStorage(put.error) ? err(notSent(store, session_id, put.error)) : put;
   const stopped = await released(isHeld, STOPPED_WITHIN_MS);
   const left = store.session(session_id);
   if (!left.ok) return left;
-  if (!stopped) return err(notLeft(store, session_id));
-  out.line(`Nobody runs ${session_id} any more: it is ${left.value.state}.`);
+  if (!stopped) return err(stillRunning(store, session_id));
+  out.line(`${session_id} is stopped (${left.value.state}).`);
   tellNext(out, `bosun ${left.value.state === "closed" ? "status" : "resume"} ${session_id}`);
   return ok(EXIT_DONE);
 }
 
-/** A scheduler that is frozen in the middle of a transaction has the database in its hands, so nothing can be put to it. */
-function notTold(store: Store, session_id: string, why: Failure): Failure {
+/** A scheduler that is frozen within a transaction locks the database, so no message can be sent to it. */
+function notSent(store: Store, session_id: string, why: Failure): Failure {
   const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
-  const hint = `It is at work in process ${pid} on ${host}. To end that process, be it frozen, and go on: bosun resume ${session_id} --take-over.`;
+  const hint = `It runs in process ${pid} on ${host}. To end that process and continue: bosun resume ${session_id} --take-over.`;
   return { ...why, hint: why.hint === undefined ? hint : `${why.hint}\n${hint}` };
 }
 
-function notLeft(store: Store, session_id: string): Failure {
+function stillRunning(store: Store, session_id: string): Failure {
   const { pid = "?", host = "?" } = store.holder(session_id) ?? {};
-  return failure("busy", `${session_id} was told to stop, and its process ${pid} on ${host} has not left yet.`, {
-    hint: `See bosun status ${session_id}. To end that process and go on: bosun resume ${session_id} --take-over.`,
+  return failure("busy", `${session_id} was told to stop, but its process ${pid} on ${host} is still running.`, {
+    hint: `See bosun status ${session_id}. To end that process and continue: bosun resume ${session_id} --take-over.`,
   });
 }

@@ -13,13 +13,13 @@ interface TellOptions {
   readonly session?: string;
 }
 
-/** `bosun tell`: a note to the agents of a session, or of one ticket, for all their turns from now on. */
+/** `bosun tell`: a note to the agents of a session or of one ticket, for all turns that begin from now on. */
 export function register(command: Command, run: Run): void {
   command
     .usage("[options] [session] [ticket] <text>")
     .argument(
       "[words...]",
-      "the session, the ticket, and the text; the first two may be left out where not several run",
+      "the session and the ticket (both optional unless several sessions are running), and the text",
     )
     .option(...BY_SESSION)
     .action((words: string[], options: TellOptions) => run((context) => tell(context, words, options)));
@@ -35,7 +35,7 @@ async function tell(
   const text = words.at(-1)?.trim() ?? "";
   if (text === "" || words.length > 3) {
     return err(
-      failure("usage", text === "" ? "The text is empty." : "There are more words than session, ticket and text.", {
+      failure("usage", text === "" ? "The text is empty." : "Too many arguments.", {
         hint: QUOTED,
       }),
     );
@@ -43,7 +43,7 @@ async function tell(
   return withHome(openExistingHome(context), async ({ store }) => {
     if (isOnlyNamed(store, session === undefined ? words : [session, ...words], text)) {
       return err(
-        failure("usage", `The text is missing: ${JSON.stringify(text)} is whom it would be for.`, { hint: QUOTED }),
+        failure("usage", `The text is missing: ${JSON.stringify(text)} names a session or a ticket.`, { hint: QUOTED }),
       );
     }
     const target = resolveTarget(store, { words: words.slice(0, -1), session, command: "tell" }, CHANGE_OPEN);
@@ -51,19 +51,18 @@ async function tell(
     const { row, ticket_id } = target.value;
     if (ticket_id !== undefined && ticketValue(store, row.session_id, ticket_id)?.status === "done") {
       return err(
-        failure("usage", `The ticket ${ticket_id} of ${row.session_id} is done, so nobody would read it.`, {
-          hint: `To tell all its agents: bosun tell ${row.session_id} "…".`,
+        failure("usage", `Ticket ${ticket_id} of ${row.session_id} is done: no agent would read the note.`, {
+          hint: `To tell all agents: bosun tell ${row.session_id} "…".`,
         }),
       );
     }
-    const word = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
-    const who = ticket_id === undefined ? "All its agents" : `Whoever works on ${ticket_id}`;
-    const when = "with every turn that begins from now on; turns that run already do not see it";
-    return putToOwner(context, store, row, word, `${who} will read it ${when}.`);
+    const message = commandMessage({ command: "tell", text, ...(ticket_id === undefined ? {} : { ticket_id }) });
+    const who = ticket_id === undefined ? "All agents" : `Agents working on ${ticket_id}`;
+    return putToOwner(context, store, row, message, `${who} read it from their next turn on.`);
   });
 }
 
-/** Whether the words name a session or a ticket to the last of them, which was to be the text. */
+/** Whether the last word, which should be the text, names a session or a ticket. */
 function isOnlyNamed(store: StoreReader, words: readonly string[], text: string): boolean {
   const named = words.length > 2 ? undefined : resolveTarget(store, { words, command: "tell" }, SHOW_OPEN);
   return named?.ok === true && [named.value.row.session_id, named.value.ticket_id].includes(text);

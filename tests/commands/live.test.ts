@@ -38,7 +38,7 @@ describe("a session that another process runs", () => {
     expect(status).toMatchObject({ state: "running", owner: { pid: owner.child.pid } });
     const refused = await here.run(["resume"]);
     expect(refused.code).toBe(7);
-    expect(refused.stderr).toContain(`The session ${session_id} is held by process ${owner.child.pid} on `);
+    expect(refused.stderr).toMatch(new RegExp(`${session_id} .* process ${owner.child.pid} on `));
     const proof = await typed(here, ["replay", session_id, "--verify"]);
     expect([proof.code, proof.stdout]).toEqual([6, expect.stringContaining(`next    bosun attach ${session_id}\n`)]);
     letGo(here);
@@ -111,13 +111,13 @@ describe("a session that another process runs", () => {
     );
     const retried = await here.run(["retry", "wait"]);
     expect(retried.code).toBe(2);
-    expect(retried.stderr).toContain(`The ticket wait of ${session_id} is in_progress`);
+    expect(retried.stderr).toContain(`wait of ${session_id} is in_progress`);
     const told = await here.run(["tell", "done", "Mind the gap."]);
     expect([told.code, told.stdout]).toEqual([2, ""]);
-    expect(told.stderr).toContain(`The ticket done of ${session_id} is done, so nobody would read it.`);
+    expect(told.stderr).toContain(`done of ${session_id} is done`);
     for (const words of [[session_id], ["wait"], [session_id, "wait"]]) {
       const named = await here.run(["tell", ...words]);
-      expect([named.code, named.stderr]).toEqual([2, expect.stringContaining("The text is missing: ")]);
+      expect([named.code, named.stderr]).toEqual([2, expect.stringContaining(JSON.stringify(words.at(-1)))]);
     }
     const cancelled = await here.run(["cancel", "done"]);
     expect(cancelled.code).toBe(2);
@@ -179,7 +179,7 @@ describe("a bug of our own that nobody waits for", () => {
     const fuse = "data:text/javascript,setTimeout(() => { throw new RangeError('as if') }, 1)";
     const args = ["run", "--plan", here.write("plan.json", tinyPlan([WAITING_TASK]))];
     const ended = await here.run(args, { env: { NODE_OPTIONS: `--import=${encodeURI(fuse)}` } });
-    expect([ended.code, ended.stderr]).toEqual([70, expect.stringContaining("has met a bug of its own")]);
+    expect([ended.code, ended.stderr]).toEqual([70, expect.stringMatching(/\bbug\b/)]);
     expect(ended.stderr).toContain("RangeError: as if");
   });
 });

@@ -8,21 +8,21 @@ import { ASK } from "./waiting-task.ts";
 const typedAt = (here: Rig, directory: string, ...args: string[]): Promise<Left> =>
   typedIn(directory, here.environment, args);
 
-/** A repository with a session that waits for an answer, in the home that is its own. */
+/** A repository with a session that waits for an answer, in its own home. */
 async function worked(here: Rig): Promise<string> {
   mkdirSync(join(here.workspace, ".git"));
   expect((await typedAt(here, here.workspace, "run", "--plan", here.write("plan.json", ASK))).code).toBe(4);
   return here.workspace;
 }
 
-const told = (stderr: string) =>
-  /^ {2}What was done in (\S+), .* is in another home: bosun (status --home \S+)$/m.exec(stderr);
+/** The old workspace, and the command that shows its sessions. */
+const hintIn = (stderr: string) => /^ {2}\D* (\/\S+), .*: bosun (status --home \S+)$/m.exec(stderr);
 
-describe("a repository that was moved", () => {
+describe("status in a repository that was moved", () => {
   it.each([
     ["moved", "elsewhere/workspace", ""],
     ["renamed", "renamed", "src"],
-  ])("is told, where it was %s, which home has what was done in it", async (_, place, below) => {
+  ])("names the home of its sessions after it was %s", async (_, place, below) => {
     const here = rig();
     const before = await worked(here);
     const now = join(dirname(before), place);
@@ -33,7 +33,7 @@ describe("a repository that was moved", () => {
     const looked = await typedAt(here, join(now, below), "status");
     expect(looked.code).toBe(2);
     expect(looked.stderr).toContain("Start with `bosun run`");
-    const [, workspace, command = ""] = told(looked.stderr) ?? [];
+    const [, workspace, command = ""] = hintIn(looked.stderr) ?? [];
     expect(workspace).toBe(before);
     expect(await typedAt(here, now, ...command.split(" "))).toMatchObject({
       code: 0,
@@ -41,26 +41,26 @@ describe("a repository that was moved", () => {
     });
   });
 
-  it("is none while what was worked in is there, nor one of another name in another place, nor of a home that was named", async () => {
+  it("names no home of an existing or unrelated repository, nor besides --home", async () => {
     const here = rig();
     const before = await worked(here);
     const beside = join(dirname(before), "beside");
     const other = join(dirname(before), "elsewhere/other");
     for (const directory of [beside, other]) mkdirSync(join(directory, ".git"), { recursive: true });
-    expect(told((await typedAt(here, beside, "status")).stderr)).toBeNull();
+    expect(hintIn((await typedAt(here, beside, "status")).stderr)).toBeNull();
     renameSync(before, `${before}-away`);
-    expect(told((await typedAt(here, beside, "status")).stderr)).not.toBeNull();
-    expect(told((await typedAt(here, other, "status")).stderr)).toBeNull();
-    expect(told((await typedAt(here, beside, "status", "--home", "none")).stderr)).toBeNull();
+    expect(hintIn((await typedAt(here, beside, "status")).stderr)).not.toBeNull();
+    expect(hintIn((await typedAt(here, other, "status")).stderr)).toBeNull();
+    expect(hintIn((await typedAt(here, beside, "status", "--home", "none")).stderr)).toBeNull();
   });
 
-  it("goes on with its sessions where a link stands in its old place", async () => {
+  it("continues its sessions through a link in the old place", async () => {
     const here = rig();
     const before = await worked(here);
     const now = join(dirname(before), "renamed");
     renameSync(before, now);
     const { stderr } = await typedAt(here, now, "status");
-    const [, , command = ""] = told(stderr) ?? [];
+    const [, , command = ""] = hintIn(stderr) ?? [];
     const home = command.split(" ").slice(1);
     expect((await typedAt(here, now, "answer", "Eve", ...home)).code).toBe(0);
     symlinkSync(now, before);

@@ -34,7 +34,7 @@ it("shows how far a turn is beside its ticket in the status and in its log, the 
   const log = async (...words: string[]) => (await typed(here, ["log", ...words])).stdout;
   const latest = 'build            progress of worker "step 300 of 400", the latest of 300\n';
   expect(await log("build")).toContain(latest);
-  expect(await log("publish")).toMatch(/^Nothing has happened to publish yet: it is pending\.\nnext {4}/);
+  expect(await log("publish")).toMatch(/^.*publish.*pending.*\nnext {4}/);
   letGo(here);
   expect((await running.done).code).toBe(0);
   // Where something came of it, too, before that.

@@ -5,7 +5,7 @@ import { onlySession, typed, typedJson } from "./in-process.ts";
 import { type Rig, rig, tinyPlan, until } from "./rig.ts";
 import { letGo, taskRuns, WAITING_TASK } from "./waiting-task.ts";
 
-/** Plans one task, reviews it by whether there is a file, and asks what to do with whatever is stopped. */
+/** Plans one task, approves its work if there is a file `good`, and asks about stopped tickets. */
 function manager(here: Rig, task: object): string {
   const script = `
 const { existsSync, readFileSync } = require("node:fs");
@@ -28,7 +28,7 @@ switch (message.payload_type) {
 const WORK = { summary: "Do it", steps: [{ text: "it", shell: "test -e good" }] };
 const ALWAYS = [{ text: "always", command: ["true"] }];
 
-describe("a ticket that is blocked", () => {
+describe("retry of a blocked ticket", () => {
   it.each([
     [
       "budget_exhausted",
@@ -40,7 +40,7 @@ describe("a ticket that is blocked", () => {
       },
     ],
     ["checks_failed", { review: "manager", instruction: { ...WORK, steps: [{ text: "it", shell: "true" }] } }],
-  ])("with %s is tried again when a person says so", async (reason, more) => {
+  ])("with %s tries it again", async (reason, more) => {
     const here = rig();
     const crew = ["--manager", manager(here, { task_id: "one", description: "Do it", ...more })];
     const config = here.write("config.json", JSON.stringify({ max_review_rounds: 1, retry_backoff_ms: 1 }));
@@ -50,18 +50,16 @@ describe("a ticket that is blocked", () => {
     const blocked = await typedJson(here, ["status", session_id, "--json"]);
     expect(blocked).toMatchObject({ tickets: [{ ticket_id: "one", status: "blocked", reason }] });
     writeFileSync(join(here.workspace, "good"), "");
-    const first = `First bosun retry ${session_id} one, then bosun resume ${session_id}`;
-    for (const flags of ["--detach", "--yes --foreground", "--answer 'now=As you like.'"]) {
-      const words = flags.startsWith("--answer") ? ["--answer", "now=As you like."] : flags.split(" ");
-      const refused = await typed(here, ["retry", "one", ...words]);
-      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(`  ${first} ${flags}.\n`)]);
+    for (const [flag = "", ...more] of [["--detach"], ["--yes", "--foreground"], ["--answer", "now=As you like."]]) {
+      const refused = await typed(here, ["retry", "one", flag, ...more]);
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(flag)]);
     }
     expect(await typed(here, ["retry", "one", "--no-input"])).toMatchObject({ code: 0, stderr: "" });
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("while others are worked on is not, with options for whoever takes the session up", async () => {
+  it("is refused with options that a running session cannot apply", async () => {
     const here = rig();
     const more = { metadata: { playbook: { on_error: "give_up" } } };
     const plan = tinyPlan([WAITING_TASK, { task_id: "bad", shell: "exit 1", more }]);
@@ -74,25 +72,22 @@ describe("a ticket that is blocked", () => {
       return tickets.some(({ ticket_id, status }) => ticket_id === bad.ticket_id && status === bad.status);
     });
     const refused = await typed(here, ["retry", "bad", "--yes"]);
-    const instead = "Leave that out; or first bosun stop s, bosun retry s bad, then bosun resume s --yes.";
-    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining(instead)]);
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringMatching(/--yes[^]*bosun stop s\b/)]);
     letGo(here);
     expect((await running.done).code).toBe(1);
   });
 
-  it("for an answer is not", async () => {
+  it("is refused where it waits for an answer", async () => {
     const here = rig();
     const crew = ["--manager", manager(here, { task_id: "one", description: "Do it" })];
     expect((await typed(here, ["run", "One thing.", ...crew])).code).toBe(4);
     const refused = await typed(here, ["retry", "one"]);
     expect(refused.code).toBe(2);
-    expect(refused.stderr).toContain(
-      "only one in error, waiting for a retry, out of budget, or blocked with delivered work",
-    );
+    expect(refused.stderr).toMatch(/\bone of /);
   });
 });
 
-it("names no report where it opens a session again that is then stopped", async () => {
+it("retry shows no report of a reopened session that is stopped again", async () => {
   const here = rig();
   const shell = `test -e again || { touch again; exit 1; }; ${WAITING_TASK.shell}`;
   const plan = here.write("plan.json", tinyPlan([{ task_id: "one", shell }]));
@@ -106,8 +101,8 @@ it("names no report where it opens a session again that is then stopped", async 
   expect([stopped.code, stopped.stdout]).toEqual([130, expect.not.stringMatching(/^report {2}/m)]);
 });
 
-describe("a ticket of a closed session that waits for one in error", () => {
-  it("is not tried again, and the one it waits for is named", async () => {
+describe("retry of a ticket that depends on one in error", () => {
+  it("is refused and names that one", async () => {
     const here = rig();
     const plan = tinyPlan([
       { task_id: "bad", shell: "exit 1", more: { metadata: { playbook: { on_error: "give_up" } } } },
@@ -124,8 +119,7 @@ describe("a ticket of a closed session that waits for one in error", () => {
     for (const ticket_id of ["behind", "cancelled"]) {
       const refused = await typed(here, ["retry", ticket_id]);
       expect(refused.code).toBe(2);
-      expect(refused.stderr).toContain(`The ticket ${ticket_id} of s waits for bad, which is in error.\n`);
-      expect(refused.stderr).toContain("Try that one again: bosun retry s bad.\n");
+      expect(refused.stderr).toMatch(new RegExp(`${ticket_id} [^]*bosun retry s bad`));
     }
     expect(await typedJson(here, ["status", "s", "--json"])).toEqual(closed);
   });

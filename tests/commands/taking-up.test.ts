@@ -103,7 +103,7 @@ describe("a session that is taken up", () => {
     const session_id = await onlySession(here);
     const refused = await typed(here, ["pause"]);
     expect([refused.code, refused.stdout]).toEqual([2, ""]);
-    expect(refused.stderr).toContain(`Nobody runs ${session_id}, so there is nothing to pause.`);
+    expect(refused.stderr).toContain(`bosun resume ${session_id}`);
     // The owner may go between the look and the word.
     await put(here, { payload_type: "user_command", payload: { command: "pause" } });
     expect((await typed(here, ["answer", "Eve"])).code).toBe(0);

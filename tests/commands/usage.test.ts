@@ -9,7 +9,7 @@ import { ROOT, rig, tinyPlan } from "./rig.ts";
 
 const GOOD = tinyPlan([{ task_id: "write", shell: "true" }]);
 
-/** What is typed, the exit code, and a part of what is said about it; `{…}` stands for a file with that content. */
+/** What is typed, the exit code, and a fact that the message names. */
 type Wrong = readonly [args: readonly string[], code: number, said: string | RegExp];
 
 const FILES: Readonly<Record<string, string>> = {
@@ -58,58 +58,46 @@ const LONG = "x".repeat(300);
 const CREW = ["--manager", "cat", "--worker", "cat"];
 
 const WRONG: readonly Wrong[] = [
-  [["roles", "--config", "nope.yaml"], 3, "nope.yaml: there is no such file"],
+  [["roles", "--config", "nope.yaml"], 3, "nope.yaml"],
   [["frobnicate"], 2, "unknown command 'frobnicate'"],
   [["rnu"], 2, "(Did you mean run?)"],
   [["--nonsense"], 2, "unknown option '--nonsense'"],
   [["run", "--plna", "x"], 2, "(Did you mean --plan?)"],
   [["run", "--plan"], 2, "argument missing"],
-  [["run", "a", "b"], 2, /too many arguments.*\n\(words with blanks stand in quotes/],
+  [["run", "a", "b"], 2, "too many arguments"],
   [["run"], 2, "The requirement is empty."],
   [["run", "   "], 2, "The requirement is empty."],
-  [["run", "x"], 2, "plays a plan file, and none is named"],
-  [["run", "x", "--file", "blank.txt"], 2, "two requirements"],
-  [["run", "--file", "blank.txt", ...CREW], 2, /The requirement in \S*blank\.txt is empty/],
+  [["run", "x"], 2, "--plan FILE"],
+  [["run", "x", "--file", "blank.txt"], 2, "--file"],
+  [["run", "--file", "blank.txt", ...CREW], 2, "blank.txt"],
   [["run", "--file", "no-such-file", ...CREW], 2, "no-such-file"],
-  [["run", "--plan", "no-such-file"], 3, "no-such-file: there is no such file"],
+  [["run", "--plan", "no-such-file"], 3, "no-such-file"],
   [["run", "--plan", "."], 3, "directory"],
   [["run", "--plan", "broken.json"], 3, "broken.json:1:"],
-  [["run", "--plan", "empty.yaml"], 3, /empty\.yaml: .*empty/],
+  [["run", "--plan", "empty.yaml"], 3, "empty.yaml"],
   [["run", "--plan", "misspelt.yaml"], 3, 'did you mean "description"?'],
-  [["run", "--plan", "good.json", "--cwd", LONG], 2, `The workspace `],
+  [["run", "--plan", "good.json", "--cwd", LONG], 2, LONG],
   [["demo", LONG], 2, "is not a directory"],
-  [["replay", `./${LONG}`], 2, "is not a folder that is there"],
+  [["replay", `./${LONG}`], 2, LONG],
   [["run", "--plan", "both.yaml"], 3, /both\.yaml:4:\d+: .*command.*shell/],
-  [["run", "--plan", "no-instruction.yaml"], 3, 'no-instruction.yaml:2:14: task "a" has no step with a command'],
-  [
-    ["run", "--plan", "no-command.yaml"],
-    3,
-    /no-command\.yaml:4:18: task "a" has no step with a command[^]*--worker "CMD"/,
-  ],
-  [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: .*blank/],
+  [["run", "--plan", "no-instruction.yaml"], 3, 'no-instruction.yaml:2:14: task "a"'],
+  [["run", "--plan", "no-command.yaml"], 3, /no-command\.yaml:4:18: task "a"[^]*--worker/],
+  [["run", "--plan", "says-nothing.yaml"], 3, /says-nothing\.yaml:3:\d+: /],
   [["run", "--plan", "unknown-name.yaml"], 3, /unknown-name\.yaml:4:\d+: .*\$\{answers\.x\}/],
-  [["run", "--plan", "cycle.json"], 3, "the dependencies run in a circle: "],
-  [
-    ["run", "--plan", "circle.yaml"],
-    3,
-    "circle.yaml:4:5: the dependencies run in a circle: second -> third -> second\n",
-  ],
-  [["run", "--plan", "circle.yaml", ...CREW], 3, "circle.yaml:4:5: the dependencies run in a circle: "],
-  [
-    ["run", "--plan", "unknown-dependency.yaml"],
-    3,
-    'unknown-dependency.yaml:5:20: task "a" depends on "b", which is not in the plan',
-  ],
-  [["run", "--plan", "unknown-role.yaml"], 3, 'unknown-role.yaml:6:7: task "a" is assigned to the worker "nobody"'],
-  [["run", "--plan", "twice.yaml"], 3, 'task_id "a" is used twice'],
-  [["run", "--plan", "unchecked.yaml"], 3, "has no criterion with a command"],
-  [["run", "--plan", "asking.yaml", ...CREW], 3, "which only the playbook manager can ask"],
-  [["run", "--plan", "good.json", "--plan-only", ...CREW], 2, "--plan-only has no plan to wait for"],
-  [["run", "--plan", "good.json", "--plan-only", "--yes"], 2, "contradict each other"],
+  [["run", "--plan", "cycle.json"], 3, /cycle\.json:1:/],
+  [["run", "--plan", "circle.yaml"], 3, /circle\.yaml:4:5: .*second -> third -> second\n/],
+  [["run", "--plan", "circle.yaml", ...CREW], 3, "circle.yaml:4:5: "],
+  [["run", "--plan", "unknown-dependency.yaml"], 3, /unknown-dependency\.yaml:5:20: .*"a".*"b"/],
+  [["run", "--plan", "unknown-role.yaml"], 3, /unknown-role\.yaml:6:7: .*"a".*"nobody"/],
+  [["run", "--plan", "twice.yaml"], 3, /twice\.yaml:\d+:\d+: .*"a"/],
+  [["run", "--plan", "unchecked.yaml"], 3, "unchecked.yaml:3:"],
+  [["run", "--plan", "asking.yaml", ...CREW], 3, "asking.yaml"],
+  [["run", "--plan", "good.json", "--plan-only", ...CREW], 2, "--plan-only"],
+  [["run", "--plan", "good.json", "--plan-only", "--yes"], 2, "--plan-only"],
   [["run", "--plan", "good.json", "--crew", "embeded"], 2, "Did you mean embedded?"],
   [["run", "--plan", "good.json", "--crew", "claude"], 3, "claude"],
   [["run", "x", "--manager", "claud:opus"], 2, "Did you mean claude:opus?"],
-  [["run", "x", "--manager", "cat | cat"], 2, "a meaning only for a shell"],
+  [["run", "x", "--manager", "cat | cat"], 2, "cat | cat"],
   [["run", "x", "--manager", "cat", "--worker", "no-such-program"], 3, '"no-such-program", which is not on the PATH'],
   [["run", "x", "--manager", "./nothing here", "--worker", "cat"], 3, '"./nothing"'],
   [
@@ -124,51 +112,47 @@ const WRONG: readonly Wrong[] = [
   [["run", "--plan", "good.json", "--crew", "embedded", "--roles", "model.json"], 3, "the backend model"],
   [["run", "--plan", "good.json", "--config", "config.json"], 3, "config.json:1:"],
   [["run", "--plan", "good.json", "--config", "misspelt-config.json"], 3, 'did you mean "max_workers"?'],
-  [["run", "--plan", "good.json", "--config", "money.json"], 3, /money\.json:1:\d+: .*\bbudget\.usd\b/s],
+  [["run", "--plan", "good.json", "--config", "money.json"], 3, /money\.json:1:/],
   [["run", "--plan", "good.json", "--budget-usd", "much"], 2, "--budget-usd"],
   [["run", "--plan", "good.json", "--budget-tokens", "-3"], 2, "--budget-tokens"],
-  [["resume", "--budget-tokens", "few"], 2, "is not a number of tokens"],
-  [["resume", "--budget-usd", "0.0"], 2, "is not a sum of money"],
+  [["resume", "--budget-tokens", "few"], 2, "few"],
+  [["resume", "--budget-usd", "0.0"], 2, "0.0"],
   [["run", "--plan", "good.json", "--max-workers", "many"], 2, "--max-workers"],
   [["run", "--plan", "good.json", "--max-workers", "0"], 2, "--max-workers"],
   [["run", "--plan", "good.json", "--deadline", "soon"], 2, "--deadline"],
   [["run", "--plan", "good.json", "--isolation", "worktree"], 2, '"worktree"'],
   [["run", "--plan", "good.json", "--isolation", "moon"], 2, "--isolation"],
-  [["run", "--plan", "good.json", "--base", "main"], 2, "--base goes with worktrees"],
-  [["run", "--plan", "good.json", "--detach", "--foreground"], 2, "--detach and --foreground contradict each other"],
+  [["run", "--plan", "good.json", "--base", "main"], 2, "--base"],
+  [["run", "--plan", "good.json", "--detach", "--foreground"], 2, "--detach"],
   [["run", "--plan", "good.json", "--cwd", "no-such-directory"], 2, "no-such-directory"],
   [["run", "--plan", "good.json", "--answers", "answers.yaml"], 3, "answers.yaml:1:"],
-  [["run", "--plan", "good.json", "--answer", "name"], 2, "there is no = in it"],
+  [["run", "--plan", "good.json", "--answer", "name"], 2, "name"],
   [["run", "--plan", "good.json", "--unanswered", "mangaer"], 2, "Did you mean manager?"],
-  [["run", "--plan", "good.json", "--reporter", "fancy"], 2, "--reporter takes plain, json, silent, tui."],
-  [["run", "--plan", "good.json", "--reporter", "plain", "--json"], 2, "contradict each other"],
-  [["run", "--plan", "good.json", "--session", "../../outside"], 2, "cannot be a session's id"],
-  [["run", "--plan", "good.json", "--home", ""], 2, "--home is empty"],
-  [["run", "--plan", "good.json", "--home", "good.json"], 3, "this is a file, and the home must be a directory"],
-  [["resume"], 2, "There is no Bosun home"],
-  [["resume", "--budget-turns", "-3"], 2, "is not a number of turns"],
-  [["resume", "--deadline", "7"], 2, "it has no unit"],
-  [["status", "s-none"], 2, "There is no Bosun home"],
-  [["inbox"], 2, "There is no Bosun home"],
-  [["answer", "x", "y"], 2, "There is no Bosun home"],
+  [["run", "--plan", "good.json", "--reporter", "fancy"], 2, "plain, json, silent"],
+  [["run", "--plan", "good.json", "--reporter", "plain", "--json"], 2, "--reporter plain"],
+  [["run", "--plan", "good.json", "--session", "../../outside"], 2, "../../outside"],
+  [["run", "--plan", "good.json", "--home", ""], 2, "--home"],
+  [["run", "--plan", "good.json", "--home", "good.json"], 3, "good.json"],
+  [["resume"], 2, "bosun run"],
+  [["resume", "--budget-turns", "-3"], 2, "-3"],
+  [["resume", "--deadline", "7"], 2, "--deadline"],
+  [["status", "s-none"], 2, "bosun run"],
+  [["inbox"], 2, "bosun run"],
+  [["answer", "x", "y"], 2, "bosun run"],
   [["tell", ""], 2, "The text is empty."],
   [["tell"], 2, "The text is empty."],
-  [["retry"], 2, "There is no Bosun home"],
-  [["retry", "mine", "one", "two"], 2, "more words than a session and a ticket"],
-  [["plan", "--approve", "--reject"], 2, "exclude each other"],
-  [["plan", "--approve", "--json"], 2, "--json shows the plan, and goes with no other option"],
-  [["plan", "--export", "-", "--json"], 2, "--json shows the plan, and goes with no other option"],
-  [["review", "--approve", "--changes", "x"], 2, "exclude each other"],
-  [["replay", "--from", "zero"], 2, "is not a record's number"],
+  [["retry"], 2, "bosun run"],
+  [["retry", "mine", "one", "two"], 2, "SESSION TICKET"],
+  [["plan", "--approve", "--reject"], 2, "--reject"],
+  [["plan", "--approve", "--json"], 2, "--json"],
+  [["plan", "--export", "-", "--json"], 2, "--json"],
+  [["review", "--approve", "--changes", "x"], 2, "--changes"],
+  [["replay", "--from", "zero"], 2, "zero"],
   [["replay", "--type", "reprot"], 2, "Did you mean report?"],
   ...["--ticket", "--type", "--from", "--to"].map(
-    (flag): Wrong => [
-      ["replay", "--verify", flag, flag === "--type" ? "report" : "2"],
-      2,
-      "proves a record as a whole",
-    ],
+    (flag): Wrong => [["replay", "--verify", flag, flag === "--type" ? "report" : "2"], 2, "--verify"],
   ),
-  [["replay", "./no-such-folder"], 2, "is not a folder that is there"],
+  [["replay", "./no-such-folder"], 2, "./no-such-folder"],
   [["help", "frobnicate"], 2, "unknown command 'frobnicate'"],
 ];
 
@@ -176,7 +160,7 @@ const before = process.cwd();
 afterEach(() => process.chdir(before));
 
 describe("wrong input", () => {
-  it("is refused with what, where and what next, and nothing is made for it", async () => {
+  it("is refused with what, where and what next, and creates nothing", async () => {
     const here = rig();
     for (const [name, content] of Object.entries(FILES)) here.write(`workspace/${name}`, content);
     process.chdir(here.workspace);
@@ -191,48 +175,48 @@ describe("wrong input", () => {
     expect(existsSync(join(here.workspace, "..", "state"))).toBe(false);
   });
 
-  it("gives its exit code and keeps standard output clean as a real process, too", async () => {
+  it("exits a real process with its code, and nothing on stdout", async () => {
     const here = rig();
     const ran = await here.run(["run", "--plan", here.write("cycle.json", FILES["cycle.json"] ?? ""), "--json"]);
     expect(ran.code).toBe(3);
     expect(ran.stdout).toBe("");
-    expect(ran.stderr).toMatch(/^Error: \S+cycle\.json:1:\d+: the dependencies run in a circle: /);
+    expect(ran.stderr).toMatch(/^Error: \S+cycle\.json:1:\d+: /);
     expect(existsSync(here.home)).toBe(false);
   });
 
-  it("is told where the current directory is not there any more: 3", () => {
+  it("exits with 3 where the current directory was deleted", () => {
     const here = rig();
     const gone = join(here.workspace, "gone");
     mkdirSync(gone);
     const status = ["sh", "-c", `rmdir ${gone}; exec "$@"`, "sh", process.execPath, built("cli.js"), "status"];
     const left = spawnSync("env", status, { cwd: gone, env: here.environment, encoding: "utf8" });
     expect([left.status, left.stdout]).toEqual([3, ""]);
-    expect(left.stderr).toMatch(/^Error: The current directory is not there any more\.\n/m);
+    expect(left.stderr).toMatch(/^Error: /m);
     expect(left.stderr).not.toContain("bug");
   });
 
-  it("is refused where there is a home, too, and leaves the sessions as they are", async () => {
+  it("is refused with an existing home, and changes no session", async () => {
     const here = rig();
     const plan = here.write("plan.json", GOOD);
     expect((await here.run(["run", "--plan", plan, "--session", "mine"])).code).toBe(0);
     const wrong: readonly Wrong[] = [
-      [["resume", "nine"], 2, 'There is no session "nine" in this home.'],
-      [["answer", "mine", "q", "x"], 2, "The session mine asks nothing."],
-      [["pause", "mine"], 2, "is closed: done"],
+      [["resume", "nine"], 2, '"nine"'],
+      [["answer", "mine", "q", "x"], 2, "mine"],
+      [["pause", "mine"], 2, "mine"],
       [["cancel", "mine"], 2, "bosun resume mine"],
       [["stop", "mine"], 2, "bosun resume mine"],
-      [["tell", "mine", "x"], 2, "is closed: done"],
+      [["tell", "mine", "x"], 2, "mine"],
       [["retry", "mine", "wrte"], 2, "Did you mean write?"],
-      [["retry", "write"], 2, "The ticket write of mine is done"],
-      [["retry", "mine"], 2, "No ticket is named."],
-      [["retry"], 2, "No ticket is named."],
-      [["plan", "mine", "--approve"], 2, "does not wait for anybody's word"],
-      [["review", "mine", "--approve"], 2, "Nothing of mine waits"],
+      [["retry", "write"], 2, "write of mine is done"],
+      [["retry", "mine"], 2, "bosun retry mine TICKET"],
+      [["retry"], 2, "bosun retry mine TICKET"],
+      [["plan", "mine", "--approve"], 2, "mine"],
+      [["review", "mine", "--approve"], 2, "mine"],
       [["log", "mine", "wrote"], 2, "Did you mean write?"],
-      [["status", "mine", "--all"], 2, '--all lists every session, and "mine" is named.'],
-      [["resume", "mine", "--budget-turns", "9"], 0, "mine is closed and only shown: --budget-turns had no effect."],
-      [["resume", "--budget-usd", "9", "--deadline", "9m"], 0, "--budget-usd, --deadline had no effect."],
-      [["resume", "mine", "--release", "shell"], 0, "--release had no effect."],
+      [["status", "mine", "--all"], 2, '"mine"'],
+      [["resume", "mine", "--budget-turns", "9"], 0, "--budget-turns"],
+      [["resume", "--budget-usd", "9", "--deadline", "9m"], 0, "--budget-usd, --deadline"],
+      [["resume", "mine", "--release", "shell"], 0, "--release"],
     ];
     for (const [args, code, said] of wrong) {
       const left = await typed(here, args);
@@ -244,8 +228,8 @@ describe("wrong input", () => {
   });
 });
 
-describe("a project's found configuration", () => {
-  it("is not used if it would run something, unless its files are named", async () => {
+describe("a project's configuration", () => {
+  it("is not used if it can run commands, unless its files are named", async () => {
     const here = rig();
     mkdirSync(join(here.workspace, ".git"));
     const roles = { roles: [{ role_id: "shell", type: "worker", cli_command: ["sh", "-c", "touch owned; cat"] }] };
@@ -259,13 +243,13 @@ describe("a project's found configuration", () => {
     expect(existsSync(join(here.workspace, "owned"))).toBe(true);
   });
 
-  it("is refused with the flags that name it as it is there, and only what is named is trusted", async () => {
+  it("is refused with the flags that would name it; only named files are trusted", async () => {
     const here = rig();
     mkdirSync(join(here.workspace, ".git"));
     const settings = here.write("workspace/.bosun/scheduler_config.yaml", "notify: { command: [touch, told] }\n");
     const plan = here.write("plan.json", GOOD);
     const alone = await here.run(["run", "--plan", plan]);
-    expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining(`its files: --config ${settings}. To`)]);
+    expect([alone.code, alone.stderr]).toEqual([3, expect.stringContaining(`--config ${settings}`)]);
     expect((await typed(here, ["roles"])).stderr).toBe(alone.stderr);
     expect((await typed(here, ["roles", "--config", settings])).code).toBe(0);
     expect((await here.run(["run", "--plan", plan, "--config", settings])).code).toBe(0);
@@ -273,16 +257,13 @@ describe("a project's found configuration", () => {
     const crew = { roles: [{ role_id: "shell", type: "worker", cli_command: ["touch", "owned"] }] };
     const file = here.write("workspace/.bosun/crews/mine.json", JSON.stringify(crew));
     const both = await here.run(["run", "--plan", plan, "--config", settings]);
-    expect([both.code, both.stderr]).toEqual([
-      3,
-      expect.stringContaining(`its files: --roles ${join(file, "..", "FILE")}. To`),
-    ]);
+    expect([both.code, both.stderr]).toEqual([3, expect.stringContaining(`--roles ${join(file, "..", "FILE")}`)]);
     expect((await here.run(["run", "--plan", plan, "--config", settings, "--crew", "embedded"])).code).toBe(0);
     expect((await here.run(["run", "--plan", plan, "--crew", "embedded"])).code).toBe(3);
     expect(existsSync(join(here.workspace, "owned"))).toBe(false);
   });
 
-  it("raises no limit of the person's own unless it is named, and is laid over the limits that it leaves alone", async () => {
+  it("raises no limit of the user's own unless it is named", async () => {
     const here = rig();
     mkdirSync(join(here.workspace, ".git"));
     const plan = here.write("plan.json", GOOD);
@@ -291,7 +272,7 @@ describe("a project's found configuration", () => {
     for (const settings of [{ budget: { turns: 100 } }, { max_retries: 2 }]) {
       found(settings);
       const refused = await here.run(["run", "--plan", plan]);
-      expect([refused.code, refused.stderr]).toEqual([3, expect.stringContaining(" is raised from 1 to ")]);
+      expect([refused.code, refused.stderr]).toEqual([3, expect.stringMatching(/1 to \d/)]);
       expect(existsSync(here.home)).toBe(false);
     }
     found({ budget: { tokens: 100 }, max_retries: 1 });
@@ -300,7 +281,7 @@ describe("a project's found configuration", () => {
     expect((await here.run(["run", "--plan", plan, ...named])).code).toBe(0);
   });
 
-  it("is used if it only sets figures", async () => {
+  it("is used if it only sets numbers", async () => {
     const here = rig();
     mkdirSync(join(here.workspace, ".git"));
     here.write("workspace/.bosun/scheduler_config.json", JSON.stringify({ budget: { turns: 1 } }));
@@ -309,7 +290,7 @@ describe("a project's found configuration", () => {
 });
 
 describe("help", () => {
-  it("shows the short list, every command under `help all`, and each command's own options", async () => {
+  it("shows a short list, all commands under `help all`, and a command's options", async () => {
     const here = rig();
     const short = await typed(here, ["help"]);
     const all = await typed(here, ["help", "all"]);
@@ -324,7 +305,7 @@ describe("help", () => {
     expect((await typed(here, ["run", "--help"])).stdout).toBe(run.stdout);
   });
 
-  it("has examples of `run` that run, where there are such files", async () => {
+  it("has examples of `run` that work", async () => {
     const here = rig();
     for (const agent of ["manager.py", "worker.py"])
       copyFileSync(join(ROOT, "examples", "agents", agent), join(here.workspace, agent));
@@ -343,7 +324,7 @@ describe("help", () => {
 });
 
 describe("exit codes", () => {
-  it("are those of the public table, for every failure there is", () => {
+  it("are those of the public table, for every failure code", () => {
     expect(new Set(Object.values(EXIT_CODE_OF))).toEqual(new Set([2, 3, 4, 5, 6, 7, 70, 130]));
     expect(EXIT_CODE_OF).toMatchObject({
       usage: 2,

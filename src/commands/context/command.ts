@@ -4,7 +4,7 @@ import type { Result } from "../../lib/result.ts";
 import type { Failure } from "../../protocol/failure.ts";
 import type { Terminal } from "../../ui/terminal.ts";
 
-/** What every command is given: where it stands and where it speaks. */
+/** What every command is given. */
 export interface CommandContext {
   readonly terminal: Terminal;
   /** The current directory, absolute. */
@@ -12,17 +12,17 @@ export interface CommandContext {
   readonly environment: Environment;
   /** `--home`, as typed. */
   readonly home: string | undefined;
-  /** Ends the process at once, for the second signal; everything else ends by its exit code. */
+  /** Ends the process at once, on the second signal. */
   readonly leave: (exit_code: number) => void;
 }
 
-/** A command's work: the exit code, or the failure that gives one. */
+/** A command's work: its exit code, or a failure, which has one. */
 export type Work = (context: CommandContext) => Promise<Result<number, Failure>>;
 
-/** Does the work and keeps its exit code for the end of the process. */
+/** Does the work and keeps its exit code until the process ends. */
 export type Run = (work: Work) => Promise<void>;
 
-/** Gives a command, which has its name and summary already, its arguments, options, help and action. */
+/** Adds arguments, options, help and action to a command that has its name and summary. */
 export type Register = (command: Command, run: Run) => void;
 
 /** An option that may be given several times, for commander's `argParser`. */

@@ -14,7 +14,7 @@ import {
   exitCodeOf,
 } from "../../runtime/exit.ts";
 
-/** What a command that failed exits with. What agents tell each other never ends a command, so it would be a bug here. */
+/** The exit code of a failed command. Failures of agents never end a command: those are 70, a bug. */
 export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   usage: EXIT_USAGE,
   not_found: EXIT_USAGE,
@@ -49,7 +49,7 @@ export const EXIT_CODE_OF: Readonly<Record<FailureCode, number>> = {
   internal: EXIT_INTERNAL,
 };
 
-/** What a command exits with that ran a session, by how it was left. */
+/** The exit code of a command that ran a session. */
 export function exitCodeAfter(end: Result<SessionEnd, Failure>, { stopped }: LedgerFigures): number {
   return end.ok ? exitCodeOf(end.value, stopped?.signal) : EXIT_CODE_OF[end.error.code];
 }

@@ -10,18 +10,18 @@ import { safeLine } from "../../ui/display.ts";
 import type { CommandContext } from "./command.ts";
 import { leftHomes } from "./left-homes.ts";
 
-/** A home with its store open; whoever opens one closes the store, which `withHome` does. */
+/** A home with its open store, which `withHome` closes. */
 export interface OpenHome<S extends StoreReader> {
   readonly home: string;
   readonly store: S;
 }
 
-/** Where this command's home is, whether it is there or not. */
+/** The path of this command's home, which may not exist. */
 export function homeOf({ home, environment, directory }: CommandContext): Result<string, Failure> {
   return resolveHome(home, environment, directory);
 }
 
-/** Does its work with an open home, whose store is closed whatever comes of it. */
+/** Does the work with an open home, and closes its store. */
 export async function withHome<S extends StoreReader>(
   opened: Result<OpenHome<S>, Failure>,
   work: (home: OpenHome<S>) => Promise<Result<number, Failure>>,
@@ -34,7 +34,7 @@ export async function withHome<S extends StoreReader>(
   }
 }
 
-/** What was opened, kept in mind if a person named it: from now on it is a home that may be found. */
+/** Remembers a home that a person named: from now on it can be found. */
 function opened<S extends StoreReader>(
   context: CommandContext,
   home: string,
@@ -49,7 +49,7 @@ function isNamed({ home, environment }: CommandContext): boolean {
   return home !== undefined || (environment.BOSUN_HOME ?? "") !== "";
 }
 
-/** The home for writing; it is made if it is not there. */
+/** Opens the home for writing; creates it if it does not exist. */
 export function openHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
@@ -68,7 +68,7 @@ function doubt(home: string, file_system: string): string {
   return `${home} is on ${file_system}: whether a database is safe there depends on what is behind it. A disk of this machine always is.`;
 }
 
-/** The home for looking; fails with `not_found` if there is none, and never makes one. */
+/** Opens the home for reading; `not_found` if it does not exist. */
 export function readHome(context: CommandContext): Result<OpenHome<StoreReader>, Failure> {
   const home = homeOf(context);
   if (!home.ok) return home;
@@ -78,7 +78,7 @@ export function readHome(context: CommandContext): Result<OpenHome<StoreReader>,
   return err({ ...store.error, hint: hints.join("\n") });
 }
 
-/** The home for writing to sessions that are there already: fails with `not_found` where `readHome` does. */
+/** Opens an existing home for writing; `not_found` if it does not exist. */
 export function openExistingHome(context: CommandContext): Result<OpenHome<Store>, Failure> {
   const looked = readHome(context);
   if (!looked.ok) return looked;

@@ -6,15 +6,15 @@ import type { Environment } from "../../config/found.ts";
 import { resolveHome } from "../../config/home.ts";
 import { bosunProgram } from "../../config/installation.ts";
 
-/** Where a person types. */
+/** Where a command is typed. */
 interface Here {
   readonly directory: string;
   readonly environment: Environment;
 }
 
 /**
- * What a person types for this program: its name where the shell finds it, else how it is started. The home is added as it was
- * named, where it is not found without. For whoever reads this elsewhere every path stands whole.
+ * What a person types for this program: `bosun` if the shell finds it, else the command that starts it; with `--home` if the home is not
+ * found without it. For a reader in another directory all paths are absolute.
  */
 export function invocationName(
   { directory, environment, home }: Here & { readonly home: string | undefined },
@@ -30,18 +30,18 @@ export function invocationName(
   return `${program} --home ${shellWord(reader === "here" ? home : named.value)}`;
 }
 
-/** Another Node that the shell finds may be too old; and what npm has put on its own `PATH` is not on the person's. */
+/** The `node` on the PATH may be another version, or be on the PATH of npm only. */
 function startCommand({ directory, environment }: Here, reader: "here" | "elsewhere"): string {
   const shown = (path: string) => (reader === "here" ? shortPath(directory, path) : path);
   const found = programFile("node", directory, environment.PATH);
-  const isLent = environment.npm_execpath !== undefined && found?.includes("/node_modules/") === true;
-  const isThis = found !== undefined && realpathSync(found) === process.execPath && !isLent;
+  const isNpms = environment.npm_execpath !== undefined && found?.includes("/node_modules/") === true;
+  const isThis = found !== undefined && realpathSync(found) === process.execPath && !isNpms;
   const node = shown(process.execPath);
   const words = [isThis ? "node" : node.includes("/") ? node : `./${node}`, shown(bosunProgram())];
   return words.map(shellWord).join(" ");
 }
 
-/** A path as it is shortest from a directory: one that leads out of it stands whole. */
+/** A path relative to a directory if it is inside it and that is shorter; else absolute. */
 function shortPath(directory: string, path: string): string {
   const near = relative(directory, path) || ".";
   const isInside = near !== ".." && !near.startsWith("../");

@@ -2,23 +2,23 @@ import { CODE_OF_SIGNAL, type StopSignal } from "../../runtime/exit.ts";
 import { localize } from "../../ui/words.ts";
 import type { CommandContext } from "./command.ts";
 
-/** What to do with the first signal, and with any after it. */
+/** What to do at the first signal, and at the second. */
 export interface SignalPlan {
   readonly stop: (signal: StopSignal) => void;
-  /** Must end everything at once; the process then exits. */
+  /** Must end everything at once: the process exits after it. */
   readonly kill: () => void;
 }
 
-/** Signals while a session runs. */
+/** Watched signals. */
 export interface SignalWatch {
-  /** The exit code of the signal that came; undefined if none did. */
+  /** The exit code of the first signal; undefined if there was none. */
   readonly exitCode: () => number | undefined;
   readonly restore: () => void;
 }
 
 /**
- * The first signal asks, the second kills and leaves: nobody has to wait for a worker that does not end. `leave` is called with
- * the exit code and does not come back. Signals that are not among `names` do what they do to any program.
+ * The first signal stops, the second kills and exits, so that no one waits for a worker that does not end. `leave` exits with the given code.
+ * Signals other than `names` have their default effect.
  */
 export function watchSignals(
   plan: SignalPlan,
@@ -26,7 +26,7 @@ export function watchSignals(
   names: readonly StopSignal[] = ["SIGINT", "SIGTERM", "SIGHUP"],
 ): SignalWatch {
   let first: StopSignal | undefined;
-  const heard = (signal: StopSignal) => {
+  const onSignal = (signal: StopSignal) => {
     if (first === undefined) {
       first = signal;
       plan.stop(signal);
@@ -35,16 +35,16 @@ export function watchSignals(
     plan.kill();
     leave(CODE_OF_SIGNAL[signal]);
   };
-  for (const name of names) process.on(name, heard);
+  for (const name of names) process.on(name, onSignal);
   return {
     exitCode: () => (first === undefined ? undefined : CODE_OF_SIGNAL[first]),
     restore: () => {
-      for (const name of names) process.off(name, heard);
+      for (const name of names) process.off(name, onSignal);
     },
   };
 }
 
-/** The last word of a command whose second signal has killed everything: nothing comes after it that could say how the session goes on. */
+/** Says how to continue a session after the second signal has killed everything. */
 export function tellKilled({ terminal: { err } }: CommandContext, session_id: string): void {
   err.line(localize(err, `Killed. What was committed is safe: bosun resume ${session_id}`));
 }

@@ -16,7 +16,7 @@ import { readyToBegin, type SettingOptions } from "./ready.ts";
 import { findConfiguration, loadRegistry, type RegistryOptions } from "./registry.ts";
 import { standardInput, typedRequirement } from "./requirement.ts";
 
-const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what you want done" };
+const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what to do" };
 
 /** The options that say what is to be done, by whom, where and within which limits. */
 export interface RunInputOptions extends RegistryOptions, SettingOptions {

@@ -67,7 +67,7 @@ describe("a word whose owner leaves between two looks of who put it", () => {
     await owner.release(lease);
     const { code, stdout, stderr } = await paused;
     expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr).toContain(`Nobody runs ${session_id}, so there is nothing to pause.`);
+    expect(stderr).toContain(`bosun resume ${session_id}`);
     expect((await typed(here, ["resume", session_id, "--answer", "c1.name=Ada"])).code).toBe(0);
   });
 });

@@ -40,7 +40,7 @@ describe("a session that needs a person where none is", () => {
     expect(kept.stdout).toContain(`bosun resume ${session_id}`);
     expect((await typed(here, ["resume"])).code).toBe(0);
     expect(readFileSync(join(here.workspace, "out.txt"), "utf8")).toBe("Grace Hopper\n");
-    expect((await typed(here, ["inbox"])).stdout).toMatch(/^Nothing waits for a person\.\n/);
+    expect((await typed(here, ["inbox"])).stdout).not.toContain("bosun answer");
   });
 
   it("says what it needs with --reporter silent, too, and each command once", async () => {
@@ -215,7 +215,7 @@ describe("a plan that waits for a person", () => {
     const session_id = await gated(here);
     const shown = here.write("shown", "");
     const reading = `sh ${here.write("reading.sh", `cat "$1" > ${shown}\n`)}`;
-    expect((await typed(here, ["plan", "--edit"], { EDITOR: reading })).stdout).toContain("Nothing was changed");
+    expect((await typed(here, ["plan", "--edit"], { EDITOR: reading })).stdout).toContain("--approve");
     expect(readFileSync(shown, "utf8")).toMatch(/^tasks:\n {2}- task_id: write\n {4}description: Do write\n/m);
     const editor = here.write("editor.sh", "#!/bin/sh\necho 'tasks: 7' > \"$1\"\n");
     chmodSync(editor, 0o755);
@@ -340,11 +340,11 @@ describe("work that waits for a person's review", () => {
     expect(new Set(asked((await typed(here, ["review"])).stdout))).toEqual(new Set(["one", "two"]));
     expect(asked((await typed(here, ["review", "one"])).stdout)).toEqual(["one"]);
     const unclear = await typed(here, ["review", "--approve"]);
-    expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringMatching(/waits in s-\w+: (one, two|two, one)\./)]);
+    expect([unclear.code, unclear.stderr]).toEqual([2, expect.stringMatching(/one, two|two, one/)]);
     expect((await typed(here, ["review", "one", "--approve"])).code).toBe(0);
     expect((await typed(here, ["resume"])).code).toBe(4);
     const none = await typed(here, ["review", "one"]);
-    expect([none.code, none.stdout]).toEqual([0, expect.stringMatching(/^Nothing of one of s-\w+ waits/)]);
+    expect([none.code, none.stdout]).toEqual([0, expect.stringMatching(/^one of s-\w+ /)]);
   });
 
   it("is told what its checks found against it, and is not approved before they pass", async () => {

