@@ -4,7 +4,6 @@ import { err, ok, type Result } from "../lib/result.ts";
 import { type Failure, failure } from "../protocol/failure.ts";
 import { EXIT_DONE } from "../runtime/exit.ts";
 import type { Holder, SessionRow, Store } from "../store/store.ts";
-import { safeLine } from "../ui/display.ts";
 import { collect, type CommandContext, type Run } from "./context/command.ts";
 import { openExistingHome, withHome } from "./context/home.ts";
 import { actorHere } from "./context/program.ts";
@@ -75,28 +74,20 @@ async function resume(
     if (!current.ok) return current;
     const hasNoLimits = !limits && options.deadline === undefined && options.takeOver !== true;
     const output = beside(context, runOptions.value);
-    const releases = release.map(released);
+    const releases = release.map((role_id) => commandMessage({ command: "release", role_id }));
     if (hasNoLimits && isWaitingChild(store, current.value)) {
-      const messages: Message[] = releases.length > 0 ? releases : [[GO_ON, `${current.value.session_id} continues.`]];
-      return putAll(output, store, current.value, messages, options);
+      return putAll(output, store, current.value, releases.length > 0 ? releases : [GO_ON], options);
     }
     const owner = await ofParent(store, current.value, releases, limits);
     if (!owner.ok) return owner;
     const row = owner.value;
     const holder = row.state === "closed" ? undefined : store.holder(row.session_id);
     if (holder !== undefined) return tellOwner(output, store, { row, holder }, releases, options, limits);
-    const facts = row.session_id === chosen.value.session_id ? releases.map(([message]) => message) : [];
+    const facts = row.session_id === chosen.value.session_id ? releases : [];
     const change = { ...(limits ? { limits } : {}), facts };
     const left = takeUp(context, runtimeEnvironment(home, context), row, runOptions.value, change);
     return tellingUnused(context, store, row.session_id, runOptions.value, left);
   });
-}
-
-/** A message to a session, and what is then true. */
-type Message = readonly [message: PersonMessage, effect: string];
-
-function released(role_id: string): Message {
-  return [commandMessage({ command: "release", role_id }), `Role ${safeLine(role_id)} takes turns again.`];
 }
 
 /** Sends the messages to the session's owner; refused with options that only apply on resume. */
@@ -104,13 +95,13 @@ async function putAll(
   context: CommandContext,
   store: Store,
   row: SessionRow,
-  messages: readonly Message[],
+  messages: readonly PersonMessage[],
   options: ResumeOptions,
 ): Promise<Result<number, Failure>> {
   const refused = onlyOnResume(store, row, options);
   if (refused) return err(refused);
-  for (const [message, effect] of messages) {
-    const put = await putToOwner(context, store, row, message, effect);
+  for (const message of messages) {
+    const put = await putToOwner(context, store, row, message);
     if (!put.ok) return put;
   }
   return ok(EXIT_DONE);
@@ -125,7 +116,7 @@ function isTakenUp(store: Store, { session_id, state }: SessionRow, { takeOver }
 async function ofParent(
   store: Store,
   row: SessionRow,
-  releases: readonly Message[],
+  releases: readonly PersonMessage[],
   limits: JsonObject | undefined,
 ): Promise<Result<SessionRow, Failure>> {
   const { session_id, parent, state } = row;
@@ -138,7 +129,7 @@ async function ofParent(
     );
   }
   if (store.holder(session_id)) return ok(row);
-  for (const [message] of releases) {
+  for (const message of releases) {
     const put = await store.inbox.put(session_id, { ...message }, actorHere());
     if (!put.ok) return put;
   }
@@ -156,14 +147,14 @@ async function tellOwner(
   context: CommandContext,
   store: Store,
   { row, holder }: { readonly row: SessionRow; readonly holder: Holder },
-  releases: readonly Message[],
+  releases: readonly PersonMessage[],
   options: ResumeOptions,
   limits: JsonObject | undefined,
 ): Promise<Result<number, Failure>> {
   const { session_id } = row;
-  const messages: Message[] = [...releases];
-  if (limits) messages.unshift([commandMessage({ command: "limits", limits }), "The new limits apply."]);
-  if (row.state === "paused") messages.push([GO_ON, "New turns begin again."]);
+  const messages: PersonMessage[] = [...releases];
+  if (limits) messages.unshift(commandMessage({ command: "limits", limits }));
+  if (row.state === "paused") messages.push(GO_ON);
   if (messages.length > 0) return putAll(context, store, row, messages, options);
   return err(
     failure("busy", `${session_id} is running in process ${holder.pid} on ${holder.host}.`, {
