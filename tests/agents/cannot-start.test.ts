@@ -1,26 +1,23 @@
 import { execFileSync } from "node:child_process";
 import { chmod, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Failure } from "../../src/protocol/failure.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 
 const REFUSED = join(import.meta.dirname, "children/refused.ts");
 
 /** Failures with EACCES. Root never gets it, so a child drops its rights. */
 describe("a program without permission to start", () => {
-  let cleanup: Cleanup;
   let directory: string;
 
   beforeEach(async () => {
-    cleanup = new Cleanup();
-    directory = await scratchDirectory(cleanup);
+    directory = scratchDirectory();
     await chmod(directory, 0o755);
     await mkdir(join(directory, "closed", "inner"), { recursive: true });
     await chmod(join(directory, "closed"), 0);
-    cleanup.add(() => chmod(join(directory, "closed"), 0o700));
+    onTestFinished(() => chmod(join(directory, "closed"), 0o700));
   });
-  afterEach(() => cleanup.run());
 
   function failureOf(where: string, ...command: readonly string[]): Failure | null {
     return JSON.parse(

@@ -1,22 +1,18 @@
 import { access, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { cliAgent } from "../../src/agents/cli/agent.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { Launcher } from "../../src/agents/launcher.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
-import { Cleanup } from "./cleanup.ts";
 import { AgentRig, envelope, type Puppet, REPORT } from "./rig.ts";
 import { livingInGroup } from "../processes.ts";
 
-let cleanup: Cleanup;
 let rig: AgentRig;
 
 beforeEach(async () => {
-  cleanup = new Cleanup();
-  rig = await AgentRig.open(cleanup);
+  rig = await AgentRig.open();
 });
-afterEach(() => cleanup.run());
 
 /** Runs a turn of a program without a puppet. */
 function simply(request: TurnRequest, launcher: Launcher = embeddedLauncher(), signal = new AbortController().signal) {

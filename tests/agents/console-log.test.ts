@@ -1,17 +1,14 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { ConsoleLog } from "../../src/agents/cli/console-log.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 test("makes all writers wait for the same drain while the disk is behind", async () => {
   const log = new ConsoleLog(join(directory, "log"), 10_000_000);

@@ -1,20 +1,17 @@
 import { once } from "node:events";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import { markerOf } from "../../src/agents/process-marker.ts";
 import { environmentOf } from "../../src/agents/process-table.ts";
 import { EscapedProcesses } from "../../src/agents/escaped-processes.ts";
 import { isLiving, killStray } from "../processes.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 /** A shell that has printed a line, and its escaped processes. */
 async function launched(script: string, marker: Record<string, string> = {}) {
@@ -23,7 +20,7 @@ async function launched(script: string, marker: Record<string, string> = {}) {
   const shell = await start({ command: ["sh", "-c", script], directory, environment });
   if (!shell.ok) throw new Error(shell.error.message);
   const { value } = shell;
-  cleanup.add(() => {
+  onTestFinished(() => {
     value.signalGroup("SIGKILL");
     value.destroyPipes();
   });
@@ -46,7 +43,7 @@ describe.runIf(process.platform === "linux")("the escaped processes of an agent"
       "setsid env -i /bin/sh -c 'echo $$; exec /bin/sleep 600' & wait",
     );
     const pid = Number(printed);
-    cleanup.add(() => killStray(pid));
+    onTestFinished(() => killStray(pid));
     escaped.find(true);
     expect(escaped.areLeft).toBe(true);
     shell.signalGroup("SIGKILL");

@@ -2,13 +2,13 @@ import { execFileSync, spawn } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import { programFile } from "../../src/agents/program-file.ts";
 import type { SandboxMechanism } from "../../src/agents/isolation/mechanism.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 import { availableSandboxes } from "./sandboxes.ts";
 import { killStray } from "../processes.ts";
 
@@ -22,14 +22,11 @@ const SANDBOXES: { readonly name: string; readonly mechanism: SandboxMechanism |
   })),
 ];
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 function specOf(command: readonly string[], mechanism: SandboxMechanism | undefined) {
   const isolation = { level: "processes", required: true } as const;
@@ -42,15 +39,15 @@ describe.runIf(process.platform === "linux").each(SANDBOXES)("an agent in $name"
     mkdirSync(home);
     const store = openStore(home);
     if (!store.ok) throw new Error(store.error.message);
-    cleanup.add(() => store.value.close());
+    onTestFinished(() => store.value.close());
     const at = { session_id: "s-1", created_at: "2026-01-02T03:04:05Z" };
     await store.value.create({ ...at, mode: "schedule", workspace: directory });
     const lease = await store.value.acquire("s-1", { pid: process.pid, host: "here", started_at: at.created_at });
     if (!lease.ok) throw new Error(lease.error.message);
-    cleanup.add(() => store.value.release(lease.value));
+    onTestFinished(() => store.value.release(lease.value));
     const log = LogFolder.open(join(home, "logs"));
     if (!log.ok) throw new Error(log.error.message);
-    cleanup.add(() => log.value.close());
+    onTestFinished(() => log.value.close());
     const launched = await start(specOf(["ls", "-l", "/proc/self/fd"], mechanism), mechanism);
     if (!launched.ok) throw new Error(launched.error.message);
     launched.value.stderr.resume();
@@ -73,7 +70,7 @@ describe.runIf(process.platform === "linux").each(SANDBOXES)("an agent in $name"
       stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 37 }, () => "ignore" as const), "pipe"],
       env: { ...process.env, BOSUN_TEST_ONCE: "1" },
     });
-    cleanup.add(() => killStray(scheduler.pid ?? 0));
+    onTestFinished(() => killStray(scheduler.pid ?? 0));
     const chunks: Buffer[] = [];
     for await (const chunk of scheduler.stdout as Readable) chunks.push(chunk as Buffer);
     expect(Buffer.concat(chunks).toString()).toMatch(/ 40 -> \/dev\/null$/m);

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import type { Launched, Launcher } from "../../src/agents/launcher.ts";
 import { findProcess } from "../../src/agents/processes.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -13,14 +13,11 @@ const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 /** The contract of every launcher. */
 export function launcherContract(name: string, make: () => Launcher): void {
   describe(`the launcher contract: ${name}`, () => {
-    let cleanup: Cleanup;
     let directory: string;
 
-    beforeEach(async () => {
-      cleanup = new Cleanup();
-      directory = await scratchDirectory(cleanup);
+    beforeEach(() => {
+      directory = scratchDirectory();
     });
-    afterEach(() => cleanup.run());
 
     async function launch(
       command: readonly string[],
@@ -28,7 +25,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
     ): Promise<Launched> {
       const launched = await make().launch({ command, directory, environment });
       if (!launched.ok) throw new Error(launched.error.message);
-      cleanup.add(() => {
+      onTestFinished(() => {
         launched.value.signalGroup("SIGKILL");
         launched.value.destroyPipes();
       });
@@ -93,7 +90,7 @@ export function launcherContract(name: string, make: () => Launcher): void {
     test("reports the exit while others hold the pipes, and closes them on request", async () => {
       const daemon = await launch(["sh", "-c", "sleep 600 & echo $!"]);
       const [line] = (await once(daemon.stdout, "data")) as [Buffer];
-      cleanup.add(() => killStray(Number(line.toString())));
+      onTestFinished(() => killStray(Number(line.toString())));
       expect(await daemon.exited).toEqual({ code: 0, signal: null });
       expect(daemon.stdout.closed).toBe(false);
       expect(daemon.groupLives()).toBe(true);

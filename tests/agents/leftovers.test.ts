@@ -1,28 +1,24 @@
 import { spawn } from "node:child_process";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { environmentOf, pidsGivenSince } from "../../src/agents/process-table.ts";
-import { Cleanup } from "./cleanup.ts";
 import { AgentRig, type Puppet, REPORT, type RunningTurn } from "./rig.ts";
 import { settled, spawnBelow } from "./settled.ts";
 import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
 
-let cleanup: Cleanup;
 let rig: AgentRig;
 
 beforeEach(async () => {
-  cleanup = new Cleanup();
-  rig = await AgentRig.open(cleanup);
+  rig = await AgentRig.open();
 });
-afterEach(() => cleanup.run());
 
 /** Starts more processes than are searched when none are expected to have escaped. */
 function crowd(): void {
   for (let count = 0; count < 60; count += 1) {
     const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
-    cleanup.add(() => killStray(pid));
+    onTestFinished(() => killStray(pid));
   }
 }
 
@@ -39,7 +35,7 @@ async function noticeable({ puppet }: RunningTurn, pid: number): Promise<void> {
 describe("an agent that leaves processes behind", () => {
   test("in its group with its pipes: they are ended and the answer counts", async () => {
     const turn = await rig.turn();
-    const child = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
+    const child = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     const { failure, answer } = await settled(turn);
@@ -51,7 +47,7 @@ describe("an agent that leaves processes behind", () => {
   test("in its group, ignoring SIGTERM: they are killed despite a long kill grace", async () => {
     const turn = await rig.turn({ settings: { kill_grace_ms: 60_000 } });
     const deaf = ["sh", "-c", "trap '' TERM; sleep 600; sleep 600"];
-    const child = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: false, hold: false });
+    const child = await spawnBelow(turn.puppet, { command: deaf, detached: false, hold: false });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     const { failure } = await settled(turn);
@@ -72,7 +68,7 @@ describe("an agent that leaves processes behind", () => {
 
   test("outside its group with its pipes: they do not delay the turn", async () => {
     const turn = await rig.turn();
-    const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    const stray = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     const { failure, answer } = await settled(turn);
@@ -84,7 +80,7 @@ describe("an agent that leaves processes behind", () => {
   test.runIf(onLinux)("outside its group, ignoring SIGTERM, with children: all are killed", async () => {
     const turn = await rig.turn({ settings: { kill_grace_ms: 100 } });
     const deaf = ["sh", "-c", "trap '' TERM; sleep 600 & sleep 600"];
-    const stray = await spawnBelow(cleanup, turn.puppet, { command: deaf, detached: true, hold: false });
+    const stray = await spawnBelow(turn.puppet, { command: deaf, detached: true, hold: false });
     await expect.poll(() => livingInGroup(stray)).toHaveLength(3);
     await turn.puppet.print(REPORT);
     await noticeable(turn, stray);
@@ -97,7 +93,7 @@ describe("an agent that leaves processes behind", () => {
   test("outside its group without its environment: they are found by descent", async () => {
     const turn = await rig.turn();
     const bare = ["env", "-i", "sh", "-c", "PATH=/usr/bin:/bin; sleep 600 & sleep 600"];
-    const stray = await spawnBelow(cleanup, turn.puppet, { command: bare, detached: true, hold: false });
+    const stray = await spawnBelow(turn.puppet, { command: bare, detached: true, hold: false });
     await expect.poll(() => livingInGroup(stray)).toHaveLength(3);
     turn.abort.abort();
     expect((await settled(turn)).failure?.code).toBe("cancelled");
@@ -117,8 +113,8 @@ describe("an agent that leaves processes behind", () => {
         BOSUN_ARTIFACTS_DIR: join(rig.directory, "artifacts"),
       },
     });
-    cleanup.add(() => killStray(check.pid ?? 0));
-    await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    onTestFinished(() => killStray(check.pid ?? 0));
+    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     await settled(turn);
@@ -128,7 +124,7 @@ describe("an agent that leaves processes behind", () => {
   test("that are not found, with its pipes: its answer counts without a line feed", async () => {
     const turn = await rig.turn();
     const hidden = ["env", "-i", "/bin/sh", "-c", "exec /bin/sleep 600"];
-    const stray = await spawnBelow(cleanup, turn.puppet, { command: hidden, detached: true, hold: true });
+    const stray = await spawnBelow(turn.puppet, { command: hidden, detached: true, hold: true });
     await expect.poll(() => environmentOf(stray)).not.toContain("BOSUN_SESSION_ID=s-1");
     await turn.puppet.print(REPORT.trimEnd());
     turn.puppet.tell({ do: "exit", code: 0 });
@@ -139,7 +135,7 @@ describe("an agent that leaves processes behind", () => {
   test.runIf(onLinux)("outside its group with its pipes: they are found among many processes", async () => {
     const turn = await rig.turn();
     crowd();
-    const stray = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
+    const stray = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: true });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 0 });
     await settled(turn);
@@ -149,7 +145,7 @@ describe("an agent that leaves processes behind", () => {
   test.runIf(onLinux)("as a daemon without its pipes: it is found among many after a second", async () => {
     const turn = await rig.turn();
     crowd();
-    const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
+    const daemon = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exitAfter", ms: 1_100, code: 0 });
     await settled(turn);
@@ -158,7 +154,7 @@ describe("an agent that leaves processes behind", () => {
 
   test("outside its group with its pipes: the time limit holds", async () => {
     const prepare = async (puppet: Puppet) => {
-      await spawnBelow(cleanup, puppet, { command: ["sleep", "600"], detached: true, hold: true });
+      await spawnBelow(puppet, { command: ["sleep", "600"], detached: true, hold: true });
     };
     const turn = await rig.turn({ request: { timeout_ms: 50 }, prepare });
     const { failure } = await settled(turn);
@@ -167,7 +163,7 @@ describe("an agent that leaves processes behind", () => {
 
   test("as a daemon without its pipes: it is ended", async () => {
     const turn = await rig.turn();
-    const daemon = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
+    const daemon = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: true, hold: false });
     await turn.puppet.print(REPORT);
     await noticeable(turn, daemon);
     turn.puppet.tell({ do: "exit", code: 0 });

@@ -1,19 +1,15 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Cleanup } from "./cleanup.ts";
+import { beforeEach, describe, expect, test } from "vitest";
 import { AgentRig, envelope, type Puppet, REPORT } from "./rig.ts";
 import { settled, SETTLE_MS, spawnBelow } from "./settled.ts";
 import { isLiving, livingInGroup, stateOf } from "../processes.ts";
 
-let cleanup: Cleanup;
 let rig: AgentRig;
 
 beforeEach(async () => {
-  cleanup = new Cleanup();
-  rig = await AgentRig.open(cleanup);
+  rig = await AgentRig.open();
 });
-afterEach(() => cleanup.run());
 
 async function ignoreSigterm(puppet: Puppet): Promise<void> {
   await puppet.ask({ do: "ignore", signal: "SIGTERM" }, "ignoring");
@@ -184,7 +180,7 @@ describe("an agent that does not end", () => {
 
   test("after its answer, ignoring SIGTERM, with children, has answered", async () => {
     const turn = await rig.turn({ settings: { answer_grace_ms: 50, kill_grace_ms: 100 }, prepare: ignoreSigterm });
-    await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
+    await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: true });
     await turn.puppet.print(REPORT);
     const { failure, answer, exit } = await settled(turn);
     expect(failure).toBeUndefined();
@@ -204,7 +200,7 @@ describe("an agent that does not end", () => {
 
   test("is ended with its whole group when the turn is cancelled", async () => {
     const turn = await rig.turn();
-    const child = await spawnBelow(cleanup, turn.puppet, { command: ["sleep", "600"], detached: false, hold: false });
+    const child = await spawnBelow(turn.puppet, { command: ["sleep", "600"], detached: false, hold: false });
     turn.abort.abort();
     const { failure } = await settled(turn);
     expect(failure?.code).toBe("cancelled");
@@ -304,7 +300,7 @@ describe("an agent that prints too much", () => {
     const turn = await rig.turn({ settings: { max_output_bytes: 1_000_000 } });
     // The puppet cannot be asked after its exit.
     const floodAfterExit = ["sh", "-c", 'while kill -0 "$PPID" 2>/dev/null; do :; done; exec yes'];
-    await spawnBelow(cleanup, turn.puppet, { command: floodAfterExit, detached: false, hold: true });
+    await spawnBelow(turn.puppet, { command: floodAfterExit, detached: false, hold: true });
     await turn.puppet.print(REPORT);
     turn.puppet.tell({ do: "exit", code: 3 });
     const { failure, answer } = await settled(turn);

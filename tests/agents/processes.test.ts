@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { mkdir, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { belongsToSession } from "../../src/agents/process-marker.ts";
 import { endLeftovers, findProcess, identify, groupMembers, signalProcess } from "../../src/agents/processes.ts";
 import {
@@ -16,19 +16,14 @@ import {
   readPs,
 } from "../../src/agents/process-table.ts";
 import type { ProcessIdentity } from "../../src/kernel/agent.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 import { isLiving, killStray, livingInGroup, stateOf } from "../processes.ts";
 
 const onLinux = process.platform === "linux";
 const PROCESSES = join(import.meta.dirname, "../../src/agents/processes.ts");
 
 describe("a leftover process of a dead scheduler", () => {
-  let cleanup: Cleanup;
-
-  beforeEach(() => {
-    cleanup = new Cleanup();
-  });
-  afterEach(() => cleanup.run());
+  beforeEach(() => {});
 
   /** A shell in its own group that has printed "ready". */
   async function start(
@@ -44,7 +39,7 @@ describe("a leftover process of a dead scheduler", () => {
     const { pid = 0, stdout } = child;
     const begun = performance.now();
     const identity = identify(pid);
-    cleanup.add(() => {
+    onTestFinished(() => {
       killStray(-pid);
       stdout.destroy();
     });
@@ -114,7 +109,7 @@ describe("a leftover process of a dead scheduler", () => {
     const script = "setsid env -i PATH=$PATH sh -c 'sleep 600 & echo $$; sleep 600' & wait";
     const left = await start(script);
     const stray = Number(left.said);
-    cleanup.add(() => killStray(-stray));
+    onTestFinished(() => killStray(-stray));
     await expect.poll(() => livingInGroup(stray).length).toBeGreaterThanOrEqual(3);
     expect(await endLeftovers([identityOf(left)], 5_000, session)).toEqual([]);
     expect([livingInGroup(left.pid), livingInGroup(stray)]).toEqual([[], []]);
@@ -124,7 +119,7 @@ describe("a leftover process of a dead scheduler", () => {
     const deaf = "setsid env -i /bin/sh -c \"trap '' TERM; echo \\$\\$; while :; do /bin/sleep 600; done\" & wait";
     const left = await start(deaf);
     const stray = Number(left.said);
-    cleanup.add(() => killStray(-stray));
+    onTestFinished(() => killStray(-stray));
     expect(await endLeftovers([identityOf(left)], 200, session)).toEqual([]);
     expect(isLiving(stray)).toBe(false);
   });
@@ -132,14 +127,14 @@ describe("a leftover process of a dead scheduler", () => {
   test.runIf(onLinux)("is ended when it has left its group and is stopped", async () => {
     const left = await start("setsid sh -c 'echo $$; kill -STOP $$; sleep 600' & wait", mark);
     const stray = Number(left.said);
-    cleanup.add(() => killStray(-stray));
+    onTestFinished(() => killStray(-stray));
     await expect.poll(() => stateOf(stray)).toMatch(/^T/);
     expect(await endLeftovers([identityOf(left)], 20_000, session)).toEqual([]);
     expect(isLiving(stray)).toBe(false);
   });
 
   test.runIf(onLinux)("is ended when the home is named through a symbolic link", async () => {
-    const directory = await scratchDirectory(cleanup);
+    const directory = scratchDirectory();
     const [real, link] = [join(directory, "home"), join(directory, "link")];
     await mkdir(join(real, "sessions/s-1/work/T-1"), { recursive: true });
     await symlink(real, link);
@@ -173,7 +168,7 @@ describe("a leftover process of a dead scheduler", () => {
       endLeftovers([identityOf(left)], 2_000),
     ]).then(([heard]) => heard)) as [Buffer];
     const stray = Number(said.toString());
-    cleanup.add(() => killStray(stray));
+    onTestFinished(() => killStray(stray));
     expect([livingInGroup(left.pid), isLiving(stray)]).toEqual([[], false]);
   });
 
@@ -237,7 +232,7 @@ describe("a leftover process of a dead scheduler", () => {
     // Without waiting in between: a table is cached until the next turn of the event loop.
     processTable(0);
     const { pid = 0 } = spawn("sleep", ["600"], { stdio: "ignore" });
-    cleanup.add(() => killStray(pid));
+    onTestFinished(() => killStray(pid));
     expect(processTable(performance.now()).entries.has(pid)).toBe(true);
   });
 
@@ -248,7 +243,7 @@ describe("a leftover process of a dead scheduler", () => {
   });
 
   test.runIf(onLinux)("is read from /proc with any program name", async () => {
-    const directory = await scratchDirectory(cleanup);
+    const directory = scratchDirectory();
     const name = "a) Z 1 1 1 (b";
     await symlink("/bin/sleep", join(directory, name));
     const left = identityOf(await start('echo ready; exec "$0" 600', {}, [join(directory, name)]));

@@ -2,11 +2,12 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
 import { cliAgent, type CliSettings } from "../../src/agents/cli/agent.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { ProcessIdentity, TurnEvent, TurnRequest, TurnResult } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
-import { type Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 
 const PUPPET = join(import.meta.dirname, "../fixtures/agents/puppet.mjs");
 
@@ -68,20 +69,22 @@ export class AgentRig {
   readonly directory: string;
   readonly #server: Server;
   readonly #address: string;
-  readonly #cleanup: Cleanup;
+  readonly #sockets: Socket[] = [];
   readonly #waiting: ((puppet: Puppet) => void)[] = [];
 
-  private constructor(directory: string, cleanup: Cleanup) {
+  private constructor(directory: string) {
     this.directory = directory;
-    this.#cleanup = cleanup;
     this.#address = join(directory, "rig.socket");
     this.#server = createServer((socket) => this.#meet(socket));
   }
 
-  static async open(cleanup: Cleanup): Promise<AgentRig> {
-    const rig = new AgentRig(await scratchDirectory(cleanup), cleanup);
+  static async open(): Promise<AgentRig> {
+    const rig = new AgentRig(scratchDirectory());
     await new Promise<void>((resolve) => rig.#server.listen(rig.#address, resolve));
-    cleanup.add(() => void rig.#server.close());
+    onTestFinished(() => {
+      rig.#server.close();
+      for (const socket of rig.#sockets) socket.destroy();
+    });
     return rig;
   }
 
@@ -153,7 +156,7 @@ export class AgentRig {
         emitted.emit("event");
       },
     });
-    this.#cleanup.add(async () => {
+    onTestFinished(async () => {
       abort.abort();
       await result;
     });
@@ -169,7 +172,7 @@ export class AgentRig {
 
   #meet(socket: Socket): void {
     const events = new EventEmitter();
-    this.#cleanup.add(() => void socket.destroy());
+    this.#sockets.push(socket);
     socket.on("error", () => socket.destroy());
     createInterface({ input: socket }).on("line", (line) => {
       const what = JSON.parse(line) as { event: string; pid: number };

@@ -3,25 +3,22 @@ import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync 
 import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { sandboxMechanism } from "../../src/agents/isolation/probe.ts";
 import type { Isolation, SandboxLevel } from "../../src/agents/launcher.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const hasFiles = (await sandboxMechanism("files", PATH)).ok;
 /** A folder in /run that the user of the tests can write to. */
 const ownRun = ["/run", `/run/user/${process.getuid?.()}`].find(isWritable);
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 /** The output of a script in a sandbox, with `directory` writable unless `paths` say otherwise. */
 async function said(
@@ -46,7 +43,7 @@ async function said(
   if (!launched.ok) throw new Error(launched.error.message);
   const { value } = launched;
   const { stdin, stdout, stderr, exited } = value;
-  cleanup.add(() => {
+  onTestFinished(() => {
     value.signalGroup("SIGKILL");
     value.destroyPipes();
   });
@@ -108,7 +105,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
   });
 
   test("can run from the hidden /tmp, and cannot change its program there", async () => {
-    const elsewhere = await scratchDirectory(cleanup);
+    const elsewhere = scratchDirectory();
     const program = join(elsewhere, "program");
     await writeFile(program, 'echo "it runs"; touch "$1/changed" && echo "and wrote"\n', { mode: 0o755 });
     const out = await said("files", "", {}, ["/bin/sh", program, elsewhere]);
@@ -118,7 +115,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
 
   test("finds its paths through a link in the hidden /tmp", async () => {
     const { folder, root, paths } = await home();
-    const elsewhere = await scratchDirectory(cleanup);
+    const elsewhere = scratchDirectory();
     const [workspace, named] = [join(elsewhere, "workspace"), join(elsewhere, "home")];
     await symlink(directory, workspace);
     await symlink(root, named);
@@ -134,7 +131,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
 
   test("writes in a workspace whose program it runs through a link in /tmp", async () => {
     const link = `${directory}-link`;
-    cleanup.add(() => rm(link));
+    onTestFinished(() => rm(link));
     await symlink(directory, link);
     await writeFile(join(directory, "program"), 'cd "$1"; echo made > made; cat made\n');
     expect(await said("files", "", { writable: [link] }, ["/bin/sh", join(link, "program"), link])).toBe("made\n");
@@ -206,7 +203,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
   test("has the network; in the sandbox offline not even the loopback", async () => {
     const server = createServer((socket) => socket.end("reached"));
     server.listen(0, "127.0.0.1");
-    cleanup.add(() => void server.close());
+    onTestFinished(() => void server.close());
     await once(server, "listening");
     const { port } = server.address() as { port: number };
     const connect = `require("net").connect(${port},"127.0.0.1").on("data",d=>console.log(""+d)).on("error",e=>console.log(e.code))`;
@@ -219,7 +216,7 @@ describe.runIf(hasFiles)("an agent in the sandbox files", () => {
     "offline runs programs behind a link in /run, and sees nothing else of it",
     async () => {
       const folder = await mkdtemp(join(ownRun ?? "", "bosun-agents-"));
-      cleanup.add(() => rm(folder, { recursive: true }));
+      onTestFinished(() => rm(folder, { recursive: true }));
       await symlink(directory, join(folder, "bin"));
       await writeFile(join(folder, "beside"), "known\n");
       await writeFile(join(directory, "program"), "#!/bin/sh\necho it runs; ls -A $1\n", { mode: 0o755 });

@@ -1,10 +1,10 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { sandboxMechanism } from "../../src/agents/isolation/probe.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
 import type { LaunchSpec } from "../../src/agents/launcher.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 import { pathOf, availableSandboxes } from "./sandboxes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
@@ -12,14 +12,11 @@ const UTIL_LINUX = ["unshare", "nsenter", "setpriv", "sh", "sleep"];
 const SANDBOXES = await availableSandboxes();
 const by = (name: string) => SANDBOXES.some(({ mechanism }) => mechanism.by === name);
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 /** The exit of a program that kills itself in a sandbox, or the failure. */
 async function outcome(path: string, isolation: NonNullable<LaunchSpec["isolation"]>) {

@@ -4,11 +4,11 @@ import { statSync } from "node:fs";
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import { type SandboxMechanism, sandboxCommand } from "../../src/agents/isolation/mechanism.ts";
 import { findProcess, groupMembers, signalProcess } from "../../src/agents/processes.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 import { livingWith, availableSandboxes } from "./sandboxes.ts";
 import { killStray, livingInGroup, stateOf } from "../processes.ts";
 
@@ -21,9 +21,7 @@ test.runIf(process.platform === "linux" && process.getuid?.() === 0)("root has t
 });
 
 test("the rest of a wrapper's group ends with it", async () => {
-  const cleanup = new Cleanup();
-  onTestFinished(() => cleanup.run());
-  const bwrap = join(await scratchDirectory(cleanup), "bwrap");
+  const bwrap = join(scratchDirectory(), "bwrap");
   await writeFile(bwrap, "#!/bin/sh\ntrap '' TERM HUP\nsleep 600 </dev/null >/dev/null 2>&1 &\nexit 7\n");
   await chmod(bwrap, 0o755);
   const mechanism: SandboxMechanism = { by: "bubblewrap", bwrap };
@@ -31,7 +29,7 @@ test("the rest of a wrapper's group ends with it", async () => {
   const launched = await start({ command: ["true"], directory: "/", environment: { PATH }, isolation }, mechanism);
   if (!launched.ok) throw new Error(launched.error.message);
   const { value } = launched;
-  cleanup.add(() => {
+  onTestFinished(() => {
     killStray(-value.identity.pid);
     value.destroyPipes();
   });
@@ -43,9 +41,7 @@ describe.each(SANDBOXES.filter(({ mechanism }) => mechanism.by === "unshare"))(
   "the first process of a namespace by $name",
   ({ mechanism }) => {
     test("ends when its parent died before --pdeathsig took effect", async () => {
-      const cleanup = new Cleanup();
-      onTestFinished(() => cleanup.run());
-      const directory = await scratchDirectory(cleanup);
+      const directory = scratchDirectory();
       if (mechanism.by !== "unshare") throw new Error("not unshare");
       const setpriv = join(directory, "setpriv");
       const waits = 'case "$3" in */sh) until [ -e go ]; do sleep 0.01; done;; esac';
@@ -54,7 +50,7 @@ describe.each(SANDBOXES.filter(({ mechanism }) => mechanism.by === "unshare"))(
       const spec = { command: ["true"], directory, environment: { PATH } };
       const [file = "", ...given] = sandboxCommand({ ...mechanism, setpriv }, spec);
       const wrapper = spawn(file, given, { cwd: directory, detached: true, stdio: "ignore" });
-      cleanup.add(() => killStray(-(wrapper.pid ?? 0)));
+      onTestFinished(() => killStray(-(wrapper.pid ?? 0)));
       expect(await once(wrapper, "exit")).toEqual([0, null]);
       expect(groupMembers(wrapper.pid ?? 0, performance.now()).length).toBeGreaterThan(0);
       await writeFile(join(directory, "go"), "");
@@ -64,25 +60,22 @@ describe.each(SANDBOXES.filter(({ mechanism }) => mechanism.by === "unshare"))(
 );
 
 describe.each(SANDBOXES)("an agent in the sandbox processes by $name", ({ mechanism }) => {
-  let cleanup: Cleanup;
   let directory: string;
   let word: string;
 
   beforeEach(async () => {
-    cleanup = new Cleanup();
-    directory = await scratchDirectory(cleanup);
+    directory = scratchDirectory();
     // A unique duration, to recognize these sleepers.
     word = `${100_000 + process.pid}.${Math.floor(performance.now() * 1000)}`;
-    cleanup.add(() => livingWith(word).forEach(killStray));
+    onTestFinished(() => livingWith(word).forEach(killStray));
   });
-  afterEach(() => cleanup.run());
 
   async function launch(command: readonly string[]) {
     const isolation = { level: "processes", required: true } as const;
     const launched = await start({ command, directory, environment: { PATH }, isolation }, mechanism);
     if (!launched.ok) throw new Error(launched.error.message);
     const { value } = launched;
-    cleanup.add(() => {
+    onTestFinished(() => {
       value.signalGroup("SIGKILL");
       value.destroyPipes();
     });
@@ -197,7 +190,7 @@ describe.each(SANDBOXES)("an agent in the sandbox processes by $name", ({ mechan
     const scheduler = spawn(process.execPath, [SCHEDULER, JSON.stringify(spec), JSON.stringify(mechanism)], {
       stdio: ["ignore", "pipe", "inherit"],
     });
-    cleanup.add(() => killStray(scheduler.pid ?? 0));
+    onTestFinished(() => killStray(scheduler.pid ?? 0));
     await once(scheduler.stdout, "data");
     await expect.poll(() => livingWith(word).length).toBeGreaterThanOrEqual(3);
     scheduler.kill("SIGKILL");

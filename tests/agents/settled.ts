@@ -1,6 +1,5 @@
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { TurnResult } from "../../src/kernel/agent.ts";
-import type { Cleanup } from "./cleanup.ts";
 import type { Puppet, RunningTurn } from "./rig.ts";
 import { killStray, livingInGroup } from "../processes.ts";
 
@@ -18,11 +17,10 @@ export async function settled({ result, puppet }: RunningTurn, within_ms = SETTL
 
 /** Starts a child of the puppet; a `detached` one is outside its group, and the test ends it. */
 export async function spawnBelow(
-  cleanup: Cleanup,
   puppet: Puppet,
   order: { command: string[]; detached: boolean; hold: boolean },
 ): Promise<number> {
   const { pid } = (await puppet.ask({ do: "spawn", ...order }, "spawned")) as { pid: number };
-  cleanup.add(() => killStray(pid));
+  onTestFinished(() => killStray(pid));
   return pid;
 }

@@ -1,6 +1,6 @@
+import { onTestFinished } from "vitest";
 import { type RunLimits, type RunListener, SupervisedRun } from "../../src/agents/cli/process.ts";
 import { embeddedLauncher } from "../../src/agents/embedded-launcher.ts";
-import type { Cleanup } from "./cleanup.ts";
 
 const LIMITS: RunLimits = {
   timeout_ms: 0,
@@ -13,7 +13,6 @@ const LIMITS: RunLimits = {
 /** A supervised shell script. */
 export async function supervise(
   directory: string,
-  cleanup: Cleanup,
   script: string,
   limits: Partial<RunLimits>,
   line: RunListener["line"] = () => undefined,
@@ -26,7 +25,7 @@ export async function supervise(
   if (!launched.ok) throw new Error(launched.error.message);
   const abort = new AbortController();
   const run = new SupervisedRun(launched.value, { ...LIMITS, ...limits }, { capOf: () => 100, line }, abort.signal);
-  cleanup.add(async () => {
+  onTestFinished(async () => {
     abort.abort();
     await run.ended;
   });

@@ -2,20 +2,16 @@ import { execFileSync } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { Cleanup } from "./cleanup.ts";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { AgentRig, type Puppet, REPORT } from "./rig.ts";
 import { supervise } from "./supervised.ts";
 import { isLiving, killStray, livingInGroup } from "../processes.ts";
 
-let cleanup: Cleanup;
 let rig: AgentRig;
 
 beforeEach(async () => {
-  cleanup = new Cleanup();
-  rig = await AgentRig.open(cleanup);
+  rig = await AgentRig.open();
 });
-afterEach(() => cleanup.run());
 
 describe("a supervised run", () => {
   test("reads no more while its listener waits, then goes on", async () => {
@@ -23,7 +19,7 @@ describe("a supervised run", () => {
     const relief = Promise.withResolvers<void>();
     const second = Promise.withResolvers<void>();
     let relieved = false;
-    const { run, launched, abort } = await supervise(rig.directory, cleanup, "exec yes", {}, () => {
+    const { run, launched, abort } = await supervise(rig.directory, "exec yes", {}, () => {
       if (relieved) second.resolve();
       first.resolve();
       return relief.promise;
@@ -43,7 +39,7 @@ describe("a supervised run", () => {
     const first = Promise.withResolvers<void>();
     // More than one chunk: half of it waits in this process, half in the pipe.
     const script = "echo first; read -r _; yes | head -c 110000; echo; echo last";
-    const { run, launched } = await supervise(rig.directory, cleanup, script, {}, (_, bytes) => {
+    const { run, launched } = await supervise(rig.directory, script, {}, (_, bytes) => {
       last = bytes.toString();
       first.resolve();
       return new Promise(() => {});
@@ -57,7 +53,7 @@ describe("a supervised run", () => {
 
   test("ends a flooding process that ignores SIGTERM by closing its pipe", async () => {
     const limits = { max_output_bytes: 1_000_000, kill_grace_ms: 20_000 };
-    const { run } = await supervise(rig.directory, cleanup, "trap '' TERM; exec yes", limits, () => undefined);
+    const { run } = await supervise(rig.directory, "trap '' TERM; exec yes", limits, () => undefined);
     run.give("");
     const before = performance.now();
     const { cause, exit } = await run.ended;
@@ -69,7 +65,6 @@ describe("a supervised run", () => {
   test("stops at the output limit when a child floods after the exit", async () => {
     const { run, launched } = await supervise(
       rig.directory,
-      cleanup,
       "yes & exit 0",
       { max_output_bytes: 1_000_000 },
       () => undefined,
@@ -81,7 +76,7 @@ describe("a supervised run", () => {
 
   test("reads what a child of its group prints shortly after the exit", async () => {
     const lines: string[] = [];
-    const { run } = await supervise(rig.directory, cleanup, "(sleep 0.1; echo late) & exit 0", {}, (_, bytes) => {
+    const { run } = await supervise(rig.directory, "(sleep 0.1; echo late) & exit 0", {}, (_, bytes) => {
       lines.push(bytes.toString());
       return undefined;
     });
@@ -93,7 +88,6 @@ describe("a supervised run", () => {
   test("ends a process that goes on after the output limit", async () => {
     const { run, launched } = await supervise(
       rig.directory,
-      cleanup,
       "yes; sleep 600",
       { max_output_bytes: 1_000_000 },
       () => undefined,
@@ -108,7 +102,6 @@ describe("a supervised run", () => {
     const leave = "trap 'setsid sh -c \"echo \\$\\$; exec sleep 600\" & ' TERM";
     const { run, abort } = await supervise(
       rig.directory,
-      cleanup,
       `${leave}; echo ready; while :; do sleep 600 & wait; done`,
       // Within it the shell must get to its trap, and what that starts to its first word.
       { kill_grace_ms: 5_000 },
@@ -120,7 +113,7 @@ describe("a supervised run", () => {
       },
     );
     const pid = await stray.promise;
-    cleanup.add(() => killStray(pid));
+    onTestFinished(() => killStray(pid));
     expect(await run.ended).toMatchObject({ cause: "cancelled", exit: { signal: "SIGKILL" } });
     expect(isLiving(pid)).toBe(false);
   });
@@ -162,7 +155,7 @@ describe("a supervised run", () => {
       const turn = await rig.turn();
       const stray = { do: "spawn", command: ["sleep", "600"], detached: true, hold: true };
       const { pid } = (await turn.puppet.ask(stray, "spawned")) as { pid: number };
-      cleanup.add(() => killStray(pid));
+      onTestFinished(() => killStray(pid));
       await turn.puppet.print(`text\n${REPORT}`);
       turn.puppet.tell({ do: "exit", code: 0 });
       await turn.result;

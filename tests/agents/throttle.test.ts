@@ -1,17 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { Throttle } from "../../src/agents/cli/throttle.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { Cleanup } from "./cleanup.ts";
 import { AgentRig, envelope, REPORT } from "./rig.ts";
 
-let cleanup: Cleanup;
 let rig: AgentRig;
 
 beforeEach(async () => {
-  cleanup = new Cleanup();
-  rig = await AgentRig.open(cleanup);
+  rig = await AgentRig.open();
 });
-afterEach(() => cleanup.run());
 
 const PROGRESS = envelope("report", { status: "progress", summary: "On it." });
 

@@ -1,18 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { TimeLimits } from "../../src/agents/cli/time-limits.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 import { supervise } from "./supervised.ts";
 
 const HOUR_MS = 3_600_000;
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 function timers(): number {
   return process.getActiveResourcesInfo().filter((kind) => kind === "Timeout").length;
@@ -51,14 +48,14 @@ describe("the time limits of a run", () => {
 
 describe("the idle limit", () => {
   test("does not count a stall of this process", async () => {
-    const { run } = await supervise(directory, cleanup, "sleep 2.9", { idle_timeout_ms: 1_500 });
+    const { run } = await supervise(directory, "sleep 2.9", { idle_timeout_ms: 1_500 });
     run.give("");
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2_700);
     expect(await run.ended).toMatchObject({ cause: "exited" });
   });
 
   test("does not count a stall that ended before the limit", async () => {
-    const { run } = await supervise(directory, cleanup, "sleep 7.5", { idle_timeout_ms: 7_000 });
+    const { run } = await supervise(directory, "sleep 7.5", { idle_timeout_ms: 7_000 });
     run.give("");
     // Longer than the interval of checks, so the next check is late.
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 6_200);
@@ -66,7 +63,7 @@ describe("the idle limit", () => {
   });
 
   test("passes when it is longer than the interval of checks", async () => {
-    const { run } = await supervise(directory, cleanup, "sleep 600", { idle_timeout_ms: 5_200 });
+    const { run } = await supervise(directory, "sleep 600", { idle_timeout_ms: 5_200 });
     run.give("");
     expect(await run.ended).toMatchObject({ cause: "idle_timeout", spoke: false });
   });

@@ -1,18 +1,15 @@
 import { lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { makeWorkDirectory } from "../../src/agents/work-directory.ts";
 import { failureOf, value } from "../results.ts";
-import { Cleanup, scratchDirectory } from "./cleanup.ts";
+import { scratchDirectory } from "./scratch.ts";
 
-let cleanup: Cleanup;
 let directory: string;
 
-beforeEach(async () => {
-  cleanup = new Cleanup();
-  directory = await scratchDirectory(cleanup);
+beforeEach(() => {
+  directory = scratchDirectory();
 });
-afterEach(() => cleanup.run());
 
 test("makes the artifacts directory and its parents, and keeps an existing one", () => {
   const place = join(directory, "work", "T-1");

@@ -1,22 +1,19 @@
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { beforeEach, describe, expect, it } from "vitest";
+import { scratchDirectory } from "../agents/scratch.ts";
 import { built, compiledOnce } from "../built.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const PROGRAM = built("cli.js");
 const ROLES = join(ROOT, "examples", "debate-roles.json");
 
-const cleanup = new Cleanup();
 let home: string;
 
-beforeEach(async () => {
-  home = join(await scratchDirectory(cleanup), "home");
+beforeEach(() => {
+  home = join(scratchDirectory(), "home");
 });
-
-afterEach(() => cleanup.run());
 
 interface Ended {
   readonly code: number;
@@ -136,7 +133,7 @@ describe("bosun debate", () => {
   });
 
   it("says in words why it closed where nobody is left to debate: 1", async () => {
-    const folder = await scratchDirectory(cleanup);
+    const folder = scratchDirectory();
     const [roles, config] = [join(folder, "roles.json"), join(folder, "config.json")];
     const crew = ["a", "b", "judge"].map((role_id) => ({ role_id, type: "participant", cli_command: ["false"] }));
     writeFileSync(roles, JSON.stringify({ roles: crew }));
@@ -157,7 +154,7 @@ describe("bosun debate", () => {
   });
 
   it("seats whoever is named, whatever the role is elsewhere; only a manager judges as one", async () => {
-    const roles = join(await scratchDirectory(cleanup), "roles.json");
+    const roles = join(scratchDirectory(), "roles.json");
     const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string; type: string }[] };
     for (const role of crew.roles) role.type = role.role_id === "judge" || role.role_id === "go" ? "manager" : "worker";
     writeFileSync(roles, JSON.stringify(crew));
@@ -192,7 +189,7 @@ describe("bosun debate", () => {
   });
 
   it("looks a debater's program up in the PATH of its role's own, before it makes anything", async () => {
-    const roles = join(await scratchDirectory(cleanup), "roles.json");
+    const roles = join(scratchDirectory(), "roles.json");
     const crew = JSON.parse(readFileSync(ROLES, "utf8")) as { roles: { role_id: string }[] };
     for (const role of crew.roles)
       if (role.role_id === "go") Object.assign(role, { cli_command: ["node"], env: { PATH: "/nowhere" } });
@@ -206,7 +203,7 @@ describe("bosun debate", () => {
   });
 
   it("is refused in an isolation that is not there yet, as run is, and does not begin in the workspace itself", async () => {
-    const settings = join(await scratchDirectory(cleanup), "settings.json");
+    const settings = join(scratchDirectory(), "settings.json");
     writeFileSync(settings, JSON.stringify({ isolation: "worktree" }));
     const refused = await debate(...SEATS, "--config", settings);
     expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining('"worktree"') });

@@ -1,24 +1,21 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { Surroundings } from "../../src/runtime/assemble.ts";
-import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { scratchDirectory } from "../agents/scratch.ts";
 import { begin, openHome, proofOf, recordsOf, reportOf } from "./home.ts";
 import { DEBATERS, rolesAt, type Speaker, Stage } from "./stage.ts";
 import { isLiving } from "../processes.ts";
 import { value } from "../results.ts";
 
-const cleanup = new Cleanup();
 let home: string;
 let stage: Stage;
 let around: Surroundings;
 
 beforeEach(async () => {
-  home = await scratchDirectory(cleanup);
-  stage = await Stage.open(cleanup, home);
+  home = scratchDirectory();
+  stage = await Stage.open(home);
   around = openHome(home);
-  cleanup.add(() => around.store.close());
+  onTestFinished(() => around.store.close());
 });
-
-afterEach(() => cleanup.run());
 
 /** How often a text stands anywhere in the whole request. */
 function count(speaker: Speaker, text: string): number {

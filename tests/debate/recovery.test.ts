@@ -2,19 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent } from "../../src/kernel/agent.ts";
 import { failure } from "../../src/protocol/failure.ts";
-import { Cleanup, scratchDirectory } from "../agents/cleanup.ts";
+import { scratchDirectory } from "../agents/scratch.ts";
 import { begin, openHome, proofOf, recordsOf, reportOf, resume } from "./home.ts";
 import { rolesAt, Stage } from "./stage.ts";
 import { isLiving } from "../processes.ts";
 import { value } from "../results.ts";
-
-const cleanup = new Cleanup();
-
-afterEach(() => cleanup.run());
 
 const SCHEDULER = join(import.meta.dirname, "children", "scheduler.ts");
 const VERDICT = { conclusion: "Go, for this team.", winner: "go" };
@@ -30,7 +26,7 @@ function scheduler(
     env: { PATH: process.env["PATH"] },
   });
   const gone = once(child, "exit");
-  cleanup.add(async () => {
+  onTestFinished(async () => {
     child.kill("SIGKILL");
     await gone;
   });
@@ -38,8 +34,8 @@ function scheduler(
 }
 
 async function undisturbed(): Promise<unknown> {
-  const home = await scratchDirectory(cleanup);
-  const stage = await Stage.open(cleanup, home);
+  const home = scratchDirectory();
+  const stage = await Stage.open(home);
   const { said } = scheduler(home, stage, "begin");
   await stage.round();
   await stage.round();
@@ -51,8 +47,8 @@ async function undisturbed(): Promise<unknown> {
 
 describe("a scheduler that is killed in the second round", () => {
   it("is taken up by another: what was said stands, what was open is asked again, and the verdict is the same", async () => {
-    const home = await scratchDirectory(cleanup);
-    const stage = await Stage.open(cleanup, home);
+    const home = scratchDirectory();
+    const stage = await Stage.open(home);
     const first = scheduler(home, stage, "begin");
     await stage.round();
     const [architect, ...others] = await stage.gathered(3);
@@ -93,13 +89,13 @@ function crew(judges: () => boolean): Agent {
 
 describe("a debate that stops", () => {
   it("because its judge fails is asked again when it is resumed", async () => {
-    const home = await scratchDirectory(cleanup);
+    const home = scratchDirectory();
     let awake = false;
     const around = openHome(
       home,
       crew(() => awake),
     );
-    cleanup.add(() => around.store.close());
+    onTestFinished(() => around.store.close());
     const session = await begin(around, rolesAt("unused"), {}, { max_retries: 1 });
     expect(value(await session.run({ waitForPeople: false }))).toMatchObject({
       kind: "stopped",
@@ -116,12 +112,12 @@ describe("a debate that stops", () => {
   });
 
   it("at its limit of turns goes on with a higher one, and comes to the same", async () => {
-    const home = await scratchDirectory(cleanup);
+    const home = scratchDirectory();
     const around = openHome(
       home,
       crew(() => true),
     );
-    cleanup.add(() => around.store.close());
+    onTestFinished(() => around.store.close());
     const session = await begin(around, rolesAt("unused"), {}, { budget: { turns: 4 } });
     expect(value(await session.run({ waitForPeople: false }))).toMatchObject({ kind: "stopped", reason: "limit" });
     await around.store.release({ session_id: session.session_id, epoch: 1 });
@@ -134,12 +130,12 @@ describe("a debate that stops", () => {
 
 describe("a debate that has ended", () => {
   it("is not reopened, and stays what it was", async () => {
-    const home = await scratchDirectory(cleanup);
+    const home = scratchDirectory();
     const around = openHome(
       home,
       crew(() => true),
     );
-    cleanup.add(() => around.store.close());
+    onTestFinished(() => around.store.close());
     const session = await begin(around, rolesAt("unused"));
     value(await session.run({ waitForPeople: false }));
     const before = reportOf(home);
@@ -152,12 +148,12 @@ describe("a debate that has ended", () => {
   });
 
   it("as failed because its input made no sense says so in its log, and nobody was asked", async () => {
-    const home = await scratchDirectory(cleanup);
+    const home = scratchDirectory();
     const around = openHome(
       home,
       crew(() => true),
     );
-    cleanup.add(() => around.store.close());
+    onTestFinished(() => around.store.close());
     const session = await begin(around, rolesAt("unused"), { judge: "go" });
     expect(value(await session.run({ waitForPeople: false }))).toEqual({
       kind: "closed",

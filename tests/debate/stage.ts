@@ -2,10 +2,10 @@ import { EventEmitter, once } from "node:events";
 import { createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { onTestFinished } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType, PayloadType } from "../../src/protocol/payload.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import type { Cleanup } from "../agents/cleanup.ts";
 
 const PROGRAM = join(import.meta.dirname, "../fixtures/debaters/debater.mjs");
 
@@ -70,10 +70,10 @@ export class Stage {
     this.#server = createServer((socket) => this.#meet(socket));
   }
 
-  static async open(cleanup: Cleanup, directory: string): Promise<Stage> {
+  static async open(directory: string): Promise<Stage> {
     const stage = new Stage(join(directory, "stage.socket"));
     await new Promise<void>((resolve) => stage.#server.listen(stage.address, resolve));
-    cleanup.add(() => {
+    onTestFinished(() => {
       for (const socket of stage.#sockets) socket.destroy();
       stage.#server.close();
     });

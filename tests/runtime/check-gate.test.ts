@@ -1,17 +1,13 @@
 import { once } from "node:events";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { start } from "../../src/agents/launch.ts";
 import type { Launched } from "../../src/agents/launcher.ts";
 import type { Exit } from "../../src/protocol/record.ts";
 import { gated } from "../../src/runtime/check-gate.ts";
-import { Cleanup } from "../agents/cleanup.ts";
 import { availableSandboxes } from "../agents/sandboxes.ts";
 
 const PATH = process.env["PATH"] ?? "/usr/bin:/bin";
 const SANDBOXES = [{ name: "no sandbox", mechanism: undefined }, ...(await availableSandboxes())];
-
-const cleanup = new Cleanup();
-afterEach(() => cleanup.run());
 
 type MechanismOrNone = (typeof SANDBOXES)[number]["mechanism"];
 
@@ -25,7 +21,7 @@ async function begun(
   const launched = await start({ command, directory: "/", environment: { PATH }, ...isolation }, mechanism);
   if (!launched.ok) throw new Error(launched.error.message);
   const { value } = launched;
-  cleanup.add(() => {
+  onTestFinished(() => {
     value.signalGroup("SIGKILL");
     value.destroyPipes();
   });
