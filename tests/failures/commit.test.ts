@@ -6,15 +6,15 @@ import { failure } from "../../src/protocol/failure.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
 import { crew, criterion, task } from "../runtime/crew.ts";
-import { begin, cleanUp, logOf, newRig, run, surroundings } from "../runtime/rig.ts";
+import { newRig } from "../runtime/rig.ts";
+import { begin, logOf, run, surroundings } from "../runtime/sessions.ts";
 import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, type Scene } from "./scene.ts";
 import { failureOf, value } from "../results.ts";
 import { living } from "../processes.ts";
 
 const scenes: Scene[] = [];
-afterEach(async () => {
+afterEach(() => {
   for (const scene of scenes.splice(0)) leave(scene);
-  await cleanUp();
 });
 
 const WRITES = /^sqlite\.\w+ (BEGIN|COMMIT|INSERT|UPDATE|DELETE)/;

@@ -17,7 +17,7 @@ import { verifySession } from "../../src/runtime/proof.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import type { SessionRow } from "../../src/store/store.ts";
 import { built } from "../built.ts";
-import { MODES } from "../runtime/rig.ts";
+import { MODES } from "../runtime/sessions.ts";
 import { copied, faultsOfEnd, faultsOfMessage, faultsOfRest, leave, newScene, reportOf, type Scene } from "./scene.ts";
 import { value } from "../results.ts";
 

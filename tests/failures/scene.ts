@@ -9,7 +9,8 @@ import { lockPath } from "../../src/store/lock.ts";
 import { isLocked } from "../../src/store/lock.ts";
 import { openReader } from "../../src/store/sqlite-store.ts";
 import { built } from "../built.ts";
-import { MODES, shell } from "../runtime/rig.ts";
+import { shell } from "../runtime/roles.ts";
+import { MODES } from "../runtime/sessions.ts";
 import { living } from "../processes.ts";
 import { value } from "../results.ts";
 

@@ -3,29 +3,17 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { requestLine } from "../../src/agents/cli/envelope-dialect.ts";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { validateEnvelope, validatePayload } from "../../src/protocol/envelope.ts";
 import { MAX_LINE_BYTES, MAX_PAYLOAD_BYTES } from "../../src/protocol/limits.ts";
 import { crew, report, task } from "../runtime/crew.ts";
-import {
-  begin,
-  cleanUp,
-  logFolder,
-  logOf,
-  newRig,
-  type Rig,
-  reportOf,
-  resume,
-  run,
-  temporaryDirectory,
-} from "../runtime/rig.ts";
+import { newRig, temporaryDirectory } from "../runtime/rig.ts";
+import { begin, DONE, logFolder, logOf, reportOf, resume, type Rig, run } from "../runtime/sessions.ts";
 
-// `cleanUp` verifies every session: integrity and decisions.
-afterEach(cleanUp);
-
+// Every rig verifies its sessions when the test ends.
 const MIB = 1024 * 1024;
 
 /** These tests write, read and hash hundreds of megabytes. */
@@ -68,7 +56,7 @@ describe("a text too long to be quoted whole", () => {
       const tasks = Array.from({ length: 9 }, (_, n) => task(`t${n}`, [], GIVEN));
       const work = () => report({ outputs: outputs(8_000_000) });
       const session = await begin(rig, { agentFor: crew(tasks, { instruction: work }) });
-      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(session)).toEqual(DONE);
       const [recorded] = logOf(rig, session.session_id, "final_report");
       expect(Buffer.byteLength(JSON.stringify(recorded?.payload))).toBeLessThanOrEqual(MAX_PAYLOAD_BYTES);
       const final = reportOf(rig, session.session_id);
@@ -98,7 +86,7 @@ describe("a text too long to be quoted whole", () => {
       return report();
     };
     const session = await begin(rig, { agentFor: crew(tasks, { instruction: work }) });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const line = expectValid(given);
     expect(given?.payload.message.payload).toEqual(GIVEN.instruction);
     expect(line).toContain("more characters in record");
@@ -127,7 +115,7 @@ describe("a text too long to be quoted whole", () => {
           },
         }),
       });
-      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(session)).toEqual(DONE);
       expect(given).toHaveLength(10);
       for (const request of given) expectValid(request);
       const last = given.at(-1);
@@ -174,7 +162,7 @@ describe("a text too long to be quoted whole", () => {
         },
       }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(sentBySpec(rig, session.session_id, given)).toBe(expectValid(given));
   });
 
@@ -200,7 +188,7 @@ describe("a text too long to be quoted whole", () => {
       expect(await run(session)).toMatchObject({ kind: "stopped" });
       delete interrupt.now;
       const { session_id } = session;
-      expect(await run(await resume(rig, session_id, { agentFor }))).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(await resume(rig, session_id, { agentFor }))).toEqual(DONE);
       expect(given.map(({ stamp }) => stamp.run)).toEqual([1, 2]);
       for (const request of given) expect(sentBySpec(rig, session_id, request)).toBe(expectValid(request));
     },
@@ -231,7 +219,7 @@ describe("the memory of a session", () => {
           },
         }),
       });
-      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(session)).toEqual(DONE);
       const rises = heap.slice(1).map((now, index) => now - (heap[index] ?? 0));
       console.info(`MiB alive before each turn: ${heap.map(Math.round).join(", ")}`);
       // The cache has two generations, so from the third turn on memory is freed.

@@ -1,6 +1,6 @@
 import { mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
@@ -8,25 +8,10 @@ import { keepArtifact } from "../../src/runtime/turns/artifacts.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  logOf,
-  newRig,
-  recordOf,
-  REPORT,
-  resume,
-  type Rig,
-  run,
-  sessionId,
-  temporaryDirectory,
-  told,
-  withWorker,
-} from "./rig.ts";
+import { newRig, temporaryDirectory } from "./rig.ts";
+import { cli, REPORT, withWorker } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, resume, type Rig, run, sessionId, told } from "./sessions.ts";
 import { failureOf, value } from "../results.ts";
-
-afterEach(cleanUp);
 
 const TASKS = [instructed("a")];
 
@@ -68,7 +53,7 @@ describe("while files are copied", () => {
     ]);
 
     const resumed = await resume(rig, session_id, { agentFor: crew(TASKS) });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(logOf(rig, session_id, "report")).toMatchObject([{ record: { run: 2 } }]);
   });
 
@@ -150,7 +135,7 @@ describe("the files that are copied", () => {
     const agentFor = crew(TASKS, {}, { hand: cli() });
     const session = await begin(rig, { session_id, roles: withWorker(script), agentFor });
     const refused = told(session, recordOf("error", "a"));
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(await refused).toMatchObject({
       record: { payload: { code: "validation_failed", message: expect.stringContaining("this session") } },
     });

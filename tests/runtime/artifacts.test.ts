@@ -14,17 +14,17 @@ import {
 import { basename, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import type { PayloadByType } from "../../src/protocol/payload.ts";
 import { keepArtifact, removePartialCopies } from "../../src/runtime/turns/artifacts.ts";
 import { inlineField } from "../../src/runtime/turns/attached.ts";
 import { sessionPaths } from "../../src/runtime/paths.ts";
 import { crew, task } from "./crew.ts";
-import { begin, cleanUp, cli, logOf, newRig, REPORT, reportOf, run, temporaryDirectory, withWorker } from "./rig.ts";
+import { newRig, temporaryDirectory } from "./rig.ts";
+import { cli, REPORT, withWorker } from "./roles.ts";
+import { begin, DONE, logOf, reportOf, run } from "./sessions.ts";
 import { failureOf, value } from "../results.ts";
-
-afterEach(cleanUp);
 
 const SECRET = "what no agent may reach";
 
@@ -304,7 +304,7 @@ ${REPORT}`;
       agentFor,
       roles: withWorker(script),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const kept = { label: "made", digest: digestOf("made"), size_bytes: 4 };
     expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ artifacts: [kept] }, { artifacts: [kept] }]);
     expect(dependencies).toMatchObject([[{ task_id: "a", artifacts: [kept] }]]);

@@ -1,11 +1,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, logOf, newRig, run } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { begin, DONE, logOf, run } from "./sessions.ts";
 
 describe("a plan that brings its tasks as a file", () => {
   const planned = (bytes: string | Buffer, told: JsonObject = {}) =>
@@ -25,7 +24,7 @@ describe("a plan that brings its tasks as a file", () => {
     const rig = newRig();
     const tasks = Array.from({ length: 50 }, (_, n) => task(`t${n}`));
     const session = await begin(rig, { agentFor: planned(JSON.stringify(shape === "list" ? tasks : { tasks })) });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const [recorded] = logOf(rig, session.session_id, "plan");
     expect(recorded?.payload).toMatchObject({ summary: "Big", tasks });
     expect(recorded?.payload).not.toHaveProperty("tasks_ref");
@@ -39,7 +38,7 @@ describe("a plan that brings its tasks as a file", () => {
       instruction: () => report(),
     });
     const session = await begin(rig, { agentFor });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const [recorded] = logOf(rig, session.session_id, "plan");
     expect(recorded?.payload).toMatchObject(both);
   });
@@ -68,7 +67,7 @@ describe("a plan that brings its tasks as a file", () => {
       },
       instruction: () => report(),
     });
-    expect(await run(await begin(rig, { agentFor }))).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(await begin(rig, { agentFor }))).toEqual(DONE);
     expect(told).toEqual([
       undefined,
       [
@@ -120,7 +119,7 @@ describe("a plan that brings its tasks as a file", () => {
     const rig = newRig();
     const tasks = JSON.stringify([task("a")]);
     const agentFor = planned(tasks.padEnd(64 * 1024 * 1024));
-    expect(await run(await begin(rig, { agentFor }))).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(await begin(rig, { agentFor }))).toEqual(DONE);
   });
 
   it.each<readonly [string, string | Buffer]>([

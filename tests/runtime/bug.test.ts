@@ -1,10 +1,9 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { verifySession } from "../../src/runtime/proof.ts";
 import { crew, instructed, report, type Script, task } from "./crew.ts";
-import { begin, cleanUp, logFolder, MODES, newRig, recordOf, resume, run, say, told } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { begin, DONE, logFolder, MODES, recordOf, resume, run, say, told } from "./sessions.ts";
 import { value } from "../results.ts";
-
-afterEach(cleanUp);
 
 /** Text that no record can hold: an agent in the process is not held to the wire's rules, so this is a bug of whoever wrote it. */
 const UNRECORDABLE = report({ summary: "half \ud800 a pair" });
@@ -23,7 +22,7 @@ describe("a bug of our own, met in the middle of a session", () => {
       completeness: "open",
     });
     const mended = await resume(rig, session.session_id, { agentFor: crew(TASKS) });
-    expect(await run(mended)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(mended)).toEqual(DONE);
   });
 
   it("is told at once where an agent's words met it, and not when that agent ends", async () => {

@@ -1,14 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { outputsOfResult } from "../../src/runtime/check-output.ts";
 import { crew, criterion, report, type Script, task } from "./crew.ts";
 import type { Role } from "../../src/protocol/roles.ts";
-import { begin, cleanUp, cli, CREW, logOf, newRig, REPORT, reportOf, type Rig, run, shell } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, CREW, REPORT, shell } from "./roles.ts";
+import { begin, logOf, reportOf, type Rig, run } from "./sessions.ts";
 import { living } from "../processes.ts";
-
-afterEach(cleanUp);
 
 const INSTRUCTION = { summary: "Do it." };
 

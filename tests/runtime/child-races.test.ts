@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { Mode, Step } from "../../src/kernel/mode.ts";
 import { err } from "../../src/lib/result.ts";
@@ -9,10 +9,9 @@ import type { Session } from "../../src/runtime/session.ts";
 import type { Commit, Store } from "../../src/store/store.ts";
 import { task } from "./crew.ts";
 import { childOf, choices, debating, held, inDiscussion } from "./discussing.ts";
-import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, say, surroundings, told } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { begin, DONE, logOf, recordOf, resume, type Rig, run, say, surroundings, told } from "./sessions.ts";
 import { failureOf, value } from "../results.ts";
-
-afterEach(cleanUp);
 
 /** The rig's store, with `meet` told of each commit before it is made; what that gives is what becomes of the commit. */
 function meeting(rig: Rig, meet: (commit: Commit) => ReturnType<Store["commit"]> | undefined): Store {
@@ -57,7 +56,7 @@ describe("a child that is begun at the moment in which its parent", () => {
     expect(value(rig.store.session(child)).state).toBe("stopped");
     expect(logOf(rig, child, "opinion")).toEqual([]);
     const again = await resume(rig, session.session_id, choices(debating()));
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
   });
 });
 
@@ -85,7 +84,7 @@ describe("a child that ends while its parent stops", () => {
       "session_stopped",
     ]);
     const again = await resume(rig, first.session_id, choices(debating()));
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
   });
 });
 
@@ -104,7 +103,7 @@ describe("a child that comes to its limit while its parent stops", () => {
     expect(await run(first)).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(value(rig.store.session(childOf(first))).state).toBe("stopped");
     const again = await resume(rig, first.session_id, choices(debating()));
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
     expect(value(rig.store.session(childOf(first)))).toMatchObject({ state: "closed", outcome: "cancelled" });
   });
 });
@@ -147,7 +146,7 @@ describe("a parent that was paused with its child", () => {
     const said = told(again, recordOf("user_command"));
     say(again, "resume");
     await said;
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
   });
 });
 
@@ -215,7 +214,7 @@ describe("a parent of any mode", () => {
     const end = session.run({ waitForPeople: true });
     await expect.poll(() => value(rig.store.session("careless.1")).state).toBe("asking");
     say(session, "cancel");
-    expect(await end).toMatchObject({ value: { kind: "closed", outcome: "done" } });
+    expect(await end).toMatchObject({ value: DONE });
     expect(value(rig.store.session("careless.1")).outcome).toBe("done");
   });
 });
@@ -230,6 +229,6 @@ describe("a child that only a person could move", () => {
     const answer = { status: "answered", answers: [{ question_id: "c1.q", text: "yes" }] };
     await rig.store.inbox.put(childOf(first), { payload_type: "clarification_response", payload: answer }, actor);
     const again = await resume(rig, first.session_id, asking);
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
   });
 });

@@ -1,5 +1,5 @@
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, describe, expect, it, test } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import { scriptedAgent } from "../../src/agents/scripted.ts";
 import type { Agent, Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
@@ -8,12 +8,12 @@ import type { Store } from "../../src/store/store.ts";
 import { report, type Script, task } from "./crew.ts";
 import { childOf, choices, debating, DISCUSSION, held, inDiscussion } from "./discussing.ts";
 import { BentClock } from "./bent-clock.ts";
+import { newRig } from "./rig.ts";
 import {
   begin,
   type Choices,
-  cleanUp,
+  DONE,
   logOf,
-  newRig,
   recordOf,
   reportOf,
   resume,
@@ -22,10 +22,8 @@ import {
   say,
   sessionId,
   told,
-} from "./rig.ts";
+} from "./sessions.ts";
 import { value } from "../results.ts";
-
-afterEach(cleanUp);
 
 /** What the manager was told of the discussion. */
 function heard(reports: readonly JsonObject[]): string {
@@ -47,7 +45,7 @@ describe("a ticket that is discussed in a session of its own", () => {
         }),
       ),
     );
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const child = value(rig.store.session(childOf(session)));
     expect(child).toMatchObject({ mode: "debate", state: "closed", outcome: "done", parent: session.session_id });
     expect(heard(reports)).toContain("In three steps");
@@ -78,7 +76,7 @@ describe("a ticket that is discussed in a session of its own", () => {
       "the judge wise failed",
     ],
     ["takes too long", { discussion: { ...DISCUSSION, timeout_s: 0.05 } }, { one: held().agent }, "timeout"],
-    ["is of a mode that there is not", { discussion: { mode: "seance" } }, {}, 'no sessions of the mode "seance"'],
+    ["is of a mode that there is not", { discussion: { mode: "seance" } }, {}, '"seance"'],
     [
       "is given what its mode does not take",
       { discussion: { mode: "debate", input: { debaters: ["one"], judge: "wise" } } },
@@ -93,7 +91,7 @@ describe("a ticket that is discussed in a session of its own", () => {
       return { payload_type: "instruction", payload: { summary: "Then as I said." } };
     };
     const session = await begin(rig, choices(debating({ report }, agents), config));
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(heard(reports)).toContain(why);
     for (const row of rig.store.sessions({ parent: session.session_id })) expect(row.state).toBe("closed");
   });
@@ -124,7 +122,7 @@ describe("a session that is told something while a child of it runs", () => {
     expect(await end).toMatchObject({ kind: "stopped", reason: "signal" });
     expect(value(rig.store.session(child))).toMatchObject({ state: "stopped" });
     const again = await resume(rig, first.session_id, choices(debating()));
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
     expect(logOf(rig, child, "opinion").length).toBe(4);
     expect(logOf(rig, first.session_id, "session_begun").length).toBe(1);
     expect(logOf(rig, first.session_id, "session_finished").length).toBe(1);
@@ -155,7 +153,7 @@ describe("a session that is told something while a child of it runs", () => {
     await expect.poll(() => logOf(rig, child, "opinion").length).toBe(2);
     expect(logOf(rig, child, "turn_request").length).toBe(2);
     say(session, "resume");
-    expect(await end).toEqual({ kind: "closed", outcome: "done" });
+    expect(await end).toEqual(DONE);
   });
 
   it("stops with a child that somebody stops", async () => {
@@ -247,7 +245,7 @@ describe("a session that was taken over", () => {
     expect(child).toMatchObject({ session_id: childOf(session), last_sequence: 0 });
     expect(rig.store.holder(childOf(session))).toBeUndefined();
     const successor = await resume(rig, parent, choices(debating()));
-    expect(await run(successor)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(successor)).toEqual(DONE);
   });
 });
 
@@ -267,7 +265,7 @@ describe("what a child may use", () => {
     await one.asked;
     expect(logOf(rig, session.session_id, "turn_request").length).toBe(before);
     one.letGo();
-    expect(await end).toEqual({ kind: "closed", outcome: "done" });
+    expect(await end).toEqual(DONE);
   });
 
   it("is nothing where the parent has nothing left: that stops, and begins it when the limit is raised", async () => {
@@ -276,7 +274,7 @@ describe("what a child may use", () => {
     expect(await run(first)).toMatchObject({ kind: "stopped", reason: "limit" });
     expect(logOf(rig, first.session_id, "session_begun")).toEqual([]);
     const again = await resume(rig, first.session_id, choices(debating()), { limits: { turns: 99 } });
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
     expect(logOf(rig, first.session_id, "session_begun").length).toBe(1);
   });
 

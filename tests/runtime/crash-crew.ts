@@ -1,4 +1,4 @@
-import { CREW, shell } from "./rig.ts";
+import { CREW, shell } from "./roles.ts";
 import { criterion, task } from "./crew.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 

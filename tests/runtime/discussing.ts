@@ -4,7 +4,8 @@ import type { JsonObject } from "../../src/lib/json.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { crew, type Script, task } from "./crew.ts";
-import { begin, type Choices, CREW, type Rig, run } from "./rig.ts";
+import { CREW } from "./roles.ts";
+import { begin, type Choices, type Rig, run } from "./sessions.ts";
 
 const ROLES: readonly Role[] = [
   ...CREW,

@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
-import { begin, cleanUp, defaults, foreignCrew, logFolder, logOf, newRig, reportOf, type Rig, run } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { foreignCrew } from "./roles.ts";
+import { begin, defaults, DONE, logFolder, logOf, reportOf, type Rig, run } from "./sessions.ts";
 
 /** One risky task that is discussed, one that depends on it, and one that is blocked until a person answers. */
 function planFile(rig: Rig): string {
@@ -44,7 +44,7 @@ describe.each([
     const roles = foreignCrew(manager, worker, { boss: { CREW_PLAN: planFile(rig) } });
     const session = await begin(rig, { roles });
     const { session_id } = session;
-    expect(await run(session, defaults(rig, session))).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session, defaults(rig, session))).toEqual(DONE);
 
     const log = logOf(rig, session_id);
     const said = (ticket?: string) =>

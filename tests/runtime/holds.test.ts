@@ -1,27 +1,12 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { BentClock } from "./bent-clock.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  logOf,
-  newRig,
-  recordOf,
-  REPORT,
-  reportOf,
-  resume,
-  run,
-  say,
-  shell,
-  told,
-  withRole,
-} from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { cli, REPORT, shell, withRole } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, run, say, told } from "./sessions.ts";
 
 const given = (id: string, role_id: string) => instructed(id, [], { assigned_to: { role_id } });
 
@@ -49,7 +34,7 @@ describe("a role that is held", () => {
     const agentFor = crew([given("a", "hand")], {}, { hand: cli() });
     const roles = withRole("hand", { cli_command: shell(BEHIND, rig.workspace) });
     const session = await begin(rig, { agentFor, roles, config: { retry_backoff_ms: 100 } });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const at = (payload_type: string) =>
       logOf(rig, session.session_id, payload_type)
         .filter(({ record }) => record.ticket_id === "a")
@@ -78,7 +63,7 @@ describe("a role that is held", () => {
     });
     // One after the other, so that the first is held before the second is begun.
     const session = await begin(rig, { agentFor, clock, roles: SHARED, config: { max_workers: 1 } });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(runs.map(([role_id]) => role_id).slice(0, 2)).toEqual(["hand", "ear"]);
     const [, ear, ...others] = runs;
     expect(ear?.[1]).toBeLessThan(end);

@@ -5,10 +5,11 @@ import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, criterion, instructed } from "./crew.ts";
-import { begin, cleanUp, cli, logOf, newRig, REPORT, resume, run, shell, surroundings, withRole } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, REPORT, shell, withRole } from "./roles.ts";
+import { begin, DONE, logOf, resume, run, surroundings } from "./sessions.ts";
 import { failureOf, value } from "../results.ts";
 
-afterEach(cleanUp);
 afterEach(() => vi.unstubAllEnvs());
 
 function roles(script: string, env: Record<string, string> = {}): Role[] {
@@ -25,7 +26,7 @@ describe("a hostile worker", () => {
       config: { max_retries: 1 },
       agentFor: crew(tasks, {}, { hand: cli() }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(statSync(join(rig.home, "sessions", session.session_id, "work", "a")).isDirectory()).toBe(true);
   });
 
@@ -37,7 +38,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
       roles: roles(script),
       agentFor: crew([instructed("a")], {}, { hand: cli() }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(rig.store.artifacts(session.session_id)).toMatchObject([{ label: "made", size_bytes: 5 }]);
   });
 
@@ -50,7 +51,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
         roles: roles(script),
         agentFor: crew([instructed("a")], {}, { hand: cli() }),
       });
-      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(session)).toEqual(DONE);
       expect(logOf(rig, session.session_id, "error")).toMatchObject([{ record: { disposition: "refused" } }]);
     },
   );
@@ -68,7 +69,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
       roles: roles(`if [ $BOSUN_ATTEMPT = 1 ]; then ${forEver}; fi\n${REPORT}`),
       agentFor: crew([instructed("a")], {}, { hand: cli({ max_output_bytes: 200_000 }) }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const [failed] = logOf(rig, session.session_id, "turn_failed");
     expect(failed?.payload).toMatchObject({ code: "output_limit" });
     expect(failed?.payload["refused"]).toHaveLength(8);
@@ -85,7 +86,7 @@ say artifact_ref '{"label":"made","uri":"made.txt"}'\n${REPORT}`;
       config: { max_output_bytes: 100_000 },
       agentFor: crew([instructed("a")], {}, { hand: cli({ max_output_bytes: 100_000 }) }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(logOf(rig, session.session_id, "turn_failed")).toMatchObject([{ payload: { code: "output_limit" } }]);
     const output = join(rig.home, "logs", session.session_id, "output");
     const sizes = readdirSync(output).map((name) => readFileSync(join(output, name)).length);
@@ -106,7 +107,7 @@ describe("what a role is given in its environment", () => {
       roles: roles(script, { API_KEY: secret, HALF: "hunter2", MODE: "plain", ...proxies }),
       agentFor: crew([instructed("a")], {}, { hand: cli() }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const [opened] = logOf(rig, session.session_id, "session_opened");
     const telling = readdirSync(rig.home, { recursive: true, encoding: "utf8" })
       .filter((name) => /\.(json|log|md)$/.test(name))

@@ -3,29 +3,15 @@ import { once } from "node:events";
 import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ScheduleState } from "../../src/modes/schedule/state.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import { TASKS } from "./crash-crew.ts";
 import { crew, instructed, report } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  CREW,
-  logOf,
-  newRig,
-  recordOf,
-  reportOf,
-  resume,
-  type Rig,
-  run,
-  sessionId,
-  told,
-} from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, CREW } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, type Rig, run, sessionId, told } from "./sessions.ts";
 import { living } from "../processes.ts";
-
-afterEach(cleanUp);
 
 /** A scheduler in a process of its own, which is killed when it has given `e`, the last ticket, to its worker. */
 async function crashed(rig: Rig, session_id: string): Promise<void> {
@@ -72,7 +58,7 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
     expect(recovered).toEqual([[expect.stringMatching(/^t\d/)], undefined]);
     const session = await resume(rig, session_id, CHOICES);
     answer(session, "repeat");
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const given = logOf(rig, session_id, "turn_request").filter(
       ({ record, payload }) => record.ticket_id === "e" && payload["role_id"] === "hand",
     );
@@ -111,7 +97,7 @@ describe("a turn of a role whose recovery is ask, cut short by a crash", () => {
     session.stop("signal", "enough");
     expect(await ended).toMatchObject({ kind: "stopped", reason: "signal" });
     const resumed = await resume(rig, session.session_id, { agentFor });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(logOf(rig, session.session_id, "clarification")).toEqual([]);
   });
 

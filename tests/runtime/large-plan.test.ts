@@ -1,10 +1,10 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { TurnRequest } from "../../src/kernel/agent.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { crew, instructed, report, task } from "./crew.ts";
-import { begin, cleanUp, cli, logOf, newRig, REPORT, reportOf, run, withWorker } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { cli, REPORT, withWorker } from "./roles.ts";
+import { begin, DONE, logOf, reportOf, run } from "./sessions.ts";
 
 const TASKS = 300;
 const WORKERS = 2;
@@ -85,7 +85,7 @@ describe(`a plan of ${TASKS} tasks and ${WORKERS} workers`, () => {
     };
     const tasks = plan.map(({ id, depends_on }) => task(id, depends_on));
     const session = await begin(rig, { config: CONFIG, agentFor: crew(tasks, { instruction: measure }) });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(expectOrder(logOf(rig, session.session_id), plan)).toBeLessThanOrEqual(WORKERS);
     expect(sizes).toHaveLength(TASKS);
     // Numbers have more digits later; nothing else may be more. The first has no status of others to tell.
@@ -100,7 +100,7 @@ describe(`a plan of ${TASKS} tasks and ${WORKERS} workers`, () => {
     const tasks = plan.map(({ id, depends_on }) => instructed(id, depends_on));
     const session = await begin(rig, { roles, config: CONFIG, agentFor: crew(tasks, {}, { hand: cli() }) });
     const began = performance.now();
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const took = performance.now() - began;
     const log = logOf(rig, session.session_id);
     expect(expectOrder(log, plan)).toBe(WORKERS);

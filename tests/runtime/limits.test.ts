@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Answer } from "../../src/kernel/agent.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { BentClock } from "./bent-clock.ts";
-import { begin, cleanUp, cli, logOf, newRig, recordOf, reportOf, resume, run, shell, told, withRole } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, shell, withRole } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, run, told } from "./sessions.ts";
 import { value } from "../results.ts";
-
-afterEach(cleanUp);
 
 const TOLD = { input_tokens: 10, output_tokens: 5, cost_usd: 0.25 };
 
@@ -70,7 +70,7 @@ describe("a session at its limit", () => {
     expect(logOf(rig, session_id, "report").map(({ record }) => record.ticket_id)).toEqual(["a", "b"]);
     expect(logOf(rig, session_id, "turn_request")).toHaveLength(3);
     const resumed = await resume(rig, session_id, { agentFor }, { limits: { turns: 50 } });
-    expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toMatchObject(DONE);
   });
 });
 
@@ -102,7 +102,7 @@ describe("a session whose time is up", () => {
     const resumed = await resume(rig, session_id, { agentFor }, { limits: { wall_s: 600 } });
     const [ask_id] = resumed.ledger.asks.keys();
     resumed.submitFromPerson({ source: "user", payload_type: "approval", payload: { ask_id, decision: "approved" } });
-    expect(await run(resumed)).toMatchObject({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toMatchObject(DONE);
   });
 
   it("stops where it waits for a role that is held until later", async () => {

@@ -1,26 +1,13 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, task } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  defaults,
-  foreignCrew,
-  logOf,
-  newRig,
-  REPORT,
-  reportOf,
-  resume,
-  run,
-  withWorker,
-} from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { cli, foreignCrew, REPORT, withWorker } from "./roles.ts";
+import { begin, defaults, DONE, logOf, reportOf, resume, run } from "./sessions.ts";
 
 const TASKS = [task("one", [], { instruction: { summary: "Do it.", steps: ["Think."] } })];
 
@@ -106,7 +93,7 @@ describe("a worker that misbehaves in its first attempt", () => {
       roles,
       agentFor: crew(TASKS, {}, { hand: anotherAfterOne(cli(), unhurried()) }),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([
       { status: "done", attempts: told.failed ? 2 : 1 },
     ]);
@@ -158,7 +145,7 @@ describe("a manager that misbehaves in its first try at the plan", () => {
     const mended = anotherAfterOne(cli(), unhurried({ CREW_PLAN }));
     const programs = { requirement: unhurried(), clarification_response: mended };
     const session = await begin(rig, { roles, agentFor: crew(TASKS, {}, programs) });
-    expect(await run(session, defaults(rig, session))).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session, defaults(rig, session))).toEqual(DONE);
     expectTold(logOf(rig, session.session_id), kind, told, "clarification_response");
   });
 });
@@ -175,7 +162,7 @@ describe("a manager that always misbehaves", () => {
     expect(await run(session)).toEqual({ kind: "stopped", reason: "manager_failed", message });
     expect(logOf(rig, session.session_id).at(-1)).toMatchObject({ payload_type: "session_stopped" });
     const resumed = await resume(rig, session.session_id, { agentFor: crew(TASKS) });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(reportOf(rig, session.session_id)).toMatchObject({
       recoveries: 0,
       tickets: [{ status: "done", attempts: 1 }],
@@ -202,7 +189,7 @@ describe("a worker that pretends to be what it is not", () => {
     const roles = withWorker(`${pretence}\n${REPORT}`);
     const tasks = [...TASKS, task("two", ["one"])];
     const session = await begin(rig, { roles, agentFor: crew(tasks, {}, { hand: cli() }) });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const log = logOf(rig, session.session_id);
     expect(noted(log)).toHaveLength(2);
     expect(new Set(noted(log).map(([disposition]) => disposition))).toEqual(new Set(["refused"]));

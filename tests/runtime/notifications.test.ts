@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { notificationFor } from "../../src/commands/presenters/notification.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { err } from "../../src/lib/result.ts";
@@ -10,10 +10,9 @@ import type { NotificationHook } from "../../src/runtime/notifications.ts";
 import type { Session } from "../../src/runtime/session.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, type Script, task } from "./crew.ts";
-import { begin, type Choices, cleanUp, defaults, newRig, resume, type Rig, run, say } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { begin, type Choices, defaults, DONE, resume, type Rig, run, say } from "./sessions.ts";
 import { living } from "../processes.ts";
-
-afterEach(cleanUp);
 
 /** Keeps what it is told, one line each, and its marks: one that begins while another runs is seen. */
 const KEEPS = `echo begin >>marks; cat >>told; echo "$BOSUN_EVENT" >>events; echo end >>marks`;
@@ -108,7 +107,7 @@ describe("a notification", () => {
       payload_type: "clarification_response",
       payload: { status: "answered", answers: [{ question_id: "c1.q", text: "So." }] },
     });
-    expect(await run(again)).toMatchObject({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toMatchObject(DONE);
     expect(told(rig).slice(2)).toMatchObject([
       {
         ...base,
@@ -264,7 +263,7 @@ describe("a program of notifications", () => {
       choices(rig, command, { agentFor: crew(tasks), on: ["closed"], timeout_ms, config }),
     );
     const said = warnings(session as never);
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(said).toEqual([expect.stringMatching(warning)]);
     expect(said[0]).not.toContain("\u001B");
     expect(living(session.session_id)).toEqual([]);

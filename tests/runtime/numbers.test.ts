@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { crew, instructed, report } from "./crew.ts";
-import { begin, cleanUp, cli, logOf, newRig, reportOf, resume, run, shell, withRole } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { cli, shell, withRole } from "./roles.ts";
+import { begin, logOf, reportOf, resume, run } from "./sessions.ts";
 
 const given = (id: string, more = {}) => instructed(id, [], { review: "manager", ...more });
 

@@ -1,16 +1,16 @@
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import type { Role } from "../../src/protocol/roles.ts";
 import { crew, instructed } from "./crew.ts";
-import { begin, cleanUp, CREW, newRig, type Rig, run, tryBegin } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { CREW } from "./roles.ts";
+import { begin, DONE, type Rig, run, tryBegin } from "./sessions.ts";
 import { failureOf } from "../results.ts";
 
 let rig: Rig;
 beforeEach(() => {
   rig = newRig();
 });
-afterEach(cleanUp);
-
 describe("a session that cannot begin", () => {
   it("is refused for a fact that cannot stand, and leaves nothing", async () => {
     const begun = await tryBegin(rig, {
@@ -45,7 +45,7 @@ describe("a session whose scheduler died before its first commit", () => {
     expect(await rig.store.create({ ...named, workspace: rig.workspace })).toMatchObject({ ok: true });
     const agentFor = crew([instructed("a")]);
     const session = await begin(rig, { session_id: "s-again", agentFor });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
   });
 
   it("keeps its name from another workspace", async () => {

@@ -1,30 +1,24 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Json, JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
-import { begin, cleanUp, logOf, newRig, recordOf, resume, type Rig, run, sessionId, told } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { begin, DONE, logOf, recordOf, resume, type Rig, run, sessionId, told } from "./sessions.ts";
 import { value } from "../results.ts";
 
-const people = new Set<ChildProcess>();
-
-afterEach(async () => {
-  for (const person of people) {
-    const gone = once(person, "exit");
-    person.stdin?.end();
-    await gone;
-  }
-  people.clear();
-  await cleanUp();
-});
-
+/** A person at another terminal; the returned function puts a message into the session's inbox. */
 function person(rig: Rig, session_id: string): (payload_type: string, payload: JsonObject) => void {
   const child = spawn(process.execPath, [join(import.meta.dirname, "children/person.ts"), rig.home, session_id], {
     stdio: ["pipe", "ignore", "inherit"],
     env: { PATH: process.env["PATH"] },
   });
-  people.add(child);
+  onTestFinished(async () => {
+    const gone = once(child, "exit");
+    child.stdin.end();
+    await gone;
+  });
   return (payload_type, payload) => child.stdin.write(`${JSON.stringify({ payload_type, payload })}\n`);
 }
 
@@ -74,7 +68,7 @@ describe("a person in another process", () => {
     await approved;
     expect(rig.store.sessions()).toMatchObject([{ state: "paused" }]);
     say("user_command", { command: "resume" });
-    expect(await ended).toEqual({ ok: true, value: { kind: "closed", outcome: "done" } });
+    expect(await ended).toEqual({ ok: true, value: DONE });
 
     const log = logOf(rig, session.session_id);
     const types = log.map(({ payload_type, payload }) =>
@@ -135,7 +129,7 @@ describe("a person in another process", () => {
     const ended = run(again);
     await working;
     expect(rig.store.sessions()).toMatchObject([{ state: "running", outcome: null }]);
-    expect(await ended).toEqual({ kind: "closed", outcome: "done" });
+    expect(await ended).toEqual(DONE);
     expect(rig.store.sessions()).toMatchObject([{ state: "closed", outcome: "done" }]);
   });
 
@@ -151,7 +145,7 @@ describe("a person in another process", () => {
     value(await rig.store.inbox.put(session_id, cancel, ACTOR));
     const again = await resume(rig, session_id, { agentFor: crew(tasks) }, { reopen: "retry" });
     again.submitFromPerson({ ...COMMAND, payload: { command: "retry", ticket_id: "a" } });
-    expect(await run(again)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(again)).toEqual(DONE);
     expect(logOf(rig, session_id, "error").at(-1)).toMatchObject({
       payload: { code: "not_permitted", message: 'the session closed before it heard of "cancel"' },
       record: { disposition: "refused" },
@@ -171,7 +165,7 @@ describe("a person in another process", () => {
       { payload_type: "user_command", payload: { command: "cancel", ticket_id: "nobody" } },
     ];
     for (const body of bodies) await rig.store.inbox.put(session_id, body, ACTOR);
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const refused = logOf(rig, session_id).filter(({ record }) => record.disposition === "refused");
     expect(refused).toHaveLength(bodies.length);
     expect(refused.map(({ record }) => record.actor)).toEqual(bodies.map(() => ACTOR));
@@ -208,7 +202,7 @@ describe("a person in another process", () => {
     for (const actor of nobodies) await rig.store.inbox.put(session_id, {}, actor as typeof ACTOR);
     await rig.store.inbox.put(session_id, answering([{ question_id: "q", text: "Because." }]), ACTOR);
     const resumed = await resume(rig, session_id, { agentFor });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     const refused = logOf(rig, session_id).filter(({ record }) => record.disposition === "refused");
     expect(refused.map(({ record }) => record.actor)).toEqual([
       ...bodies.map(() => ACTOR),
@@ -243,6 +237,6 @@ describe("a person in another process", () => {
     const answer = { status: "answered", answers: [{ question_id: "q", text: "Because." }] };
     await rig.store.inbox.put(session.session_id, { payload_type: "clarification_response", payload: answer }, ACTOR);
     const resumed = await resume(rig, session.session_id, { agentFor });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
   });
 });

@@ -1,16 +1,16 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import * as fc from "fast-check";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Mode } from "../../src/kernel/mode.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
 import { type Proof, verifySession } from "../../src/runtime/proof.ts";
 import { type Editable, forgeries, writeForged } from "../log/forgery.ts";
 import { crew, criterion, report, task } from "./crew.ts";
-import { begin, cleanUp, cli, CREW, logOf, MODES, newRig, REPORT, run, shell, temporaryDirectory } from "./rig.ts";
+import { newRig, temporaryDirectory } from "./rig.ts";
+import { cli, CREW, REPORT, shell } from "./roles.ts";
+import { begin, DONE, logOf, MODES, run } from "./sessions.ts";
 import { value } from "../results.ts";
-
-afterEach(cleanUp);
 
 /** A session in which everything is recorded that a forger could want to change. */
 async function session(): Promise<LogRecord[]> {
@@ -41,7 +41,7 @@ async function session(): Promise<LogRecord[]> {
     { hand: cli() },
   );
   const made = await begin(rig, { roles, agentFor });
-  expect(await run(made)).toEqual({ kind: "closed", outcome: "done" });
+  expect(await run(made)).toEqual(DONE);
   return logOf(rig, made.session_id);
 }
 

@@ -1,11 +1,10 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report } from "./crew.ts";
-import { begin, cleanUp, newRig, reportOf, resume, run } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { begin, reportOf, resume, run } from "./sessions.ts";
 
 describe("a final report", () => {
   it("has for people what a worker told as a plain string, as a text with more about it, and by name", async () => {

@@ -1,25 +1,11 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Role } from "../../src/protocol/roles.ts";
 import { instant, milliseconds } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, instructed, task } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  logOf,
-  newRig,
-  recordOf,
-  REPORT,
-  resume,
-  type Rig,
-  run,
-  shell,
-  told,
-  withRole,
-} from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { cli, REPORT, shell, withRole } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, resume, type Rig, run, told } from "./sessions.ts";
 
 const given = (id: string, more = {}) => instructed(id, [], { review: "manager", ...more });
 
@@ -51,7 +37,7 @@ describe("a role whose budget is spent", () => {
       payload_type: "user_command",
       payload: { command: "release", role_id: "hand" },
     });
-    expect(await run(released)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(released)).toEqual(DONE);
     const given_to = logOf(rig, session_id, "turn_request").map(({ target }) => target);
     expect(given_to.filter((target) => target === "hand")).toHaveLength(3);
   });
@@ -66,7 +52,7 @@ describe("a role whose budget is spent", () => {
       agentFor,
       roles: roles.map((role) => (role.type === "manager" ? { ...role, max_instances: 4 } : role)),
     });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     const work = logOf(rig, session.session_id, "turn_request").filter(({ target }) => target !== "boss");
     expect(work.map(({ target }) => target).sort()).toEqual(["hand", "spare", "spare", "spare"]);
   });
@@ -130,11 +116,11 @@ describe("a role's own rate", () => {
     const spare = { role_id: "spare", type: "worker", cli_command: ["unused"] } as const;
     const others = [...withHand({ rate_limit: { turns_per_minute: 0.001 } }), spare];
     const session = await begin(rig, { agentFor, roles: others, clock: fast, config: { max_workers: 1 } });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(times(rig, session.session_id)).toHaveLength(1);
 
     const alone = await begin(rig, { agentFor, roles, clock: fast });
-    expect(await run(alone)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(alone)).toEqual(DONE);
     const all = times(rig, alone.session_id);
     expect(all).toHaveLength(5);
     expect(tightest(all, 2)).toBeGreaterThanOrEqual(60_000);

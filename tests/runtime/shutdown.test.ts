@@ -2,28 +2,14 @@ import { existsSync, readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { crew, criterion, instructed, report, task } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  logOf,
-  newRig,
-  recordOf,
-  REPORT,
-  reportOf,
-  resume,
-  run,
-  say,
-  told,
-  withWorker,
-} from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, REPORT, withWorker } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, run, say, told } from "./sessions.ts";
 import { living } from "../processes.ts";
-
-afterEach(cleanUp);
 
 /** Workers in sh that wait until somebody puts a file named `go` into the workspace. */
 const WAITING = `while [ ! -e go ]; do sleep 0.02; done\n${REPORT}`;
@@ -51,7 +37,7 @@ describe("a session that is stopped", () => {
     const types = logOf(rig, session.session_id).map(({ payload_type }) => payload_type);
     expect(types.slice(-2)).toEqual(["user_command", "session_stopped"]);
     const again = await run(await resume(rig, session.session_id, { agentFor: crew([instructed("a")]) }));
-    expect(again).toEqual({ kind: "closed", outcome: "done" });
+    expect(again).toEqual(DONE);
     expect(reportOf(rig, session.session_id)).toMatchObject({ recoveries: 0, tickets: [{ attempts: 1 }] });
   });
 
@@ -132,7 +118,7 @@ describe("a session that is stopped", () => {
       ({ run: number, attempt }) => `run ${number}, attempt ${attempt}`,
     );
     expect(repeated.toSorted()).toEqual(["run 1, attempt 1", "run 2, attempt 1", "run 2, attempt 1"]);
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(reportOf(rig, session.session_id)).toMatchObject({
       recoveries: 0,
       tickets: [{ attempts: 1 }, { attempts: 1 }, { attempts: 1 }],
@@ -157,7 +143,7 @@ describe("a session that is stopped", () => {
     const resumed = await resume(rig, session.session_id, { agentFor });
     // However long it takes until it is run: nothing is concluded from that.
     await writeFile(join(rig.workspace, "go"), "");
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\nrun\n");
   });
 
@@ -182,7 +168,7 @@ describe("a session that is stopped", () => {
     ).toEqual(["report", "session_stopped"]);
 
     const resumed = await resume(rig, session.session_id, { agentFor: crew(tasks) });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(readFileSync(join(rig.workspace, "checks"), "utf8")).toBe("run\n");
   });
 
@@ -336,6 +322,6 @@ describe("a session in which only a person can move anything", () => {
       payload_type: "clarification_response",
       payload: { status: "answered", answers: [{ question_id: "q", text: "Because." }] },
     });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
   });
 });

@@ -1,13 +1,12 @@
-import { afterEach, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import type { Store } from "../../src/store/store.ts";
 import { crew, instructed, task } from "./crew.ts";
 import { BentClock } from "./bent-clock.ts";
-import { begin, cleanUp, newRig, reportOf, say } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { begin, DONE, reportOf, say } from "./sessions.ts";
 import { value } from "../results.ts";
-
-afterEach(cleanUp);
 
 /** Much longer than the pace at which anything is looked at, so that its alarm can be told from those looks, however late it is set. */
 const HOLD_MS = 60_000;
@@ -41,7 +40,7 @@ it("a hold that ends while a commit is under way is noticed after it", async () 
   await expect.poll(() => clock.delays.some((delay) => delay > LOOKS_MS && delay < 2 * HOLD_MS)).toBe(true);
   isSlow = true;
   say(session, "tell", { text: "Take your time." });
-  expect(value(await running)).toEqual({ kind: "closed", outcome: "done" });
+  expect(value(await running)).toEqual(DONE);
   expect(reportOf(rig, session.session_id)).toMatchObject({ outcome: "done" });
 });
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { err } from "../../src/lib/result.ts";
 import { type Failure, failure } from "../../src/protocol/failure.ts";
 import { openStore } from "../../src/store/sqlite-store.ts";
@@ -8,25 +8,11 @@ import type { Store } from "../../src/store/store.ts";
 import { resumeSession } from "../../src/runtime/resume.ts";
 import { scheduleMode } from "../../src/modes/schedule/mode.ts";
 import { crew, criterion, instructed } from "./crew.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  logOf,
-  newRig,
-  REPORT,
-  reportOf,
-  resume,
-  run,
-  say,
-  sessionId,
-  surroundings,
-  withWorker,
-} from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, REPORT, withWorker } from "./roles.ts";
+import { begin, DONE, logOf, reportOf, resume, run, say, sessionId, surroundings } from "./sessions.ts";
 import { failureOf, value } from "../results.ts";
 import { living } from "../processes.ts";
-
-afterEach(cleanUp);
 
 /** A store that from its n-th commit on can write no more. */
 function full(store: Store, n: number, why: Failure): Store & { readonly committed: () => number } {
@@ -87,7 +73,7 @@ describe("a commit that fails", () => {
       expect(say(session, "tell", { text: "x" })).toBeUndefined();
 
       const resumed = await resume(rig, session.session_id, { agentFor });
-      expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(resumed)).toEqual(DONE);
       expect(logOf(rig, session.session_id).slice(0, kept.length)).toEqual(kept);
       expect(reportOf(rig, session.session_id)).toMatchObject({
         recoveries: 1,
@@ -129,10 +115,7 @@ describe("one home", () => {
         await begin(rig, { session_id: right, roles: PROGRAMS, agentFor, store: other }),
       ];
       const ends = await Promise.all(sessions.map((session) => run(session)));
-      expect(ends).toEqual([
-        { kind: "closed", outcome: "done" },
-        { kind: "closed", outcome: "done" },
-      ]);
+      expect(ends).toEqual([DONE, DONE]);
       expect(logOf(rig, left).length).toBe(logOf(rig, right).length);
       expect(new Set(logOf(rig, left).map(({ session_id }) => session_id))).toEqual(new Set([left]));
     } finally {

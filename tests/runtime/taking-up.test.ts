@@ -9,9 +9,10 @@ import { resumeSession } from "../../src/runtime/resume.ts";
 import { failureOf, value } from "../results.ts";
 import { killStray, living } from "../processes.ts";
 import { crew, instructed } from "./crew.ts";
-import { begin, cleanUp, newRig, resume, type Rig, run, surroundings, withRole } from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { withRole } from "./roles.ts";
+import { begin, DONE, resume, type Rig, run, surroundings } from "./sessions.ts";
 
-afterEach(cleanUp);
 afterEach(() => vi.unstubAllEnvs());
 
 const SECRET = withRole("hand", { env: { API_KEY: "hunter2-hunter2" } });
@@ -55,7 +56,7 @@ describe.runIf(process.platform === "linux")("a session that is taken up after i
     vi.stubEnv("API_KEY", "hunter2-hunter2");
     const session = await resume(rig, session_id, choices, MORE);
     expect(living(session_id)).toEqual([]);
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
   });
 
   it("keeps no half copy, not even one that what was left running makes in its last moment", async () => {
@@ -67,6 +68,6 @@ describe.runIf(process.platform === "linux")("a session that is taken up after i
     vi.stubEnv("API_KEY", "hunter2-hunter2");
     const session = await resume(rig, session_id, { agentFor: crew([instructed("a")]) }, MORE);
     expect(readdirSync(artifacts)).toEqual([]);
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
   });
 });

@@ -1,26 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { crew, instructed, report, type Script } from "./crew.ts";
 import { BentClock } from "./bent-clock.ts";
-import {
-  begin,
-  cleanUp,
-  cli,
-  logOf,
-  newRig,
-  recordOf,
-  REPORT,
-  reportOf,
-  resume,
-  run,
-  told,
-  withWorker,
-} from "./rig.ts";
+import { newRig } from "./rig.ts";
+import { cli, REPORT, withWorker } from "./roles.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, run, told } from "./sessions.ts";
 import { living } from "../processes.ts";
-
-afterEach(cleanUp);
 
 const given = (budget: JsonObject) => instructed("a", [], { budget });
 
@@ -40,7 +27,7 @@ describe("a ticket with a budget", () => {
     const ended = run(session);
     await expect.poll(() => existsSync(started)).toBe(true);
     clock.pass(120_000);
-    expect(await ended).toEqual({ kind: "closed", outcome: "done" });
+    expect(await ended).toEqual(DONE);
     expect(living(session.session_id)).toEqual([]);
     expect(asked).toMatchObject([{ code: "budget_exhausted" }]);
     expect(

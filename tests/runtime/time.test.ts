@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Agent } from "../../src/kernel/agent.ts";
 import type { ResolvedConfiguration } from "../../src/protocol/payload.ts";
 import type { LogRecord } from "../../src/protocol/record.ts";
@@ -8,9 +8,8 @@ import type { Clock } from "../../src/runtime/time/clock.ts";
 import { SteadyClock } from "../../src/runtime/time/steady-clock.ts";
 import { BentClock } from "./bent-clock.ts";
 import { crew, report, task } from "./crew.ts";
-import { begin, cleanUp, logOf, newRig, type Rig, recordOf, reportOf, resume, run, told } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, type Rig, run, told } from "./sessions.ts";
 
 const HOUR = 3_600_000;
 const YEARS = 10 * 365 * 24 * HOUR;
@@ -120,7 +119,7 @@ describe("a session under a wall clock that is set while it works", () => {
     });
     const session = await begin(rig, { agentFor, clock, config: { retry_backoff_ms: 1_000 } });
     const began = performance.now();
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(performance.now() - began).toBeLessThan(60_000);
     expect(shiftsIn(rig, session.session_id)).toEqual([{ cause: "clock", shift_s: by / 1_000 }]);
     expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 2 }] });
@@ -149,7 +148,7 @@ describe("a session under a wall clock that is set while it works", () => {
     await ending;
     clock.set = -24 * HOUR;
     const resumed = await resume(rig, session.session_id, { agentFor, clock });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     const times = logOf(rig, session.session_id).map(({ record }: LogRecord) => milliseconds(record.received_at));
     expect(times).toEqual(times.toSorted((a, b) => a - b));
   });
@@ -183,7 +182,7 @@ describe("a machine that sleeps while an agent works", () => {
 
   it("repeats the turn that was cut short by it, without an attempt, and records how long it slept", async () => {
     const { rig, session, runs } = await asleep("agent_failed", [task("a")]);
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(runs).toEqual([1, 2]);
     expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 1 }] });
     expect(shiftsIn(rig, session.session_id)).toEqual([{ cause: "sleep", shift_s: (8 * HOUR) / 1_000 }]);
@@ -196,12 +195,12 @@ describe("a machine that sleeps while an agent works", () => {
 
   it("counts the attempt of a turn that failed of something else", async () => {
     const { rig, session } = await asleep("malformed_output", [task("a")], { retry_backoff_ms: 0 });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
     expect(reportOf(rig, session.session_id)).toMatchObject({ tickets: [{ attempts: 2 }] });
   });
 
   it("does not spend the session's time by sleeping", async () => {
     const { session } = await asleep("agent_failed", [task("a"), task("b")], { budget: { wall_s: 600 } });
-    expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(session)).toEqual(DONE);
   });
 });

@@ -1,13 +1,12 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { emptyLedger, type Ledger } from "../../src/kernel/ledger.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { instant } from "../../src/protocol/timestamp.ts";
 import { type Clock, systemClock } from "../../src/runtime/time/clock.ts";
 import { Timers } from "../../src/runtime/time/timers.ts";
 import { crew, instructed, report, task } from "./crew.ts";
-import { begin, cleanUp, logOf, newRig, recordOf, reportOf, resume, run, told } from "./rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "./rig.ts";
+import { begin, DONE, logOf, recordOf, reportOf, resume, run, told } from "./sessions.ts";
 
 /** A clock that stands until it is moved. */
 class StandingClock implements Clock {
@@ -162,7 +161,7 @@ describe("a session", () => {
     expect(await ended).toMatchObject({ kind: "stopped" });
     expect([...session.ledger.timers.keys()]).toContain("retry:a");
     const resumed = await resume(rig, session.session_id, { agentFor });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     const [fired] = logOf(rig, session.session_id, "timer_fired");
     expect(fired?.payload["timer_id"]).toBe("retry:a");
     expect(Date.parse(fired?.record.received_at ?? "")).toBeGreaterThanOrEqual(
@@ -201,7 +200,7 @@ describe("a session", () => {
         },
       );
       const session = await begin(rig, { agentFor, config: { max_workers: 1 } });
-      expect(await run(session)).toEqual({ kind: "closed", outcome: "done" });
+      expect(await run(session)).toEqual(DONE);
       expect(reportOf(rig, session.session_id)["tickets"]).toMatchObject([{ attempts: 1 }, { attempts: 1 }]);
       const [first, ...others] = runs;
       for (const [, , at] of others) expect(at - (first?.[2] ?? 0)).toBeGreaterThanOrEqual(249);
@@ -223,7 +222,7 @@ describe("a session", () => {
     });
     able = true;
     const resumed = await resume(rig, session.session_id, { agentFor });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
   });
 
   it("at its limit of turns stops, and goes on with a higher one", async () => {
@@ -239,7 +238,7 @@ describe("a session", () => {
     const same = await resume(rig, session.session_id, { agentFor });
     expect(await run(same)).toMatchObject({ kind: "stopped", reason: "limit" });
     const resumed = await resume(rig, session.session_id, { agentFor }, { limits: { turns: 50 } });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
     expect(reportOf(rig, session.session_id)).toMatchObject({ usage: { turns: 10 } });
   });
 
@@ -263,6 +262,6 @@ describe("a session", () => {
       message: "the limit of 600 s is reached",
     });
     const resumed = await resume(rig, session.session_id, { agentFor, clock }, { limits: { wall_s: 100_000 } });
-    expect(await run(resumed)).toEqual({ kind: "closed", outcome: "done" });
+    expect(await run(resumed)).toEqual(DONE);
   });
 });

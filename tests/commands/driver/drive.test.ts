@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterEach, expect, it, onTestFinished, vi } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import type { CommandContext } from "../../../src/commands/context/command.ts";
 import { driveSession } from "../../../src/commands/driver/drive.ts";
 import { withHome } from "../../../src/commands/context/home.ts";
@@ -16,20 +16,9 @@ import { isLocked, lockPath } from "../../../src/store/lock.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { outputOn, type Terminal } from "../../../src/ui/terminal.ts";
 import { crew, instructed, report, task } from "../../runtime/crew.ts";
-import {
-  begin,
-  cleanUp,
-  logOf,
-  newRig,
-  recordOf,
-  resume,
-  type Rig,
-  surroundings,
-  told,
-  withRole,
-} from "../../runtime/rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "../../runtime/rig.ts";
+import { withRole } from "../../runtime/roles.ts";
+import { begin, logOf, recordOf, resume, type Rig, surroundings, told } from "../../runtime/sessions.ts";
 
 const SILENTLY: RunOptions = {
   answers: [],

@@ -2,7 +2,8 @@
 // argv: home, workspace, session. Where it shall die is in its environment.
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { crew, task } from "../crew.ts";
-import { begin, cli, CREW, type Rig, run, shell, told } from "../rig.ts";
+import { cli, CREW, shell } from "../roles.ts";
+import { begin, type Rig, run, told } from "../sessions.ts";
 import { value } from "../../results.ts";
 
 const [home = "", workspace = "", session_id = ""] = process.argv.slice(2);

@@ -6,7 +6,8 @@ import { openStore } from "../../../src/store/sqlite-store.ts";
 import type { Store } from "../../../src/store/store.ts";
 import { crashCrew, TASKS } from "../crash-crew.ts";
 import { crew } from "../crew.ts";
-import { begin, cli, resume, type Rig, run } from "../rig.ts";
+import { cli } from "../roles.ts";
+import { begin, resume, type Rig, run } from "../sessions.ts";
 import { value } from "../../results.ts";
 
 const [home = "", workspace = "", session_id = "", death = "", recovery = ""] = process.argv.slice(2);

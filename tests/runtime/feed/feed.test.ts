@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { SessionEvent } from "../../../src/runtime/bus.ts";
 import type { SessionFeed } from "../../../src/runtime/feed/feed.ts";
 import { liveFeed } from "../../../src/runtime/feed/live.ts";
@@ -10,9 +10,9 @@ import type { Session } from "../../../src/runtime/session.ts";
 import { openReader } from "../../../src/store/sqlite-store.ts";
 import { value } from "../../results.ts";
 import { criterion, crew, instructed, report, task } from "../crew.ts";
-import { begin, cleanUp, cli, logOf, newRig, REPORT, type Rig, say, withRole, withWorker } from "../rig.ts";
-
-afterEach(cleanUp);
+import { newRig } from "../rig.ts";
+import { cli, REPORT, withRole, withWorker } from "../roles.ts";
+import { begin, DONE, logOf, type Rig, say } from "../sessions.ts";
 
 /** A feed, and what it has told so far. */
 interface Watched {
@@ -86,7 +86,7 @@ describe.each([
       logOf(rig, session.session_id).map(({ payload_type }) => payload_type),
     );
     expect(records[0]?.record).not.toHaveProperty("integrity");
-    expect(events.at(-1)).toEqual({ kind: "ended", end: { kind: "closed", outcome: "done" } });
+    expect(events.at(-1)).toEqual({ kind: "ended", end: DONE });
   });
 
   it("tells when a turn begins and ends, and between them what its agent prints", async () => {
