@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
-import { APPROVED, CHANGES, escalated, task, type ScheduleSession, type Task } from "./session.ts";
+import { APPROVED, CHANGES, escalated, ScheduleSession, task, type Task } from "./session.ts";
 
 const ASK = { config: { plan_approval: "ask", max_escalations: 3 } } as const;
 const REJECTED = { decision: "rejected", notes: "Not so" } as const;
@@ -13,7 +13,7 @@ function waiting(
   options: { readonly config?: object; readonly input?: { readonly confirm: boolean } } = {},
 ): ScheduleSession {
   const config = { ...ASK.config, ...options.config };
-  return escalated({ ...options, config }, ...FIRST).answer("a", "plan", { tasks: REVISED });
+  return escalated({ ...options, config }, ...FIRST).replan("a", ...REVISED);
 }
 
 /** The notes and the plan that whoever has the turn is told of. */
@@ -24,7 +24,7 @@ function told(session: ScheduleSession, subject?: string) {
 
 describe("a revised plan where plans are approved", () => {
   it("is not asked about when it adds nothing", () => {
-    const revised = (...tasks: Task[]) => escalated(ASK, ...FIRST).answer("a", "plan", { tasks });
+    const revised = (...tasks: Task[]) => escalated(ASK, ...FIRST).replan("a", ...tasks);
     expect([revised(task("a")).phase, revised(task("a"), task("b")).open]).toEqual([
       "running",
       ["manager ticket a", "manager ticket b"],
@@ -36,7 +36,7 @@ describe("a revised plan where plans are approved", () => {
     const plan = session.state.session?.plan;
     session.instruct("gone").admit("gone");
     const [{ history: _, turn: _turn, ...trouble }, gone] = [session.ticket("a"), session.ticket("gone")];
-    session.answer("a", "plan", { tasks: REVISED });
+    session.replan("a", ...REVISED);
     expect([session.phase, session.moved, session.state.session?.plan]).toEqual(["approving", [], plan]);
     expect([session.ticket("a"), session.ticket("gone")]).toMatchObject([{ ...trouble, waits_for: "revision" }, gone]);
     expect(session.open).toEqual([
@@ -73,7 +73,10 @@ describe("a revised plan where plans are approved", () => {
   it("takes nothing back that was done before it was approved, and a later one has that as it has it", () => {
     const session = waiting().complete("b", "gone", "changed").send("approval", APPROVED);
     expect(session.moved).toEqual(["a: blocked -replanned-> pending", "new: nothing -created-> pending"]);
-    session.instruct("a").fail("a").answer("a", "plan", { tasks: REVISED });
+    session
+      .instruct("a")
+      .fail("a")
+      .replan("a", ...REVISED);
     expect([session.refused, session.moved]).toEqual([undefined, ["a: blocked -replanned-> pending"]]);
     session.complete("a", "new");
     expect(session.report.tickets).toEqual({ a: "done", b: "done", gone: "done", changed: "done", new: "done" });
@@ -110,7 +113,10 @@ describe("a revised plan where plans are approved", () => {
     const session = waiting().complete("b", "gone", "changed").send("approval", REJECTED);
     const again = REVISED.map((one) => (one.task_id === "changed" ? task("changed") : one));
     const tasks = [...again, task("gone")];
-    session.answer("a", "plan", { tasks }).send("approval", REJECTED).answer("a", "plan", { tasks });
+    session
+      .replan("a", ...tasks)
+      .send("approval", REJECTED)
+      .replan("a", ...tasks);
     expect(session.send("approval", REJECTED).report).toMatchObject({
       ended: "failed tickets_failed",
       tickets: { a: "error agent_failed", b: "done", gone: "done", changed: "done" },
@@ -133,7 +139,7 @@ describe("a revised plan where plans are approved", () => {
     // Whoever may plan again is shown what would be lost.
     const { plan } = session.state.session?.gate?.revision ?? {};
     expect(told(session, "b")).toEqual([[], { $file: plan }]);
-    session.answer("b", "plan", { tasks: [...FIRST, task("other")] });
+    session.replan("b", ...FIRST, task("other"));
     expect([session.phase, session.moved, session.open]).toEqual([
       "approving",
       [],
@@ -149,7 +155,7 @@ describe("a revised plan where plans are approved", () => {
 
   it("gives way to one that adds nothing, and to the person's own", () => {
     const session = waiting().instruct("b").fail("b");
-    session.answer("b", "plan", { tasks: FIRST });
+    session.replan("b", ...FIRST);
     const moved = ["a: blocked -replanned-> pending", "b: blocked -replanned-> pending"];
     expect([session.phase, session.moved, session.open.includes("ask approval a2")]).toEqual(["running", moved, false]);
     const own = waiting().send("plan", { tasks: [...FIRST, task("mine")] });
@@ -172,10 +178,12 @@ describe("a revised plan where plans are approved", () => {
     expect([session.phase, session.moved, told(session)]).toEqual(["planning", [], [["Smaller"], { $file: plan }]]);
     session.complete("b", "gone", "changed");
     expect(session.open).toEqual(["manager requirement"]);
-    session.answer(undefined, "plan", { tasks: [...FIRST, task("other")] });
+    session.replan(undefined, ...FIRST, task("other"));
     expect([session.moved, session.open]).toEqual([[], ["ask approval a3"]]);
     expect(session.send("approval", APPROVED).open).toEqual(["manager ticket a", "manager ticket other"]);
-    const less = waiting().send("approval", CHANGES).answer(undefined, "plan", { tasks: FIRST });
+    const less = waiting()
+      .send("approval", CHANGES)
+      .replan(undefined, ...FIRST);
     expect([less.phase, less.moved]).toEqual(["running", ["a: blocked -replanned-> pending"]]);
   });
 
@@ -183,27 +191,32 @@ describe("a revised plan where plans are approved", () => {
     // What it changes has its place of the plan that counts.
     const tasks = [0, 1, 3, 2].flatMap((index) => REVISED[index] ?? []).concat(task("other"));
     const troubledTwice = () => waiting().complete("gone", "changed").instruct("b").fail("b");
-    const replaced = troubledTwice().answer("b", "plan", { tasks });
+    const replaced = troubledTwice().replan("b", ...tasks);
     expect([replaced.refused, replaced.phase]).toEqual([undefined, "approving"]);
     // Also the one that takes its place is shown, sent back, edited and taken.
     const edited = { ...APPROVED, plan: { tasks: [...tasks, task("mine")] } };
     for (const session of [
-      waiting().send("approval", CHANGES).complete("gone", "changed").answer(undefined, "plan", { tasks }),
-      replaced.send("approval", CHANGES).answer(undefined, "plan", { tasks }),
+      waiting()
+        .send("approval", CHANGES)
+        .complete("gone", "changed")
+        .replan(undefined, ...tasks),
+      replaced.send("approval", CHANGES).replan(undefined, ...tasks),
     ]) {
       expect([session.refused, session.phase]).toEqual([undefined, "approving"]);
       expect(session.send("approval", edited).moved.at(-1)).toBe("mine: nothing -created-> pending");
       session.instruct("a").fail("a").answer("a", "plan", { tasks: edited.plan.tasks });
       expect([session.refused, session.moved]).toEqual([undefined, ["a: blocked -replanned-> pending"]]);
     }
-    const rejected = troubledTwice().send("approval", REJECTED).answer("b", "plan", { tasks });
+    const rejected = troubledTwice()
+      .send("approval", REJECTED)
+      .replan("b", ...tasks);
     expect(rejected.refused).toBe("invalid_plan /tasks/3");
   });
 
   it("leaves alone what a person helped on meanwhile in another way", () => {
     const session = escalated({ config: { ...ASK.config, max_review_rounds: 0 } }, task("b"), task("a"));
-    session.instruct("b").deliver("b").answer("b", "review", CHANGES);
-    session.answer("b", "plan", { tasks: [task("b"), task("a"), task("new")] }).command("retry", "b");
+    session.instruct("b").deliver("b").sendBack("b");
+    session.replan("b", task("b"), task("a"), task("new")).command("retry", "b");
     expect(session.moved).toEqual(["b: blocked -review_resumed-> awaiting_review"]);
     expect(session.send("approval", APPROVED).moved).toEqual(["new: nothing -created-> pending"]);
     expect(session.open).toEqual(["manager error a", "manager review_request b", "manager ticket new"]);
@@ -230,11 +243,8 @@ describe("a revised plan where plans are approved", () => {
   });
 
   it("that a person asked for when they did not accept the result is rejected back to the result", () => {
-    const session = escalated({ ...ASK, input: { confirm: true } }, task("a")).answer("a", "error", {
-      code: "agent_failed",
-      message: "No",
-    });
-    session.send("approval", CHANGES).answer(undefined, "plan", { tasks: [task("a"), task("new")] });
+    const session = escalated({ ...ASK, input: { confirm: true } }, task("a")).giveUp("a");
+    session.send("approval", CHANGES).replan(undefined, task("a"), task("new"));
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a3"]]);
     expect([session.send("approval", REJECTED).phase, session.open]).toEqual(["approving", ["ask approval a4"]]);
     expect(session.send("approval", APPROVED).report.ended).toBe("failed tickets_failed");
@@ -242,7 +252,7 @@ describe("a revised plan where plans are approved", () => {
 
   it("that brings a withdrawn task again is asked about, and begins it anew", () => {
     const session = waiting().send("approval", APPROVED).instruct("a").fail("a");
-    session.answer("a", "plan", { tasks: [...REVISED, task("gone")] });
+    session.replan("a", ...REVISED, task("gone"));
     expect([session.phase, session.moved]).toEqual(["approving", []]);
     expect(session.send("approval", APPROVED).moved).toEqual([
       "a: blocked -replanned-> pending",

@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from "vitest";
 import { later } from "../../../src/protocol/timestamp.ts";
-import { CHANGES, type Options, runs, ScheduleSession, task, type Task } from "./session.ts";
+import { runs, schedule, ScheduleSession, task, type Options, type Task } from "./session.ts";
 
 /** A session whose ticket `a` has this budget; it has been planned, and nobody has a turn about it yet. */
 function planned(budget: Task["budget"], more: Partial<Task> = {}, options: Options = {}): ScheduleSession {
-  return new ScheduleSession(options).plan(task("a", { ...(budget ? { budget } : {}), ...more }));
+  return schedule(options).plan(task("a", { ...(budget ? { budget } : {}), ...more }));
 }
 
 /** The plan again, with another budget of `a`. */
@@ -33,7 +33,7 @@ describe("a ticket's budget of turns", () => {
     expect(used(session)).toBe(2);
     session.deliver("a");
     expect([used(session), session.open]).toEqual([3, ["manager review_request a"]]);
-    session.answer("a", "review", CHANGES).fail("a", "cancelled");
+    session.sendBack("a").fail("a", "cancelled");
     expect([used(session), session.open]).toEqual([4, ["manager error a"]]);
     session.fail("a", "timeout").fireTimer("retry:a");
     expect([used(session), session.open]).toEqual([4, ["manager error a"]]);
@@ -74,7 +74,7 @@ describe("a ticket's budget of turns", () => {
       "a person's answer",
       (session) => {
         for (const id of ["c1.q", "c2.q"]) {
-          session.answer("a", "clarification", { questions: [{ question_id: "q", text: "?" }], status: "open" });
+          session.ask("a", "q");
           session.answerQuestions({ [id]: "So" });
         }
         return session;
@@ -94,7 +94,7 @@ describe("a ticket's budget of turns", () => {
     expect(session.draft("a").remaining_turns).toBe(2);
     session.instruct("a");
     expect(session.draft("a").remaining_turns).toBe(1);
-    expect(new ScheduleSession().plan(task("b")).draft("b").remaining_turns).toBeUndefined();
+    expect(schedule().plan(task("b")).draft("b").remaining_turns).toBeUndefined();
   });
 
   it("is the configuration's, key by key, where the task says nothing", () => {
@@ -122,7 +122,7 @@ describe("work that was delivered with the last of its budget", () => {
   });
 
   it("is not mended, but can still be approved by the manager who wanted it changed", () => {
-    const session = delivered().answer("a", "review", CHANGES);
+    const session = delivered().sendBack("a");
     expect(session.moved).toEqual(["a: awaiting_review -work_stopped-> blocked (budget_exhausted)"]);
     expect(session.draft("a").expects).toContain("review");
     session.approve("a");
@@ -139,10 +139,7 @@ describe("work that was delivered with the last of its budget", () => {
   });
 
   it("that nobody takes on is given up in the end", () => {
-    const session = delivered()
-      .answer("a", "review", CHANGES)
-      .answer("a", "review", CHANGES)
-      .answer("a", "review", CHANGES);
+    const session = delivered().sendBack("a").sendBack("a").sendBack("a");
     expect(session.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error budget_exhausted" } });
   });
 });
@@ -176,7 +173,7 @@ describe("a manager who is asked about a spent budget", () => {
 
   it("cannot instruct either where other trouble came to the manager and nothing is left", () => {
     const session = planned({ turns: 2 }, {}, { config: { max_retries: 0 } }).instruct("a");
-    session.answer("a", "report", { status: "blocked" });
+    session.block("a");
     expect(session.status("a")).toBe("blocked (needs_input)");
     expect(session.draft("a").message.payload).toMatchObject({
       resolution_hint: expect.stringContaining("larger one"),
@@ -185,7 +182,7 @@ describe("a manager who is asked about a spent budget", () => {
   });
 
   it("may instruct where something is left, and is told so", () => {
-    const session = planned({ turns: 9 }).instruct("a").answer("a", "report", { status: "blocked" });
+    const session = planned({ turns: 9 }).instruct("a").block("a");
     expect(session.draft("a").message.payload).toMatchObject({
       resolution_hint: expect.stringContaining("a new instruction"),
     });
@@ -216,7 +213,7 @@ describe("a manager who is asked about a spent budget", () => {
 
   it("may have it given up by a plan that goes on with others, and only those are waited for", () => {
     const session = planned({ turns: 1 }, {}, { config: { max_escalations: 1 } }).instruct("a");
-    session.answer("a", "plan", { tasks: [task("a", { budget: { turns: 1 } }), task("b")] });
+    session.replan("a", task("a", { budget: { turns: 1 } }), task("b"));
     expect([session.status("a"), session.ended, session.open]).toEqual([
       "error (budget_exhausted)",
       undefined,
@@ -225,15 +222,12 @@ describe("a manager who is asked about a spent budget", () => {
   });
 
   it("may give the ticket up", () => {
-    const session = asked().answer("a", "error", { code: "agent_failed", message: "No" });
+    const session = asked().giveUp("a");
     expect(session.report.tickets).toEqual({ a: "error budget_exhausted" });
   });
 
   it("may ask the person, whose answer puts the question again", () => {
-    const session = asked().answer("a", "clarification", {
-      questions: [{ question_id: "q", text: "More?" }],
-      status: "open",
-    });
+    const session = asked().ask("a", "q");
     expect(session.answerQuestions({ "c1.q": "No" }).open).toEqual(["manager error a"]);
   });
 });
@@ -259,13 +253,13 @@ describe("a person's retry", () => {
 
   it("of one that was given up does, too", () => {
     const session = planned({ turns: 1 }).instruct("a");
-    session.answer("a", "error", { code: "agent_failed", message: "No" }).reopen().command("retry", "a");
+    session.giveUp("a").reopen().command("retry", "a");
     expect([session.open, used(session)]).toEqual([["worker instruction a"], 1]);
   });
 
   it("of delivered work has it mended once more", () => {
     const session = planned({ turns: 2 }).instruct("a").deliver("a");
-    session.answer("a", "review", CHANGES).command("retry", "a").answer("a", "review", CHANGES);
+    session.sendBack("a").command("retry", "a").sendBack("a");
     expect(session.open).toEqual(["worker instruction a"]);
   });
 });
@@ -307,11 +301,7 @@ describe("a ticket's budget of time", () => {
     ["a review", (session) => session.instruct("a").deliver("a").admit("a")],
     ["the manager's error turn", (session) => session.instruct("a").fail("a", "cancelled").admit("a")],
     ["a back-off", (session) => session.instruct("a").fail("a", "timeout")],
-    [
-      "a question to a person",
-      (session) =>
-        session.answer("a", "clarification", { questions: [{ question_id: "q", text: "?" }], status: "open" }),
-    ],
+    ["a question to a person", (session) => session.ask("a", "q")],
   ])("leaves %s alone", (_, before) => {
     const session = before(planned({ wall_s: 60 }, {}, { config: { retry_backoff_ms: 60_000 } }));
     const [open, status] = [session.open.map((line) => line.replace(/ in \d+ ms/, "")), session.status("a")];
@@ -323,7 +313,7 @@ describe("a ticket's budget of time", () => {
     [1, []],
     [0, ["a: blocked -retries_exceeded-> error (budget_exhausted)"]],
   ])("stops at its next turn what nobody was at work on (%s escalations left)", (max_escalations, given_up) => {
-    const session = new ScheduleSession({ config: { retry_backoff_ms: 60_000, max_escalations } });
+    const session = schedule({ config: { retry_backoff_ms: 60_000, max_escalations } });
     session.plan(task("a", { budget: { wall_s: 30 } }), task("b")).instruct("a");
     session.fail("a", "timeout").fireTimer("budget:a").fireTimer("retry:a");
     expect(session.moved).toEqual([
@@ -345,7 +335,7 @@ describe("a ticket's budget of time", () => {
     expect(alarm(session)).toBeUndefined();
     const other = planned({ wall_s: 60 }).send("plan", replan({ turns: 9 }));
     expect(alarm(other)).toBeUndefined();
-    const third = new ScheduleSession().plan(task("a", { budget: { wall_s: 60 } }), task("b"));
+    const third = schedule().plan(task("a", { budget: { wall_s: 60 } }), task("b"));
     third.instruct("a").deliver("a").approve("a");
     expect(alarm(third)).toBeUndefined();
   });
@@ -364,6 +354,6 @@ test.each([
   ["usd", { usd: 1 }],
   ["turns", { turns: 0 }],
 ] as const)("a plan with a task's budget that nothing would keep (%s) is refused", (key, budget) => {
-  const session = new ScheduleSession().requirement().answer(undefined, "plan", { tasks: [task("a", { budget })] });
+  const session = schedule().plan(task("a", { budget }));
   expect(session.refused).toBe(`invalid_plan /tasks/0/budget/${key}`);
 });

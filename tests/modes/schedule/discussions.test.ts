@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { DEBATE, type Options, ScheduleSession, task, type Task } from "./session.ts";
+import { DEBATE, schedule, ScheduleSession, task, type Options, type Task } from "./session.ts";
 
 const PROPOSAL = {
   summary: "In two steps",
@@ -13,7 +13,7 @@ const VERDICT = { verdict: { conclusion: "Three steps", dissent: ["two would do"
 
 /** A session whose proposals are debated, and whose ticket `a` has one. */
 function proposed(more: Partial<Task> = {}, options: Options = {}, ...others: readonly Task[]): ScheduleSession {
-  return new ScheduleSession({ ...options, config: { discussion: DEBATE, ...options.config } })
+  return schedule({ ...options, config: { discussion: DEBATE, ...options.config } })
     .plan(task("a", { risks: ["it is large"], ...more }), task("b", { dependencies: ["a"] }), ...others)
     .answer("a", "instruction_proposal", PROPOSAL);
 }
@@ -73,7 +73,7 @@ describe("a proposal that is discussed in a session of its own", () => {
   });
 
   it("is put to the worker where no discussion is configured", () => {
-    const session = new ScheduleSession().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
+    const session = schedule().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
     expect(session.open).toEqual(["worker instruction_proposal a"]);
   });
 

@@ -1,9 +1,9 @@
 import { describe, expect, it, test } from "vitest";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
-import { COMPLETED, ScheduleSession, asking, task } from "./session.ts";
+import { COMPLETED, schedule, ScheduleSession, task } from "./session.ts";
 
 /** A crash while a worker had `a`, and a role that wants a person asked. */
-function crashed(session = new ScheduleSession()): { session: ScheduleSession; turn_id: string } {
+function crashed(session = schedule()): { session: ScheduleSession; turn_id: string } {
   session.plan(task("a"), task("b")).instruct("a").admit("a");
   const turn_id = session.ticket("a").turn?.turn_id ?? "";
   session.recover(false, [turn_id]);
@@ -68,8 +68,8 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
       "validation_failed /answers/1/question_id",
     ],
   ])("stays in doubt after a word that %s", (_, answers, refused) => {
-    const { session, turn_id } = crashed(new ScheduleSession());
-    session.answer("b", "clarification", asking("q")).answerQuestions(answers);
+    const { session, turn_id } = crashed(schedule());
+    session.ask("b", "q").answerQuestions(answers);
     expect([session.refused, session.engine.ledger.turns.get(turn_id)?.status]).toEqual([refused, "asked"]);
     expect([...session.engine.ledger.asks.keys()].sort()).toEqual(["c1", turn_id].sort());
   });
@@ -82,7 +82,7 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
 
   it("leaves other questions to the mode, and is not answered by a word that ends them all", () => {
     const { session, turn_id } = crashed();
-    session.answer("b", "clarification", asking("q")).answerQuestions({ q: "So" });
+    session.ask("b", "q").answerQuestions({ q: "So" });
     expect(session.open).toEqual(["ask questions " + turn_id, "manager ticket b", "worker instruction a"]);
     expect(session.answerQuestions({}, "complete").engine.ledger.asks.has(turn_id)).toBe(true);
   });
@@ -108,7 +108,7 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
   });
 
   it("may be the manager's, about no ticket", () => {
-    const session = new ScheduleSession().requirement().admit();
+    const session = schedule().requirement().admit();
     const turn_id = session.state.session?.turn?.turn_id ?? "";
     session.recover(false, [turn_id]);
     expect(session.last.envelopes[0]?.payload).toMatchObject({

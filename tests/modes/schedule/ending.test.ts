@@ -1,25 +1,23 @@
 import { describe, expect, it, test } from "vitest";
 import type { PayloadByType } from "../../../src/protocol/payload.ts";
 import { computing } from "../../computing.ts";
-import { COMPLETED, INSTRUCTION, ScheduleSession, asking, runs, task } from "./session.ts";
-
-const GIVES_UP = { code: "agent_failed", message: "I cannot" };
+import { COMPLETED, INSTRUCTION, runs, schedule, task } from "./session.ts";
 
 describe("a session ends", () => {
   it("when every ticket is done", () => {
-    expect(new ScheduleSession().plan(task("a"), task("b")).complete("a").ended).toBeUndefined();
-    expect(new ScheduleSession().plan(task("a"), task("b")).complete("a", "b").report.ended).toBe("done");
+    expect(schedule().plan(task("a"), task("b")).complete("a").ended).toBeUndefined();
+    expect(schedule().plan(task("a"), task("b")).complete("a", "b").report.ended).toBe("done");
   });
 
   it("as failed when the rest waits on an error, directly or not, and says on which", () => {
-    const session = new ScheduleSession().plan(
+    const session = schedule().plan(
       task("a"),
       task("b", { dependencies: ["a"] }),
       task("c", { dependencies: ["b"] }),
       task("d", { dependencies: ["c", "e"] }),
       task("e"),
     );
-    session.answer("a", "error", GIVES_UP);
+    session.giveUp("a");
     expect([session.ended, session.open]).toEqual([undefined, ["manager ticket e"]]);
     const { ended, tickets, whole } = session.complete("e").report;
     expect([ended, tickets]).toEqual([
@@ -33,61 +31,58 @@ describe("a session ends", () => {
       },
     ]);
     expect(whole["next_steps"]).toEqual(["bosun log a", "bosun retry a"]);
-    const alone = new ScheduleSession().plan(task("a"), task("b")).answer("a", "error", GIVES_UP);
+    const alone = schedule().plan(task("a"), task("b")).giveUp("a");
     expect(alone.complete("b").report.whole["next_steps"]).toEqual(["bosun log a", "bosun retry a"]);
     const many = Array.from({ length: 12 }, (_, index) => task(`t${index}`));
-    const lost = new ScheduleSession().plan(...many);
-    for (const { task_id } of many) lost.answer(task_id, "error", GIVES_UP);
+    const lost = schedule().plan(...many);
+    for (const { task_id } of many) lost.giveUp(task_id);
     expect(lost.report.whole["next_steps"]).toHaveLength(20);
-    const unplanned = new ScheduleSession().requirement().answer(undefined, "error", GIVES_UP);
+    const unplanned = schedule().requirement().giveUp();
     expect(unplanned.report.whole["next_steps"]).toEqual(["bosun log"]);
-    const cancelled = new ScheduleSession().plan(task("a")).command("cancel");
+    const cancelled = schedule().plan(task("a")).command("cancel");
     expect(cancelled.report.whole["next_steps"]).toEqual(["bosun log"]);
   });
 
   it("when the last open ticket fails and takes all that wait for it along", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .plan(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }))
-      .answer("a", "error", GIVES_UP);
+      .giveUp("a");
     expect(session.report.ended).toBe("failed tickets_failed");
   });
 
   it("counts a blockedByError ticket once, though it is cancelled besides", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b", { dependencies: ["a"] }), task("c"), task("d"));
-    session.answer("a", "error", GIVES_UP).command("cancel", "b");
+    const session = schedule().plan(task("a"), task("b", { dependencies: ["a"] }), task("c"), task("d"));
+    session.giveUp("a").command("cancel", "b");
     expect(session.complete("c").ended).toBeUndefined();
     expect(session.complete("d").report.ended).toBe("failed tickets_failed");
   });
 
   it("when the last is given up, though one that waited for it was cancelled before", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b", { dependencies: ["a"] })).command("cancel", "b");
+    const session = schedule()
+      .plan(task("a"), task("b", { dependencies: ["a"] }))
+      .command("cancel", "b");
     expect(session.ended).toBeUndefined();
-    const { ended, tickets, whole } = session.answer("a", "error", GIVES_UP).report;
+    const { ended, tickets, whole } = session.giveUp("a").report;
     expect([ended, tickets]).toEqual(["failed tickets_failed", { a: "error agent_failed", b: "error cancelled" }]);
     expect(whole["tickets"]).toMatchObject([{ reviews: 0 }, { reviews: 0 }]);
   });
 
   it("with its plan's summary for a requirement, where a person gave the plan and said nothing else", () => {
     const plan = { summary: "Mend the roof", tasks: [task("a")] };
-    const session = new ScheduleSession({ input: { plan_given: true } }).send("plan", plan);
+    const session = schedule({ input: { plan_given: true } }).send("plan", plan);
     expect(session.complete("a").report.whole).toMatchObject({ requirement: "Mend the roof" });
-    const unsaid = new ScheduleSession({ input: { plan_given: true } }).send("plan", { tasks: [task("a")] });
+    const unsaid = schedule({ input: { plan_given: true } }).send("plan", { tasks: [task("a")] });
     expect(unsaid.complete("a").report.whole).not.toHaveProperty("requirement");
   });
 
   it("does not count as failed what a revised plan withdrew", () => {
-    const session = new ScheduleSession()
-      .plan(task("a"), task("b"))
-      .instruct("a")
-      .answer("a", "report", { status: "blocked" });
-    session.answer("a", "plan", { tasks: [task("b")] }).complete("b");
+    const session = schedule().plan(task("a"), task("b")).instruct("a").block("a");
+    session.replan("a", task("b")).complete("b");
     expect(session.report).toMatchObject({ ended: "done", tickets: { a: "error withdrawn", b: "done" } });
   });
 
   it("with a report of what was asked, made and used", () => {
-    const session = new ScheduleSession()
-      .requirement("Mend the roof")
-      .answer(undefined, "plan", { tasks: [task("b"), task("a")] });
+    const session = schedule().requirement("Mend the roof").replan(undefined, task("b"), task("a"));
     session.instruct("b").admit("b");
     session
       .answer("b", "artifact_ref", { label: "roof", uri: "roof.txt" })
@@ -139,13 +134,13 @@ describe("a session ends", () => {
   });
 
   it("with a report of what a person was asked and answered, about the whole and about its tickets", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .requirement()
-      .answer(undefined, "clarification", asking("lang", "style"))
+      .ask(undefined, "lang", "style")
       .answerQuestions({ lang: "Rust" }, "complete")
-      .answer(undefined, "plan", { tasks: [task("a"), task("b")] })
-      .answer("b", "clarification", asking("size"))
-      .answer("a", "clarification", asking("colour"))
+      .replan(undefined, task("a"), task("b"))
+      .ask("b", "size")
+      .ask("a", "colour")
       .answerQuestions({ colour: "green" })
       .answerQuestions({ size: "large" });
     session.complete("a", "b");
@@ -158,7 +153,7 @@ describe("a session ends", () => {
 
   it("with a report of whether the checks of a ticket passed when they last ran, where it has some", () => {
     const checks = { acceptance_criteria: [runs("npm", "test")], review: "checks" } as const;
-    const session = new ScheduleSession({ config: { check_rounds: 1, max_escalations: 0 } })
+    const session = schedule({ config: { check_rounds: 1, max_escalations: 0 } })
       .plan(task("a", checks), task("b", checks), task("c"))
       .instruct("a")
       .deliver("a")
@@ -179,7 +174,7 @@ describe("a session ends", () => {
   });
 
   it("as failed, saying so, if nothing is open and it had not ended: that would be a bug", () => {
-    expect(new ScheduleSession().plan(task("a")).stop("no_progress").report).toMatchObject({
+    expect(schedule().plan(task("a")).stop("no_progress").report).toMatchObject({
       ended: "failed no_progress",
       tickets: { a: "error no_progress" },
     });
@@ -189,8 +184,8 @@ describe("a session ends", () => {
     const chain = Array.from({ length: 10_000 }, (_, index) =>
       task(`t${index}`, index === 0 ? {} : { dependencies: [`t${index - 1}`] }),
     );
-    const session = new ScheduleSession({ unchecked: true }).plan(...chain);
-    expect(computing(() => session.answer("t0", "error", GIVES_UP))).toBeLessThan(3000);
+    const session = schedule({ unchecked: true }).plan(...chain);
+    expect(computing(() => session.giveUp("t0"))).toBeLessThan(3000);
     expect(session.ended?.outcome).toBe("failed");
   });
 
@@ -200,15 +195,15 @@ describe("a session ends", () => {
         task(`${side}${layer}`, { dependencies: layer === 0 ? ["a"] : [`l${layer - 1}`, `r${layer - 1}`] }),
       ),
     );
-    const session = new ScheduleSession({ unchecked: true }).plan(task("a"), ...layers.flat());
-    expect(computing(() => session.answer("a", "error", GIVES_UP))).toBeLessThan(3000);
+    const session = schedule({ unchecked: true }).plan(task("a"), ...layers.flat());
+    expect(computing(() => session.giveUp("a"))).toBeLessThan(3000);
     expect(session.report.tickets).toMatchObject({ r29: "pending waiting_for_dependency by a" });
   });
 });
 
 describe("stopping", () => {
   it("is not closing: turns stay, and are repeated under a higher run", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b")).instruct("a").admit("a");
+    const session = schedule().plan(task("a"), task("b")).instruct("a").admit("a");
     const turn = { turn_id: session.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
     session.stop();
     expect([session.phase, session.ended, session.open]).toEqual([
@@ -232,12 +227,12 @@ describe("stopping", () => {
   });
 
   it("twice keeps the phase that the first interrupted", () => {
-    const session = new ScheduleSession().requirement().stop().stop("waiting").recover();
+    const session = schedule().requirement().stop().stop("waiting").recover();
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
   });
 
   it("without a word, when the scheduler died, changes nothing but the runs", () => {
-    const session = new ScheduleSession().plan(task("a")).admit("a").recover(false);
+    const session = schedule().plan(task("a")).admit("a").recover(false);
     expect([session.phase, session.open, session.engine.ledger.figures.recoveries]).toEqual([
       "running",
       ["manager ticket a"],
@@ -246,16 +241,12 @@ describe("stopping", () => {
   });
 
   it("keeps a timer that is due meanwhile", () => {
-    const session = new ScheduleSession().plan(task("a")).instruct("a").fail("a").stop().recover().fireTimer("retry:a");
+    const session = schedule().plan(task("a")).instruct("a").fail("a").stop().recover().fireTimer("retry:a");
     expect(session.moved).toEqual(["a: blocked -retry-> in_progress"]);
   });
 
   it("does not hide that all was over when it goes on", () => {
-    const session = new ScheduleSession()
-      .plan(task("a"), task("b"))
-      .answer("a", "error", GIVES_UP)
-      .stop()
-      .command("cancel", "b");
+    const session = schedule().plan(task("a"), task("b")).giveUp("a").stop().command("cancel", "b");
     expect([session.phase, session.ended]).toEqual(["stopped", undefined]);
     expect(session.recover().report.ended).toBe("failed tickets_failed");
   });
@@ -263,11 +254,7 @@ describe("stopping", () => {
 
 describe("a dependency that takes long", () => {
   const waiting = () =>
-    new ScheduleSession({ config: { dependency_notice_s: 60 } }).plan(
-      task("a"),
-      task("b", { dependencies: ["a"] }),
-      task("c"),
-    );
+    schedule({ config: { dependency_notice_s: 60 } }).plan(task("a"), task("b", { dependencies: ["a"] }), task("c"));
 
   it("is told to the manager in a blocked report that names who waits, again and again", () => {
     const session = waiting();
@@ -323,7 +310,7 @@ describe("a dependency that takes long", () => {
 
   it("names ten of those that wait, and how many more", () => {
     const many = Array.from({ length: 12 }, (_, index) => task(`w${index}`, { dependencies: ["a"] }));
-    const session = new ScheduleSession({ config: { dependency_notice_s: 1 } })
+    const session = schedule({ config: { dependency_notice_s: 1 } })
       .plan(task("a"), ...many)
       .instruct("a")
       .fireTimer("notice")
@@ -351,7 +338,7 @@ describe("what nobody expects", () => {
     ["error", { code: "agent_failed", message: "In nobody's turn" }],
     ["clarification", { questions: [], status: "complete" }],
   ] as const)("%s is refused and moves nothing", (type, payload) => {
-    const session = new ScheduleSession().plan(task("a"));
+    const session = schedule().plan(task("a"));
     session.submit("scheduler", type, payload);
     expect([session.last.disposition, session.refused, session.moved, session.open]).toEqual([
       "refused",
@@ -362,13 +349,13 @@ describe("what nobody expects", () => {
   });
 
   it("a second opening is refused", () => {
-    const session = new ScheduleSession().plan(task("a"));
+    const session = schedule().plan(task("a"));
     session.submit("scheduler", "session_opened", session.records[0]?.payload ?? {});
     expect([session.refused, session.status("a")]).toEqual(["not_permitted", "pending"]);
   });
 
   it("timers, checks and answers of turns that nobody holds are late", () => {
-    const session = new ScheduleSession().plan(task("a"));
+    const session = schedule().plan(task("a"));
     const turn = { turn_id: "t99", subject: "a", attempt: 1, run: 1 };
     session.fireTimer("retry:a");
     expect(session.last.disposition).toBe("late");
@@ -379,7 +366,7 @@ describe("what nobody expects", () => {
   });
 
   it("a turn's answer counts once", () => {
-    const session = new ScheduleSession().plan(task("a")).admit("a");
+    const session = schedule().plan(task("a")).admit("a");
     const turn = { turn_id: session.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
     session
       .submit("boss", "instruction", INSTRUCTION, { subject: "a", turn })

@@ -3,10 +3,10 @@ import { isHeldTooLong, stopFor } from "../../../src/kernel/holds.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { later, milliseconds } from "../../../src/protocol/timestamp.ts";
-import { COMPLETED, CREW, type Options, ScheduleSession, task } from "./session.ts";
+import { COMPLETED, CREW, schedule, ScheduleSession, task, type Options } from "./session.ts";
 
 function working(options: Options = {}): ScheduleSession {
-  return new ScheduleSession(options).plan(task("a")).instruct("a");
+  return schedule(options).plan(task("a")).instruct("a");
 }
 
 function until(retry_at: string): JsonObject {
@@ -81,7 +81,7 @@ describe("a hold", () => {
   });
 
   it("may be said by the agent itself, and holds a manager as well", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .requirement()
       .answer(undefined, "error", { code: "authentication", message: "Log in first" });
     expect([session.phase, session.open, [...session.engine.ledger.holds.keys()]]).toEqual([
@@ -123,7 +123,7 @@ const SHARED: readonly Role[] = CREW.map((role) => ({
 
 describe("roles of one account", () => {
   const shared = (config: Options["config"] = {}) =>
-    new ScheduleSession({ roles: SHARED, config })
+    schedule({ roles: SHARED, config })
       .plan(task("a", { assigned_to: { role_id: "hand" } }), task("b", { assigned_to: { role_id: "eye" } }))
       .instruct("a")
       .instruct("b")

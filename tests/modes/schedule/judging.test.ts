@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, asking, CHANGES, type Options, runs, ScheduleSession, task } from "./session.ts";
+import { APPROVED, CHANGES, runs, schedule, ScheduleSession, task, type Options } from "./session.ts";
 
 const CRITERIA = { acceptance_criteria: ["reads well", runs("npm", "test")] };
 
 /** A ticket whose work has been delivered. */
 function delivered(more: Parameters<typeof task>[1], options: Options = {}): ScheduleSession {
-  return new ScheduleSession(options).plan(task("a", more), task("b")).instruct("a").deliver("a");
+  return schedule(options).plan(task("a", more), task("b")).instruct("a").deliver("a");
 }
 
 function again(session: ScheduleSession): ScheduleSession {
@@ -21,21 +21,19 @@ describe("checks", () => {
   });
 
   it("are the union of the configuration's, the task's and every instruction's, none of which can be dropped", () => {
-    const session = new ScheduleSession({ config: { checks: { ticket: ["be kind", runs("lint")] } } });
+    const session = schedule({ config: { checks: { ticket: ["be kind", runs("lint")] } } });
     session.plan(
       task("a", {
         acceptance_criteria: ["reads well", runs("npm", "test")],
         instruction: { summary: "So", acceptance_criteria: [runs("true")] },
       }),
     );
-    session.answer("a", "report", { status: "blocked" });
+    session.block("a");
     const second = session.answer("a", "instruction", {
       summary: "Else",
       acceptance_criteria: ["neat", runs("make")],
     }).sequence;
-    const third = session
-      .answer("a", "report", { status: "blocked" })
-      .answer("a", "instruction", { summary: "Or so" }).sequence;
+    const third = session.block("a").answer("a", "instruction", { summary: "Or so" }).sequence;
     expect(third).toBeGreaterThan(second);
     again(session);
     expect(session.last.step.commands).toEqual([
@@ -74,7 +72,7 @@ describe("checks", () => {
     const session = delivered(CRITERIA);
     while (session.ticket("a").status !== "error") {
       if (session.open.includes("checks a")) session.finishChecks("a", false);
-      else if (session.open.includes("manager review_request a")) session.answer("a", "review", CHANGES);
+      else if (session.open.includes("manager review_request a")) session.sendBack("a");
       else if (session.open.includes("manager error a")) session.instruct("a");
       else again(session);
     }
@@ -90,7 +88,7 @@ describe("checks", () => {
 
   it("have their rounds again after the manager sent the work back", () => {
     const session = delivered(CRITERIA, { config: { check_rounds: 1 } }).finishChecks("a", false);
-    again(session).finishChecks("a", false).answer("a", "review", CHANGES);
+    again(session).finishChecks("a", false).sendBack("a");
     expect(again(session).finishChecks("a", false).moved).toEqual([
       "a: awaiting_review -changes_requested-> in_progress (checks_failed)",
     ]);
@@ -150,7 +148,7 @@ describe("approval against failed checks", () => {
   });
 
   it("stands when the next work passes", () => {
-    const session = failed().answer("a", "review", CHANGES);
+    const session = failed().sendBack("a");
     expect(again(session).finishChecks("a", true).approve("a").moved).toEqual(["a: awaiting_review -approved-> done"]);
   });
 
@@ -177,7 +175,7 @@ describe("a manager's review", () => {
       expect(session.moved).toEqual(["a: awaiting_review -changes_requested-> in_progress"]);
       again(session);
     }
-    session.answer("a", "review", CHANGES);
+    session.sendBack("a");
     expect([session.moved, session.open]).toEqual([
       ["a: awaiting_review -work_stopped-> blocked (checks_failed)"],
       ["manager error a", "manager ticket b"],
@@ -186,18 +184,18 @@ describe("a manager's review", () => {
   });
 
   it("has its rounds again after a new instruction", () => {
-    const session = again(delivered({}, { config: { max_review_rounds: 1 } }).answer("a", "review", CHANGES)).answer(
+    const session = again(delivered({}, { config: { max_review_rounds: 1 } }).sendBack("a")).answer(
       "a",
       "review",
       CHANGES,
     );
     expect(session.status("a")).toBe("blocked (checks_failed)");
-    again(session.instruct("a")).answer("a", "review", CHANGES);
+    again(session.instruct("a")).sendBack("a");
     expect(session.moved).toEqual(["a: awaiting_review -changes_requested-> in_progress"]);
   });
 
   it("may begin with a question to the person", () => {
-    const session = delivered({}).answer("a", "clarification", asking("q"));
+    const session = delivered({}).ask("a", "q");
     expect([session.status("a"), session.open]).toEqual(["awaiting_review", ["ask questions c1", "manager ticket b"]]);
     expect(session.answerQuestions({ "c1.q": "Good enough" }).open).toEqual([
       "manager review_request a",
@@ -264,7 +262,7 @@ describe("review by checks", () => {
   const CHECKS = { config: { review: "checks", check_rounds: 0 } } as const;
 
   it("approves when every executable criterion passes, and says so in the record", () => {
-    const session = new ScheduleSession(CHECKS)
+    const session = schedule(CHECKS)
       .plan(task("a", CRITERIA), task("b", { review: "manager" }))
       .instruct("a")
       .deliver("a");
@@ -276,11 +274,7 @@ describe("review by checks", () => {
   });
 
   it("makes failed checks the manager's trouble", () => {
-    const session = new ScheduleSession(CHECKS)
-      .plan(task("a", CRITERIA))
-      .instruct("a")
-      .deliver("a")
-      .finishChecks("a", false);
+    const session = schedule(CHECKS).plan(task("a", CRITERIA)).instruct("a").deliver("a").finishChecks("a", false);
     expect([session.moved, session.open]).toEqual([
       ["a: awaiting_review -work_stopped-> blocked (checks_failed)"],
       ["manager error a"],
@@ -289,14 +283,12 @@ describe("review by checks", () => {
 
   it("is refused to a plan with nothing to check, unless the configuration has something", () => {
     const plan = { tasks: [task("a", { acceptance_criteria: ["reads well"], review: "checks" })] };
-    expect(new ScheduleSession().requirement().answer(undefined, "plan", plan).refused).toBe(
+    expect(schedule().requirement().answer(undefined, "plan", plan).refused).toBe(
       "invalid_plan /tasks/0/acceptance_criteria",
     );
-    const configured = new ScheduleSession({ config: { checks: { ticket: [runs("lint")] } } });
+    const configured = schedule({ config: { checks: { ticket: [runs("lint")] } } });
     expect(configured.requirement().answer(undefined, "plan", plan).phase).toBe("running");
-    const everywhere = new ScheduleSession({ config: { review: "checks" } }).requirement();
-    expect(everywhere.answer(undefined, "plan", { tasks: [task("a")] }).refused).toBe(
-      "invalid_plan /tasks/0/acceptance_criteria",
-    );
+    const everywhere = schedule({ config: { review: "checks" } }).requirement();
+    expect(everywhere.replan(undefined, task("a")).refused).toBe("invalid_plan /tasks/0/acceptance_criteria");
   });
 });

@@ -1,14 +1,14 @@
 import { describe, expect, it, test } from "vitest";
-import { INSTRUCTION, ScheduleSession, asking, task } from "./session.ts";
+import { INSTRUCTION, asking, schedule, task } from "./session.ts";
 
 const PROPOSAL = { summary: "This way?" };
 const PROPOSED = { status: "proposal", summary: "Or that way" } as const;
 
 describe("a ticket from plan to done", () => {
   it("is put to the manager, instructed, done, reviewed and archived with the session", () => {
-    const session = new ScheduleSession().requirement();
+    const session = schedule().requirement();
     expect(session.open).toEqual(["manager requirement"]);
-    session.answer(undefined, "plan", { tasks: [task("a")] });
+    session.replan(undefined, task("a"));
     expect(session.moved).toEqual(["a: nothing -created-> pending"]);
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
     session.instruct("a");
@@ -24,7 +24,7 @@ describe("a ticket from plan to done", () => {
   });
 
   it("begins when the last of its dependencies is done, and not before", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b"), task("c", { dependencies: ["a", "b"] }));
+    const session = schedule().plan(task("a"), task("b"), task("c", { dependencies: ["a", "b"] }));
     expect(session.open).toEqual(["manager ticket a", "manager ticket b"]);
     for (const id of ["a", "b"]) session.instruct(id).deliver(id);
     session.approve("a");
@@ -34,11 +34,7 @@ describe("a ticket from plan to done", () => {
   });
 
   it("begins several at once in the order of the plan", () => {
-    const session = new ScheduleSession().plan(
-      task("z"),
-      task("c", { dependencies: ["z"] }),
-      task("a", { dependencies: ["z"] }),
-    );
+    const session = schedule().plan(task("z"), task("c", { dependencies: ["z"] }), task("a", { dependencies: ["z"] }));
     session.instruct("z").deliver("z").approve("z");
     expect(session.last.step.commands).toMatchObject([
       { do: "offer_turn", subject: "c" },
@@ -47,14 +43,14 @@ describe("a ticket from plan to done", () => {
   });
 
   it("goes straight to a worker when the plan gave its instruction", () => {
-    const session = new ScheduleSession().plan(task("a", { instruction: INSTRUCTION }));
+    const session = schedule().plan(task("a", { instruction: INSTRUCTION }));
     expect([session.status("a"), session.open]).toEqual(["pending", ["worker instruction a"]]);
     session.admit("a");
     expect(session.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
   });
 
   it("goes to the role or the capability it is assigned to, and keeps that seat while it is put to the manager", () => {
-    const session = new ScheduleSession().plan(
+    const session = schedule().plan(
       task("a", { assigned_to: { role_id: "eye" } }),
       task("b", { assigned_to: { capability: "coding" } }),
     );
@@ -70,24 +66,24 @@ describe("a ticket from plan to done", () => {
   });
 
   it("counts an attempt for each time a worker takes the instruction, and none for what is put to the manager", () => {
-    const session = new ScheduleSession().plan(task("a")).instruct("a");
+    const session = schedule().plan(task("a")).instruct("a");
     expect(session.ticket("a").attempt).toBe(0);
     session.admit("a");
     expect(session.ticket("a").attempt).toBe(1);
     const attempt = () => [...session.engine.ledger.turns.values()][0]?.attempt;
     session.deliver("a");
     expect(attempt()).toBe(1);
-    session.answer("a", "review", { decision: "changes_requested" });
+    session.sendBack("a");
     expect([attempt(), session.ticket("a").attempt]).toEqual([2, 1]);
     session.deliver("a");
     expect([attempt(), session.ticket("a").attempt]).toEqual([2, 2]);
   });
 
   it("asks in the order error, review, report, instruction, ticket, so that what is nearly done is finished first", () => {
-    const session = new ScheduleSession().plan(...["a", "b", "c", "d", "e"].map((id) => task(id)));
+    const session = schedule().plan(...["a", "b", "c", "d", "e"].map((id) => task(id)));
     for (const id of ["b", "c", "d", "e"]) session.instruct(id);
-    session.answer("c", "report", { status: "blocked", questions: asking("q").questions });
-    session.deliver("d").answer("e", "report", { status: "blocked" });
+    session.block("c", "q");
+    session.deliver("d").block("e");
     const byPriority = [...session.engine.ledger.turns.values()].toSorted((a, b) => a.priority - b.priority);
     expect(byPriority.map((turn) => turn.subject)).toEqual(["e", "d", "c", "b", "a"]);
   });
@@ -112,7 +108,7 @@ describe("what makes a ticket a discussion", () => {
     ["a risk, where the configuration never discusses", { risks: ["loses data"] }, "never", false],
     ["proposal_needed, where the configuration never discusses unasked", { proposal_needed: true }, "never", true],
   ] as const)("%s", (_, more, proposal, discuss) => {
-    const session = new ScheduleSession({ config: { proposal } }).plan(task("a", more));
+    const session = schedule({ config: { proposal } }).plan(task("a", more));
     expect(session.draft("a").discuss).toBe(discuss);
     session.admit("a");
     expect(session.moved).toEqual(discuss ? ["a: pending -proposal_needed-> discussing"] : []);
@@ -120,7 +116,10 @@ describe("what makes a ticket a discussion", () => {
 });
 
 describe("a discussion", () => {
-  const discussed = () => new ScheduleSession().plan(task("a", { risks: ["breaks"] })).admit("a");
+  const discussed = () =>
+    schedule()
+      .plan(task("a", { risks: ["breaks"] }))
+      .admit("a");
 
   it("goes by proposal and counter-proposal to the final instruction", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
@@ -144,13 +143,13 @@ describe("a discussion", () => {
   });
 
   it("begins when the manager proposes unasked", () => {
-    const session = new ScheduleSession().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
+    const session = schedule().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
     expect(session.moved).toEqual(["a: pending -proposal_needed-> discussing"]);
   });
 
   it("lets the worker ask instead of proposing", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
-    session.answer("a", "report", { status: "blocked", questions: asking("q").questions });
+    session.block("a", "q");
     expect([session.status("a"), session.open]).toEqual(["discussing", ["manager report a"]]);
   });
 
@@ -165,8 +164,7 @@ describe("a discussion", () => {
   });
 
   it("is not ended by a worker's word that it cannot: somebody is asked again", () => {
-    const cannot = { code: "conflict", message: "I cannot" };
-    const session = discussed().answer("a", "instruction_proposal", PROPOSAL).answer("a", "error", cannot);
+    const session = discussed().answer("a", "instruction_proposal", PROPOSAL).giveUp("a");
     expect([session.status("a"), session.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
     expect(session.fireTimer("retry:a").open).toEqual(["worker instruction_proposal a"]);
   });

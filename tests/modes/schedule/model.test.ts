@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Place } from "../../../src/modes/schedule/state.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
 import { tasksAt } from "./rules.ts";
-import { CREW, DEBATE, runs, ScheduleSession, task } from "./session.ts";
+import { CREW, DEBATE, runs, schedule, ScheduleSession, task } from "./session.ts";
 
 /** One random thing that happens; what it is about is picked from what there is when it happens. */
 interface Happening {
@@ -224,7 +224,7 @@ describe("any facts in any order", () => {
         fc.array(happening, { minLength: 20, maxLength: 80 }),
         ({ discussed, ...config }, plan, confirm, happenings) => {
           const discussion = discussed ? { discussion: DEBATE } : {};
-          const session = new ScheduleSession({
+          const session = schedule({
             config: { ...config, ...discussion },
             roles: ROLES,
             input: { confirm },

@@ -2,29 +2,29 @@ import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../../src/protocol/limits.ts";
-import { APPROVED, CHANGES, COMPLETED, INSTRUCTION, ScheduleSession, asking, runs, task } from "./session.ts";
+import { APPROVED, CHANGES, COMPLETED, INSTRUCTION, runs, schedule, ScheduleSession, task } from "./session.ts";
 
 /** Two tickets, and `a` has come as far as the name says. */
 const AT: Record<string, () => ScheduleSession> = {
-  "pending, offered": () => new ScheduleSession().plan(task("a"), task("b")),
+  "pending, offered": () => schedule().plan(task("a"), task("b")),
   "pending, in the manager's hands": () => AT["pending, offered"]!().admit("a"),
-  "pending, with a question open": () => AT["pending, offered"]!().answer("a", "clarification", asking("q")),
+  "pending, with a question open": () => AT["pending, offered"]!().ask("a", "q"),
   discussing: () =>
-    new ScheduleSession()
+    schedule()
       .plan(task("a", { risks: ["breaks"] }), task("b"))
       .answer("a", "instruction_proposal", INSTRUCTION)
       .admit("a"),
   "in progress": () => AT["pending, offered"]!().instruct("a").admit("a"),
   "blocked, waiting for a retry": () => AT["in progress"]!().fail("a"),
-  "blocked, before the manager": () => AT["in progress"]!().answer("a", "report", { status: "blocked" }).admit("a"),
+  "blocked, before the manager": () => AT["in progress"]!().block("a").admit("a"),
   "awaiting review, checks running": () =>
-    new ScheduleSession()
+    schedule()
       .plan(task("a", { acceptance_criteria: [runs("true")] }), task("b"))
       .instruct("a")
       .deliver("a"),
   "awaiting review, before the manager": () => AT["in progress"]!().deliver("a").admit("a"),
   "awaiting review, before the person": () =>
-    new ScheduleSession()
+    schedule()
       .plan(task("a", { review: "user" }), task("b"))
       .instruct("a")
       .deliver("a"),
@@ -44,7 +44,7 @@ describe("cancelling a ticket", () => {
   });
 
   it("is refused where it is over, or there is no such ticket", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b")).complete("a");
+    const session = schedule().plan(task("a"), task("b")).complete("a");
     for (const id of ["a", "nobody"]) {
       session.command("cancel", id);
       expect([session.refused, session.moved]).toEqual(["not_permitted", []]);
@@ -75,13 +75,19 @@ describe("cancelling the session", () => {
   });
 
   test.each([
-    ["planning", () => new ScheduleSession().requirement().admit()],
-    ["waiting for the manager's retry", () => new ScheduleSession().requirement().fail(undefined)],
-    ["clarifying", () => new ScheduleSession().requirement().answer(undefined, "clarification", asking("q"))],
-    ["approving", () => new ScheduleSession({ config: { plan_approval: "ask" } }).plan(task("a"))],
-    ["approving the result", () => new ScheduleSession({ input: { confirm: true } }).plan(task("a")).complete("a")],
-    ["stopped", () => new ScheduleSession().plan(task("a")).admit("a").stop()],
-    ["waiting", () => new ScheduleSession().plan(task("a")).answer("a", "clarification", asking("q")).stop("waiting")],
+    ["planning", () => schedule().requirement().admit()],
+    ["waiting for the manager's retry", () => schedule().requirement().fail(undefined)],
+    ["clarifying", () => schedule().requirement().ask(undefined, "q")],
+    ["approving", () => schedule({ config: { plan_approval: "ask" } }).plan(task("a"))],
+    [
+      "approving the result",
+      () =>
+        schedule({ input: { confirm: true } })
+          .plan(task("a"))
+          .complete("a"),
+    ],
+    ["stopped", () => schedule().plan(task("a")).admit("a").stop()],
+    ["waiting", () => schedule().plan(task("a")).ask("a", "q").stop("waiting")],
   ])("%s", (_, make) => {
     const session = make().command("cancel");
     expect([session.phase, session.open, session.report.ended]).toEqual(["closed", [], "cancelled cancelled"]);
@@ -90,7 +96,7 @@ describe("cancelling the session", () => {
   it("keeps what is done, and what waits on an earlier error; what waits for anything else is withdrawn", () => {
     const plan = [task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")];
     const after = [task("e", { dependencies: ["a"] }), task("f", { dependencies: ["d"] })];
-    const session = new ScheduleSession()
+    const session = schedule()
       .plan(...plan, ...after)
       .complete("a")
       .command("cancel", "b")
@@ -106,7 +112,7 @@ describe("cancelling the session", () => {
   });
 
   it("is late in a closed one, as is all else but reopening it", () => {
-    const session = new ScheduleSession().plan(task("a")).complete("a");
+    const session = schedule().plan(task("a")).complete("a");
     for (const late of [
       () => session.command("cancel"),
       () => session.command("retry", "a"),
@@ -121,7 +127,7 @@ describe("cancelling the session", () => {
 
 describe("telling", () => {
   it("reaches the next turn about that ticket, or about anything", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b")).command("tell", "a", { text: "Use Rust" });
+    const session = schedule().plan(task("a"), task("b")).command("tell", "a", { text: "Use Rust" });
     const told = session.sequence;
     const general = session.command("tell", undefined, { text: "Hurry" }).sequence;
     const note = (sequence: number) => ({ $first: [{ $from: [sequence, "/text"] }, { $from: [sequence, "/notes"] }] });
@@ -131,18 +137,16 @@ describe("telling", () => {
   });
 
   it("again keeps what was told before", () => {
-    const session = new ScheduleSession().plan(task("a"));
+    const session = schedule().plan(task("a"));
     for (const text of ["one", "two"]) session.command("tell", "a", { text }).command("tell", undefined, { text });
     const notes = resolve(session.draft("a").context["notes"] as Json, session.lookup);
     expect(notes).toEqual(["one", "two", "one", "two"]);
   });
 
   it("a ticket that does not exist is refused", () => {
-    expect(new ScheduleSession().plan(task("a")).command("tell", "nobody", { text: "Hi" }).refused).toBe(
-      "not_permitted",
-    );
+    expect(schedule().plan(task("a")).command("tell", "nobody", { text: "Hi" }).refused).toBe("not_permitted");
     for (const ticket of ["a", undefined]) {
-      const silent = new ScheduleSession().plan(task("a")).command("tell", ticket);
+      const silent = schedule().plan(task("a")).command("tell", ticket);
       expect([silent.refused, silent.ticket("a").notes, silent.state.session?.notes]).toEqual([
         "not_permitted",
         undefined,
@@ -152,17 +156,18 @@ describe("telling", () => {
   });
 
   it("is kept through a revision of the plan", () => {
-    const session = new ScheduleSession().plan(task("a")).command("tell", "a", { text: "Use Rust" }).instruct("a");
-    session
-      .answer("a", "report", { status: "blocked" })
-      .answer("a", "plan", { tasks: [task("a", { description: "Else" })] });
+    const session = schedule().plan(task("a")).command("tell", "a", { text: "Use Rust" }).instruct("a");
+    session.block("a").replan("a", task("a", { description: "Else" }));
     expect(session.draft("a").context["notes"]).toHaveLength(1);
   });
 });
 
 describe("accepting the result", () => {
   const finished = () =>
-    new ScheduleSession({ input: { confirm: true } }).plan(task("a"), task("b")).command("cancel", "b").complete("a");
+    schedule({ input: { confirm: true } })
+      .plan(task("a"), task("b"))
+      .command("cancel", "b")
+      .complete("a");
 
   it("is asked for with what there is to accept, and closes the session", () => {
     const session = finished();
@@ -188,7 +193,7 @@ describe("accepting the result", () => {
   it("sent back has the manager plan what is missing, and asks again", () => {
     const session = finished().send("approval", { ...CHANGES, notes: "And c" });
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
-    session.answer(undefined, "plan", { tasks: [task("a"), task("c")] });
+    session.replan(undefined, task("a"), task("c"));
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket c"]]);
     expect(session.complete("c").open).toEqual(["ask approval a2"]);
   });
@@ -196,14 +201,12 @@ describe("accepting the result", () => {
   it("sent back waits for that plan, also when a ticket is tried again meanwhile", () => {
     const session = finished().send("approval", CHANGES).command("retry", "b");
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement", "manager ticket b"]]);
-    session.complete("b").answer(undefined, "plan", { tasks: [task("a"), task("b")] });
+    session.complete("b").replan(undefined, task("a"), task("b"));
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a2"]]);
   });
 
   it("is asked for again even if the manager has nothing to add", () => {
-    const session = finished()
-      .send("approval", CHANGES)
-      .answer(undefined, "plan", { tasks: [task("a")] });
+    const session = finished().send("approval", CHANGES).replan(undefined, task("a"));
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a2"]]);
   });
 

@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
-import { APPROVED, CHANGES, ScheduleSession, asking, task } from "./session.ts";
+import { APPROVED, CHANGES, schedule, task } from "./session.ts";
 
 /** An id of the most characters there may be. */
 const long = (index: number) => `t${index}-`.padEnd(64, "x");
@@ -74,7 +74,7 @@ describe("a plan that cannot stand", () => {
       'the budget of task "a" is in usd, which are not counted by task',
     ],
   ])("%s is refused, with the place and the words, and asked for again", (_, tasks, pointer, message) => {
-    const session = new ScheduleSession().requirement().answer(undefined, "plan", { tasks });
+    const session = schedule().plan(...tasks);
     expect([session.refused, session.last.step.refused?.message]).toEqual([`invalid_plan ${pointer}`, message]);
     expect([session.phase, session.state.tickets.size, session.open]).toEqual(["planning", 0, ["manager requirement"]]);
     expect(session.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan", pointer }]);
@@ -89,7 +89,7 @@ describe("a plan that cannot stand", () => {
   ])("is put again in a request that fits its schema: %s", (_, tasks) => {
     const workers = Array.from({ length: 400 }, (_one, index): Role => ({ ...HAND, role_id: long(index) }));
     const roles: Role[] = [{ ...HAND, role_id: "boss", type: "manager" }, ...workers];
-    const session = new ScheduleSession({ roles }).requirement().answer(undefined, "plan", { tasks });
+    const session = schedule({ roles }).plan(...tasks);
     expect(session.refused).toContain("invalid_plan /tasks");
     // The session holds every request against its schema.
     const [admitted] = session.admit().records.slice(-1);
@@ -97,7 +97,7 @@ describe("a plan that cannot stand", () => {
   });
 
   it("stops the session when it comes too often", () => {
-    const session = new ScheduleSession({ config: { max_retries: 1 } }).requirement();
+    const session = schedule({ config: { max_retries: 1 } }).requirement();
     const plan = { tasks: [task("a", { dependencies: ["a"] })] };
     session.answer(undefined, "plan", plan).answer(undefined, "plan", plan);
     expect(session.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
@@ -106,7 +106,7 @@ describe("a plan that cannot stand", () => {
   });
 
   it("without tasks of its own (they were left in a file) is refused from a person too", () => {
-    const session = new ScheduleSession({ input: { plan_given: true } }).send("plan", {
+    const session = schedule({ input: { plan_given: true } }).send("plan", {
       tasks_ref: { label: "plan", uri: "plan.json" },
     });
     expect(session.refused).toBe("invalid_plan /tasks");
@@ -114,7 +114,7 @@ describe("a plan that cannot stand", () => {
 });
 
 describe("the plan gate", () => {
-  const proposed = (...ids: string[]) => new ScheduleSession(ASK).plan(...ids.map((id) => task(id)));
+  const proposed = (...ids: string[]) => schedule(ASK).plan(...ids.map((id) => task(id)));
 
   it("asks the person before anything begins", () => {
     const session = proposed("a", "b");
@@ -124,8 +124,8 @@ describe("the plan gate", () => {
   });
 
   it("is not there where approval is never asked for, nor for a plan of the person's own", () => {
-    expect(new ScheduleSession().plan(task("a")).phase).toBe("running");
-    const given = new ScheduleSession({ ...ASK, input: { plan_given: true } }).requirement();
+    expect(schedule().plan(task("a")).phase).toBe("running");
+    const given = schedule({ ...ASK, input: { plan_given: true } }).requirement();
     expect(given.engine.ledger.turns.size).toBe(0);
     expect([given.send("plan", { tasks: [task("a")] }).phase, given.open]).toEqual(["running", ["manager ticket a"]]);
   });
@@ -175,7 +175,7 @@ describe("the plan gate", () => {
     const session = proposed("a", "b").send("approval", { ...CHANGES, notes: "Smaller" });
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
     expect(session.draft().context["notes"]).toHaveLength(1);
-    session.answer(undefined, "plan", { tasks: [task("c")] });
+    session.replan(undefined, task("c"));
     expect([session.phase, session.open, [...session.state.tickets.keys()]]).toEqual([
       "approving",
       ["ask approval a2"],
@@ -184,11 +184,9 @@ describe("the plan gate", () => {
   });
 
   it("lets the manager ask after its plan was sent back", () => {
-    const session = proposed("a").send("approval", CHANGES).answer(undefined, "clarification", asking("q"));
+    const session = proposed("a").send("approval", CHANGES).ask(undefined, "q");
     expect(session.phase).toBe("clarifying");
-    expect(session.answerQuestions({ q: "So" }).answer(undefined, "plan", { tasks: [task("b")] }).open).toEqual([
-      "ask approval a3",
-    ]);
+    expect(session.answerQuestions({ q: "So" }).replan(undefined, task("b")).open).toEqual(["ask approval a3"]);
   });
 
   it("cancels the session with the first plan rejected", () => {
@@ -201,14 +199,11 @@ describe("the plan gate", () => {
   });
 
   test.each([
-    ["when nothing waits", () => new ScheduleSession(ASK).requirement(), APPROVED],
+    ["when nothing waits", () => schedule(ASK).requirement(), APPROVED],
     ["of a plan that was just sent back", () => proposed("a").send("approval", CHANGES), APPROVED],
     [
       "of another plan than the one that waits",
-      () =>
-        proposed("a")
-          .send("approval", CHANGES)
-          .answer(undefined, "plan", { tasks: [task("b")] }),
+      () => proposed("a").send("approval", CHANGES).replan(undefined, task("b")),
       { ...APPROVED, ask_id: "a1" },
     ],
   ])("refuses approval %s", (_, make, payload) => {
@@ -244,7 +239,7 @@ describe("the plan gate", () => {
 
 describe("a plan of the person's own", () => {
   it("takes the place of the manager's turn, whose answer is late", () => {
-    const session = new ScheduleSession().requirement().admit();
+    const session = schedule().requirement().admit();
     const turn = { turn_id: "t2", attempt: 1, run: 1 };
     expect(session.send("plan", { tasks: [task("mine")] }).open).toEqual(["manager ticket mine"]);
     session.submit("boss", "plan", { tasks: [task("theirs")] }, { turn });
@@ -252,12 +247,14 @@ describe("a plan of the person's own", () => {
   });
 
   it("that cannot stand leaves the manager at work", () => {
-    const session = new ScheduleSession().requirement().send("plan", { tasks: [task("a", { dependencies: ["a"] })] });
+    const session = schedule()
+      .requirement()
+      .send("plan", { tasks: [task("a", { dependencies: ["a"] })] });
     expect([session.refused, session.open]).toEqual(["invalid_plan /tasks", ["manager requirement"]]);
   });
 
   it("is refused where the session's state does not take it, and changes nothing", () => {
-    const session = new ScheduleSession().plan(task("a")).stop();
+    const session = schedule().plan(task("a")).stop();
     const before = JSON.stringify([...session.state.tickets]);
     expect(session.send("plan", { tasks: [task("b")] }).refused).toBe("not_permitted");
     expect([session.phase, JSON.stringify([...session.state.tickets]), session.last.step.commands]).toEqual([
@@ -268,9 +265,9 @@ describe("a plan of the person's own", () => {
   });
 
   it("ends the manager's questions", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .requirement()
-      .answer(undefined, "clarification", asking("q"))
+      .ask(undefined, "q")
       .send("plan", { tasks: [task("a")] });
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
     expect(session.answerQuestions({ q: "So" }).refused).toBe("validation_failed /answers/0/question_id");

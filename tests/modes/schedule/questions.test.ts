@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { COMPLETED, INSTRUCTION, ScheduleSession, asking, task } from "./session.ts";
+import { COMPLETED, INSTRUCTION, asking, schedule, task } from "./session.ts";
 
 const NO_QUESTIONS = { questions: [], status: "complete" } as const;
 
 describe("questions about the requirement", () => {
   it("wait for the person, and their answers are put to the manager", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .requirement()
       .answer(undefined, "clarification", { ...asking("lang", "style"), intent_summary: "A tool" });
     expect([session.phase, session.open]).toEqual(["clarifying", ["ask questions c1"]]);
@@ -29,7 +29,7 @@ describe("questions about the requirement", () => {
   });
 
   it("may be answered one by one; the last answer moves it", () => {
-    const session = new ScheduleSession().requirement().answer(undefined, "clarification", asking("lang", "style"));
+    const session = schedule().requirement().ask(undefined, "lang", "style");
     const first = session.answerQuestions({ style: "Plain" }).sequence;
     expect([session.last.disposition, session.phase, session.open]).toEqual([
       "applied",
@@ -43,9 +43,9 @@ describe("questions about the requirement", () => {
   });
 
   it("may be ended with complete, leaving the rest to the manager, who may not ask about it again", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .requirement()
-      .answer(undefined, "clarification", asking("lang", "style"))
+      .ask(undefined, "lang", "style")
       .answerQuestions({ lang: "Rust" }, "complete");
     expect(session.draft().message.payload).toMatchObject({
       answers: [{ question_id: "c1.lang" }],
@@ -55,12 +55,12 @@ describe("questions about the requirement", () => {
       {},
       { answer: "(not answered: decide yourself)" },
     ]);
-    session.answer(undefined, "clarification", asking("more"));
+    session.ask(undefined, "more");
     expect([session.refused, session.open]).toEqual(["not_permitted /questions", ["manager clarification_response"]]);
   });
 
   it("keep the answers they had when they are ended without a word", () => {
-    const session = new ScheduleSession().requirement().answer(undefined, "clarification", asking("lang", "style"));
+    const session = schedule().requirement().ask(undefined, "lang", "style");
     const first = session.answerQuestions({ lang: "Rust" }).sequence;
     session.answerQuestions({}, "complete");
     expect(session.draft().message.payload).toEqual({
@@ -71,42 +71,34 @@ describe("questions about the requirement", () => {
 
   it("are asked also where the manager says with them that they are its last", () => {
     const last = { ...asking("lang"), status: "complete" };
-    expect(new ScheduleSession().requirement().answer(undefined, "clarification", last).open).toEqual([
-      "ask questions c1",
-    ]);
+    expect(schedule().requirement().answer(undefined, "clarification", last).open).toEqual(["ask questions c1"]);
   });
 
   it("of each round are told with their answers", () => {
-    const session = new ScheduleSession().requirement();
-    for (const round of [1, 2])
-      session.answer(undefined, "clarification", asking("q")).answerQuestions({ [`c${round}.q`]: "So" });
+    const session = schedule().requirement();
+    for (const round of [1, 2]) session.ask(undefined, "q").answerQuestions({ [`c${round}.q`]: "So" });
     expect(session.draft().context["clarifications"]).toHaveLength(2);
     expect(session.draft().message.payload).toMatchObject({ answers: [{ question_id: "c2.q" }] });
-    session.answer(undefined, "plan", { tasks: [task("a")] });
-    for (const round of [3, 4])
-      session.answer("a", "clarification", asking("q")).answerQuestions({ [`c${round}.q`]: "So" });
+    session.replan(undefined, task("a"));
+    for (const round of [3, 4]) session.ask("a", "q").answerQuestions({ [`c${round}.q`]: "So" });
     expect(session.draft("a").context["clarifications"]).toHaveLength(4);
   });
 
   it("may be ended without a word", () => {
-    const session = new ScheduleSession()
-      .requirement()
-      .answer(undefined, "clarification", asking("lang"))
-      .answerQuestions({}, "complete");
+    const session = schedule().requirement().ask(undefined, "lang").answerQuestions({}, "complete");
     expect([session.phase, session.open]).toEqual(["planning", ["manager clarification_response"]]);
   });
 
   it("are asked at most max_clarification_rounds times, then refused as output", () => {
-    const session = new ScheduleSession({ config: { max_clarification_rounds: 2 } }).requirement();
-    for (const round of [1, 2])
-      session.answer(undefined, "clarification", asking("q")).answerQuestions({ [`c${round}.q`]: "So" });
-    session.answer(undefined, "clarification", asking("q"));
+    const session = schedule({ config: { max_clarification_rounds: 2 } }).requirement();
+    for (const round of [1, 2]) session.ask(undefined, "q").answerQuestions({ [`c${round}.q`]: "So" });
+    session.ask(undefined, "q");
     expect([session.refused, session.phase, session.open]).toEqual([
       "not_permitted /questions",
       "planning",
       ["manager clarification_response"],
     ]);
-    session.answer(undefined, "plan", { tasks: [task("a")] });
+    session.replan(undefined, task("a"));
     expect(session.phase).toBe("running");
   });
 
@@ -118,14 +110,12 @@ describe("questions about the requirement", () => {
       "validation_failed /questions/1/question_id",
     ],
   ])("%s are refused and put again", (_, questions, refused) => {
-    const session = new ScheduleSession()
-      .requirement()
-      .answer(undefined, "clarification", { questions, status: "open" });
+    const session = schedule().requirement().answer(undefined, "clarification", { questions, status: "open" });
     expect([session.refused, session.phase, session.open]).toEqual([refused, "planning", ["manager requirement"]]);
   });
 
   it("that the manager says it does not have lead to the plan", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .requirement()
       .answer(undefined, "clarification", { ...NO_QUESTIONS, intent_summary: "A tool" });
     expect([session.last.disposition, session.phase, session.open]).toEqual([
@@ -134,27 +124,24 @@ describe("questions about the requirement", () => {
       ["manager clarification_response"],
     ]);
     expect(session.draft().message.payload).toEqual({ answers: [], status: "complete" });
-    session.answer(undefined, "plan", { tasks: [task("a")] });
+    session.replan(undefined, task("a"));
     expect(session.phase).toBe("running");
   });
 
   it("that it says it does not have any more leave it with the answers, and with no more questions to ask", () => {
-    const session = new ScheduleSession()
-      .requirement()
-      .answer(undefined, "clarification", asking("lang"))
-      .answerQuestions({ lang: "Rust" });
+    const session = schedule().requirement().ask(undefined, "lang").answerQuestions({ lang: "Rust" });
     session.answer(undefined, "clarification", NO_QUESTIONS);
     expect(session.draft().message.payload).toMatchObject({
       answers: [{ question_id: "c1.lang" }],
       status: "complete",
     });
-    expect(session.answer(undefined, "clarification", asking("more")).refused).toBe("not_permitted /questions");
+    expect(session.ask(undefined, "more").refused).toBe("not_permitted /questions");
   });
 
   it.each([0, 5])(
     "that it does not have are said once where %i rounds are allowed, or it would never plan",
     (rounds) => {
-      const session = new ScheduleSession({ config: { max_clarification_rounds: rounds } })
+      const session = schedule({ config: { max_clarification_rounds: rounds } })
         .requirement()
         .answer(undefined, "clarification", NO_QUESTIONS);
       expect(session.last.disposition).toBe("applied");
@@ -163,12 +150,12 @@ describe("questions about the requirement", () => {
   );
 
   it("about a ticket that there are none of are no answer", () => {
-    const session = new ScheduleSession().plan(task("a")).answer("a", "clarification", NO_QUESTIONS);
+    const session = schedule().plan(task("a")).answer("a", "clarification", NO_QUESTIONS);
     expect([session.refused, session.open]).toEqual(["validation_failed /questions", ["manager ticket a"]]);
   });
 
   test.each(["__proto__", "constructor", "toString", "c1.q", "ä ö"])("may be called %s", (id) => {
-    const session = new ScheduleSession().requirement().answer(undefined, "clarification", asking(id, "q"));
+    const session = schedule().requirement().ask(undefined, id, "q");
     session.answerQuestions({ "c1.q": "So" });
     const unclear = id === "c1.q";
     expect(session.open).toEqual(["ask questions c1"]);
@@ -184,11 +171,7 @@ describe("questions about the requirement", () => {
 
 describe("an answer", () => {
   /** Two tickets, each with an open question of the same id. */
-  const two = () =>
-    new ScheduleSession()
-      .plan(task("a"), task("b"))
-      .answer("a", "clarification", asking("q", "r"))
-      .answer("b", "clarification", asking("q"));
+  const two = () => schedule().plan(task("a"), task("b")).ask("a", "q", "r").ask("b", "q");
 
   it("by a bare id counts where only one open question has it", () => {
     expect(two().answerQuestions({ r: "So" }).last.disposition).toBe("applied");
@@ -227,8 +210,8 @@ describe("an answer", () => {
 
   it("with complete and nothing else ends every open set, in the order they were asked", () => {
     const ids = ["e", "b", "d", "a", "c"];
-    const session = new ScheduleSession().plan(...ids.map((id) => task(id)));
-    for (const id of ids) session.answer(id, "clarification", asking("q"));
+    const session = schedule().plan(...ids.map((id) => task(id)));
+    for (const id of ids) session.ask(id, "q");
     const offers = session
       .answerQuestions({}, "complete")
       .last.step.commands.filter((command) => command.do === "offer_turn");
@@ -264,7 +247,7 @@ describe("an answer", () => {
 
 describe("questions about a ticket", () => {
   it("hold up that ticket only, and then the same message is put again with the answers", () => {
-    const session = new ScheduleSession().plan(task("a"), task("b")).answer("a", "clarification", asking("q"));
+    const session = schedule().plan(task("a"), task("b")).ask("a", "q");
     expect(session.engine.ledger.asks.get("c1")).toMatchObject({ subject: "a" });
     expect([session.phase, session.status("a"), session.open]).toEqual([
       "running",
@@ -280,10 +263,8 @@ describe("questions about a ticket", () => {
   });
 
   it("may be the worker's, passed on by the manager", () => {
-    const session = new ScheduleSession().plan(task("a")).instruct("a");
-    session
-      .answer("a", "report", { status: "blocked", questions: asking("where").questions })
-      .answer("a", "clarification", asking("where"));
+    const session = schedule().plan(task("a")).instruct("a");
+    session.block("a", "where").ask("a", "where");
     expect([session.status("a"), session.open]).toEqual(["blocked (needs_input)", ["ask questions c1"]]);
     expect(session.answerQuestions({ where: "There" }).open).toEqual(["manager report a"]);
     expect(session.draft("a").context["clarifications"]).toHaveLength(1);
@@ -291,7 +272,9 @@ describe("questions about a ticket", () => {
 
   it("of its workers are limited for the ticket; then the manager must find another way", () => {
     const stuck = { status: "blocked", questions: asking("where").questions };
-    const session = new ScheduleSession({ config: { max_clarification_rounds: 2 } }).plan(task("a")).instruct("a");
+    const session = schedule({ config: { max_clarification_rounds: 2 } })
+      .plan(task("a"))
+      .instruct("a");
     for (const round of [1, 2]) {
       session.answer("a", "report", stuck);
       expect([round, session.open]).toEqual([round, ["manager report a"]]);
@@ -311,17 +294,15 @@ describe("questions about a ticket", () => {
 
   it("are no such round where they come with finished work, nor is being stuck without any", () => {
     const config = { max_clarification_rounds: 0 };
-    const session = () => new ScheduleSession({ config }).plan(task("a")).instruct("a");
+    const session = () => schedule({ config }).plan(task("a")).instruct("a");
     const finished = session().answer("a", "report", { ...COMPLETED, questions: asking("where").questions });
     expect(finished.open).toEqual(["manager review_request a"]);
-    expect(session().answer("a", "report", { status: "blocked" }).moved).toEqual([
-      "a: in_progress -report_blocked-> blocked (needs_input)",
-    ]);
+    expect(session().block("a").moved).toEqual(["a: in_progress -report_blocked-> blocked (needs_input)"]);
   });
 
   it("of its workers count in a discussion too", () => {
     const stuck = { status: "blocked", questions: asking("where").questions };
-    const session = new ScheduleSession({ config: { max_clarification_rounds: 0 } })
+    const session = schedule({ config: { max_clarification_rounds: 0 } })
       .plan(task("a"))
       .answer("a", "instruction_proposal", INSTRUCTION)
       .answer("a", "report", stuck);
@@ -333,44 +314,39 @@ describe("questions about a ticket", () => {
   });
 
   it("are limited for each message of its own", () => {
-    const session = new ScheduleSession({ config: { max_clarification_rounds: 1 } })
+    const session = schedule({ config: { max_clarification_rounds: 1 } })
       .plan(task("a"))
-      .answer("a", "clarification", asking("q"))
+      .ask("a", "q")
       .answerQuestions({ q: "1" });
-    expect(session.answer("a", "clarification", asking("q")).refused).toBe("not_permitted /questions");
-    session.instruct("a").deliver("a").answer("a", "clarification", asking("q"));
+    expect(session.ask("a", "q").refused).toBe("not_permitted /questions");
+    session.instruct("a").deliver("a").ask("a", "q");
     expect([session.last.disposition, session.open]).toEqual(["applied", ["ask questions c2"]]);
   });
 
   it("outlive a failed turn, and a stop over it: the limit counts on", () => {
     const answered = (max_retries: number) =>
-      new ScheduleSession({ config: { max_clarification_rounds: 1, max_retries } })
+      schedule({ config: { max_clarification_rounds: 1, max_retries } })
         .plan(task("a"))
-        .answer("a", "clarification", asking("q"))
+        .ask("a", "q")
         .answerQuestions({ q: "1" })
         .fail("a");
     const retried = answered(1).fireTimer("retry:a");
     const resumed = answered(0).stop("manager_failed").recover();
-    for (const session of [retried, resumed])
-      expect(session.answer("a", "clarification", asking("q")).refused).toBe("not_permitted /questions");
+    for (const session of [retried, resumed]) expect(session.ask("a", "q").refused).toBe("not_permitted /questions");
   });
 
   it("that are answered leave the message all its tries", () => {
-    const session = new ScheduleSession({ config: { max_retries: 1 } })
+    const session = schedule({ config: { max_retries: 1 } })
       .plan(task("a"))
-      .answer("a", "clarification", asking("q"));
+      .ask("a", "q");
     expect(session.answerQuestions({ q: "So" }).fail("a").open).toEqual(["retry:a in 1000 ms"]);
   });
 
   it("stand through a stop: the person is still asked when the session goes on", () => {
-    const session = new ScheduleSession().plan(task("a")).answer("a", "clarification", asking("q")).stop("waiting");
+    const session = schedule().plan(task("a")).ask("a", "q").stop("waiting");
     expect([session.phase, session.open]).toEqual(["waiting", ["ask questions c1"]]);
     expect(session.recover().answerQuestions({ q: "So" }).open).toEqual(["manager ticket a"]);
-    const planning = new ScheduleSession()
-      .requirement()
-      .answer(undefined, "clarification", asking("q"))
-      .stop("waiting")
-      .recover();
+    const planning = schedule().requirement().ask(undefined, "q").stop("waiting").recover();
     expect([planning.phase, planning.answerQuestions({ q: "So" }).open]).toEqual([
       "clarifying",
       ["manager clarification_response"],
@@ -378,9 +354,9 @@ describe("questions about a ticket", () => {
   });
 
   it("are in the report of a session that the answer itself closes", () => {
-    const session = new ScheduleSession({ config: { max_escalations: 0 } })
+    const session = schedule({ config: { max_escalations: 0 } })
       .plan(task("a", { budget: { turns: 1 } }))
-      .answer("a", "clarification", asking("q"))
+      .ask("a", "q")
       .answerQuestions({ q: "So" });
     expect([session.report.tickets, session.report.whole["clarifications"]]).toEqual([
       { a: "error budget_exhausted" },

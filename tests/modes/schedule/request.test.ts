@@ -1,17 +1,19 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
-import { COMPLETED, INSTRUCTION, ScheduleSession, asking, runs, task } from "./session.ts";
+import { COMPLETED, INSTRUCTION, ScheduleSession, runs, schedule, task } from "./session.ts";
 
 /**
  * One session whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
  * instruction, 7 its turn, 8 an artifact, 9 its report, 10 its review's turn, 11 its review: then `a` is put to the manager.
  */
 function session(more: Parameters<typeof task>[1] = {}): ScheduleSession {
-  const made = new ScheduleSession().requirement().answer(undefined, "plan", {
-    summary: "Two steps",
-    tasks: [task("base"), task("a", { dependencies: ["base"], ...more })],
-  });
+  const made = schedule()
+    .requirement()
+    .answer(undefined, "plan", {
+      summary: "Two steps",
+      tasks: [task("base"), task("a", { dependencies: ["base"], ...more })],
+    });
   made.instruct("base").admit("base").answer("base", "artifact_ref", { label: "log", uri: "log.txt" });
   return made.answer("base", "report", { ...COMPLETED, outputs: ["a base"] }).approve("base");
 }
@@ -35,7 +37,7 @@ function about(status: string, counts: Record<string, number>, history: readonly
 
 describe("what a role is asked", () => {
   it("requirement", () => {
-    expect(new ScheduleSession().requirement().draft()).toEqual({
+    expect(schedule().requirement().draft()).toEqual({
       expects: ["clarification", "error", "plan"],
       message: { payload_type: "requirement", payload: { $from: [2, ""] } },
       context: COMMON,
@@ -43,10 +45,7 @@ describe("what a role is asked", () => {
   });
 
   it("clarification_response", () => {
-    const made = new ScheduleSession()
-      .requirement()
-      .answer(undefined, "clarification", asking("q"))
-      .answerQuestions({ q: "So" });
+    const made = schedule().requirement().ask(undefined, "q").answerQuestions({ q: "So" });
     expect(made.draft()).toEqual({
       expects: ["clarification", "error", "plan"],
       message: {
@@ -125,7 +124,7 @@ describe("what a role is asked", () => {
   });
 
   it("error", () => {
-    const made = session().instruct("a").answer("a", "report", { status: "blocked" });
+    const made = session().instruct("a").block("a");
     expect(made.draft("a")).toEqual({
       expects: ["clarification", "error", "instruction", "plan"],
       message: {
@@ -141,7 +140,9 @@ describe("what a role is asked", () => {
   });
 
   it("error, with of a failure's details what the wire knows", () => {
-    const made = new ScheduleSession({ config: { max_retries: 0 } }).plan(task("a")).instruct("a");
+    const made = schedule({ config: { max_retries: 0 } })
+      .plan(task("a"))
+      .instruct("a");
     const details = {
       exit_code: 1,
       signal: "SIGKILL",
@@ -165,9 +166,8 @@ describe("a request", () => {
   });
 
   it("tells the latest twenty events of the ticket", () => {
-    const made = new ScheduleSession({ config: { max_clarification_rounds: 50 } }).plan(task("a"));
-    for (let round = 1; round <= 15; round++)
-      made.answer("a", "clarification", asking("q")).answerQuestions({ [`c${round}.q`]: "So" });
+    const made = schedule({ config: { max_clarification_rounds: 50 } }).plan(task("a"));
+    for (let round = 1; round <= 15; round++) made.ask("a", "q").answerQuestions({ [`c${round}.q`]: "So" });
     const history = made.draft("a").context["history"] as { readonly $history: readonly number[] };
     expect(history.$history).toHaveLength(20);
     expect(history.$history.at(-1)).toBe(made.sequence);
@@ -175,7 +175,7 @@ describe("a request", () => {
   });
 
   it("tells each event once, in the order in which they happened", () => {
-    const made = new ScheduleSession().plan(task("a")).answer("a", "clarification", asking("q"));
+    const made = schedule().plan(task("a")).ask("a", "q");
     const { sequence: asked } = made;
     const { sequence: answered } = made.answerQuestions({ q: "So" });
     const { sequence: instructed } = made.instruct("a");
@@ -186,7 +186,7 @@ describe("a request", () => {
   });
 
   it("tells the instruction that counts however much has happened since, and no older one for that", () => {
-    const made = new ScheduleSession({ config: { max_retries: 99 } }).plan(task("a"));
+    const made = schedule({ config: { max_retries: 99 } }).plan(task("a"));
     const history = () => (made.draft("a").context["history"] as { readonly $history: readonly number[] }).$history;
     const fail = () => {
       for (let attempt = 0; attempt < 25; attempt++) made.fail("a").fireTimer("retry:a");
@@ -194,7 +194,7 @@ describe("a request", () => {
     const { sequence: first } = made.instruct("a");
     fail();
     expect([history().length, history()[0], history().at(-1)]).toEqual([20, first, made.sequence - 1]);
-    made.answer("a", "report", { status: "blocked" });
+    made.block("a");
     const { sequence: second } = made.instruct("a");
     fail();
     expect([history().length, history()[0]]).toEqual([20, second]);
@@ -205,7 +205,7 @@ describe("a request", () => {
       const plan = Array.from({ length: tasks }, (_, index) =>
         task(`t${index}`, { description: "word ".repeat(words) }),
       );
-      const made = new ScheduleSession({ unchecked: true })
+      const made = schedule({ unchecked: true })
         .requirement("word ".repeat(words))
         .answer(undefined, "plan", { summary: "word ".repeat(words), tasks: plan });
       made
@@ -218,7 +218,7 @@ describe("a request", () => {
 
   it("holds nothing but references to what others wrote", () => {
     const secret = "unmistakable";
-    const made = new ScheduleSession()
+    const made = schedule()
       .requirement(secret)
       .answer(undefined, "clarification", { questions: [{ question_id: "q", text: secret }], status: "open" });
     made

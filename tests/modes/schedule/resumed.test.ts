@@ -1,15 +1,15 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, CHANGES, CREW, ScheduleSession, asking, runs, task, type Task } from "./session.ts";
+import { APPROVED, CHANGES, CREW, ScheduleSession, type Task, runs, schedule, task } from "./session.ts";
 
 /** Work that was delivered, and sent back once too often: the manager is asked what to do with it. */
 function rejected(more: Partial<Task> = {}): ScheduleSession {
-  const session = new ScheduleSession({ config: { max_review_rounds: 0, check_rounds: 0 } })
+  const session = schedule({ config: { max_review_rounds: 0, check_rounds: 0 } })
     .plan(task("a", more), task("b", { dependencies: ["a"] }))
     .instruct("a")
     .deliver("a");
   if (more.acceptance_criteria) session.finishChecks("a", false);
   if (more.review === "user") return session.send("review", { ...CHANGES, ticket_id: "a" });
-  return more.review === "checks" ? session : session.answer("a", "review", CHANGES);
+  return more.review === "checks" ? session : session.sendBack("a");
 }
 
 const CRITERIA = { acceptance_criteria: [runs("true")] };
@@ -31,15 +31,15 @@ describe("delivered work that is blocked", () => {
   });
 
   it("may be sent back by the manager, with its rounds afresh", () => {
-    const session = new ScheduleSession({ config: { max_review_rounds: 1 } })
+    const session = schedule({ config: { max_review_rounds: 1 } })
       .plan(task("a"))
       .instruct("a")
       .deliver("a")
-      .answer("a", "review", CHANGES)
+      .sendBack("a")
       .deliver("a")
-      .answer("a", "review", CHANGES);
+      .sendBack("a");
     expect(session.open).toEqual(["manager error a"]);
-    session.answer("a", "review", CHANGES);
+    session.sendBack("a");
     expect([session.moved, session.open]).toEqual([
       [REVIEW_RESUMED, "a: awaiting_review -changes_requested-> in_progress"],
       ["worker instruction a"],
@@ -79,7 +79,7 @@ describe("delivered work that is blocked", () => {
   });
 
   it("may be approved by a person while the manager's question about it waits", () => {
-    const session = rejected().answer("a", "clarification", asking("q"));
+    const session = rejected().ask("a", "q");
     expect(session.send("review", { ...APPROVED, ticket_id: "a" }).open).toEqual(["manager ticket b"]);
   });
 
@@ -94,11 +94,11 @@ describe("delivered work that is blocked", () => {
   });
 
   it("that a person retries goes back to the worker as often as before, and the manager reads of it", () => {
-    const session = new ScheduleSession({ config: { max_review_rounds: 0, check_rounds: 1 } })
+    const session = schedule({ config: { max_review_rounds: 0, check_rounds: 1 } })
       .plan(task("a", CRITERIA))
       .instruct("a");
     for (const _ of [1, 2]) session.deliver("a").finishChecks("a", false);
-    session.answer("a", "review", CHANGES);
+    session.sendBack("a");
     const { sequence } = session.command("retry", "a");
     expect(session.ticket("a").history?.at(-1)).toBe(sequence);
     expect(session.finishChecks("a", false).open).toEqual(["worker instruction a"]);
@@ -112,15 +112,15 @@ describe("delivered work that is blocked", () => {
   });
 
   it("comes to an end: reviews that are resumed do not renew escalations", () => {
-    const session = rejected().answer("a", "review", CHANGES);
-    for (let round = 0; round < 9 && !session.ended; round += 1) session.answer("a", "review", CHANGES);
+    const session = rejected().sendBack("a");
+    for (let round = 0; round < 9 && !session.ended; round += 1) session.sendBack("a");
     expect(session.report.tickets["a"]).toBe("error checks_failed");
   });
 });
 
 describe("work that was never delivered, or is being done again", () => {
   it("cannot be reviewed, by the manager or a person", () => {
-    const session = new ScheduleSession({ config: { max_retries: 0 } })
+    const session = schedule({ config: { max_retries: 0 } })
       .plan(task("a"))
       .instruct("a")
       .fail("a", "timeout");
@@ -143,7 +143,7 @@ describe("a ticket that waits for one in trouble", () => {
     Object.fromEntries(session.engine.mode.view(session.state).subjects.map(({ id, reason }) => [id, reason]));
 
   it("shows that it waits, directly or not, and no longer when the trouble is over", () => {
-    const session = new ScheduleSession({ roles: CREW })
+    const session = schedule({ roles: CREW })
       .plan(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }), task("d"))
       .instruct("a");
     expect(reasons(session)).toEqual({ a: undefined, b: undefined, c: undefined, d: undefined });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { ScheduleSession, task } from "./session.ts";
+import { schedule, task } from "./session.ts";
 
 describe("retrying a ticket", () => {
   const given = () =>
-    new ScheduleSession({ config: { max_retries: 0, max_escalations: 0 } })
+    schedule({ config: { max_retries: 0, max_escalations: 0 } })
       .plan(task("a"), task("b", { dependencies: ["a"] }), task("c"))
       .instruct("a")
       .fail("a");
@@ -29,12 +29,8 @@ describe("retrying a ticket", () => {
       "bosun retry a",
     ]);
     expect(session.command("retry").refused).toBe("not_permitted");
-    const behind = new ScheduleSession().plan(
-      task("a"),
-      task("b", { dependencies: ["a"] }),
-      task("c", { dependencies: ["b"] }),
-    );
-    behind.command("cancel", "c").answer("a", "error", { code: "agent_failed", message: "I cannot" });
+    const behind = schedule().plan(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }));
+    behind.command("cancel", "c").giveUp("a");
     behind.reopen().command("retry", "c");
     // "b" has not been begun, so it is not what could be tried again; nor could it be if it were in error, too.
     expect([behind.last.step.refused?.message, behind.last.step.refused?.hint]).toEqual([
@@ -46,14 +42,16 @@ describe("retrying a ticket", () => {
   });
 
   it("puts what waits for its back-off again at once, the manager's message too, and with a fresh budget", () => {
-    const session = new ScheduleSession().plan(task("a", { budget: { turns: 1 } })).fail("a");
+    const session = schedule()
+      .plan(task("a", { budget: { turns: 1 } }))
+      .fail("a");
     expect(session.open).toEqual(["retry:a in 1000 ms"]);
     session.command("retry", "a");
     expect([session.moved, session.status("a"), session.open]).toEqual([[], "pending", ["manager ticket a"]]);
   });
 
   it("waits for dependencies that are still at work", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .plan(task("a"), task("b", { dependencies: ["a"] }))
       .command("cancel", "b")
       .command("retry", "b");
@@ -78,7 +76,7 @@ describe("retrying a ticket", () => {
   });
 
   it("brings back of a cancelled session that ticket only", () => {
-    const session = new ScheduleSession()
+    const session = schedule()
       .plan(task("a"), task("b"))
       .instruct("a")
       .command("cancel")
@@ -92,16 +90,13 @@ describe("retrying a ticket", () => {
   });
 
   it("brings nothing else back of a plan that was never approved", () => {
-    const session = new ScheduleSession({ config: { plan_approval: "ask" } }).plan(
-      task("a"),
-      task("b", { dependencies: ["a"] }),
-    );
+    const session = schedule({ config: { plan_approval: "ask" } }).plan(task("a"), task("b", { dependencies: ["a"] }));
     session.command("cancel", "a").command("cancel").reopen().command("retry", "a");
     expect(session.complete("a").report.tickets).toEqual({ a: "done", b: "error cancelled" });
   });
 
   it("counts its retries and escalations afresh", () => {
-    const session = new ScheduleSession({ config: { max_retries: 1, max_escalations: 1 } })
+    const session = schedule({ config: { max_retries: 1, max_escalations: 1 } })
       .plan(task("a"), task("b"))
       .instruct("a");
     const fail = () => session.fail("a").fireTimer("retry:a").fail("a");
@@ -119,14 +114,14 @@ describe("retrying a ticket", () => {
   it("counts its rounds afresh: of checks, of reviews and of questions", () => {
     const stuck = { status: "blocked", questions: [{ question_id: "q", text: "Where?" }] };
     const config = { max_escalations: 0, check_rounds: 1, max_review_rounds: 1, max_clarification_rounds: 1 };
-    const session = new ScheduleSession({ config })
+    const session = schedule({ config })
       .plan(task("a", { acceptance_criteria: [{ text: "passes", command: ["true"] }] }), task("b"))
       .instruct("a");
     const fails = () => session.deliver("a").finishChecks("a", false);
     const rounds = () => {
       const seen = [1, 2].map(() => {
         const worker = fails().open.includes("worker instruction a");
-        fails().answer("a", "review", { decision: "changes_requested" });
+        fails().sendBack("a");
         return worker;
       });
       return [...seen, session.status("a")];
@@ -143,19 +138,19 @@ describe("retrying a ticket", () => {
   });
 
   it("in vain leaves a reopened session as it was, once nothing is found to do", () => {
-    const session = new ScheduleSession().plan(task("a")).complete("a").reopen().command("retry", "a");
+    const session = schedule().plan(task("a")).complete("a").reopen().command("retry", "a");
     expect([session.refused, session.phase]).toEqual(["not_permitted", "running"]);
     expect(session.stop("no_progress").report.ended).toBe("done");
   });
 
   it("in vain leaves one that was cancelled cancelled, and one whose result was rejected rejected", () => {
-    const cancelled = new ScheduleSession()
+    const cancelled = schedule()
       .plan(task("a"), task("b", { dependencies: ["a"] }))
       .command("cancel")
       .reopen();
     expect(cancelled.command("retry", "b").refused).toBe("not_permitted");
     expect(cancelled.stop("no_progress").report.ended).toBe("cancelled cancelled");
-    const rejected = new ScheduleSession({ input: { confirm: true } })
+    const rejected = schedule({ input: { confirm: true } })
       .plan(task("a"))
       .complete("a")
       .send("approval", { decision: "rejected" })
@@ -165,18 +160,18 @@ describe("retrying a ticket", () => {
   });
 
   it("in vain leaves one cancelled that had no plan yet, after a crash in between, too", () => {
-    const before = () => new ScheduleSession().send("requirement", { text: "Do it." }).command("cancel").reopen();
+    const before = () => schedule().send("requirement", { text: "Do it." }).command("cancel").reopen();
     expect(before().stop("no_progress").report.ended).toBe("cancelled cancelled");
     expect(before().recover().report.ended).toBe("cancelled cancelled");
   });
 
   it("that does something is told by what came of it", () => {
-    const session = new ScheduleSession().plan(task("a")).command("cancel").reopen().command("retry", "a");
+    const session = schedule().plan(task("a")).command("cancel").reopen().command("retry", "a");
     expect(session.complete("a").report.ended).toBe("done");
   });
 
   it("is not kept from work by a stop or a pause from before the end", () => {
-    const session = new ScheduleSession().plan(task("a")).command("pause").stop("no_progress").reopen();
+    const session = schedule().plan(task("a")).command("pause").stop("no_progress").reopen();
     expect(session.engine.ledger.figures).not.toHaveProperty("stopped");
     expect(session.engine.ledger.figures).not.toHaveProperty("paused");
   });

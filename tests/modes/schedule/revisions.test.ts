@@ -1,14 +1,18 @@
 import { describe, expect, it } from "vitest";
-import { ScheduleSession, asking, escalated, task } from "./session.ts";
+import { escalated, schedule, task } from "./session.ts";
 
 describe("a revised plan", () => {
   it("adds what is new, withdraws what is absent, starts again what changed and what it answers, and leaves the rest alone", () => {
     const session = escalated({}, task("a"), task("gone"), task("changed"), task("same"));
     for (const id of ["changed", "same"]) session.instruct(id).admit(id);
     const turn = session.ticket("same").turn;
-    session.answer("a", "plan", {
-      tasks: [task("a"), task("changed", { description: "Less" }), task("same"), task("new", { dependencies: ["a"] })],
-    });
+    session.replan(
+      "a",
+      task("a"),
+      task("changed", { description: "Less" }),
+      task("same"),
+      task("new", { dependencies: ["a"] }),
+    );
     expect(session.moved).toEqual([
       "gone: pending -withdrawn-> error (withdrawn)",
       "a: blocked -replanned-> pending",
@@ -23,59 +27,50 @@ describe("a revised plan", () => {
 
   it("leaves alone what the one before left out and a person took up again, also when it is done", () => {
     const patient = { config: { max_escalations: 3 } };
-    const session = escalated(patient, task("a"), task("b")).answer("a", "plan", { tasks: [task("a")] });
+    const session = escalated(patient, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").instruct("a").fail("a");
-    session.answer("a", "plan", { tasks: [task("a")] });
+    session.replan("a", task("a"));
     expect([session.moved, session.status("b")]).toEqual([["a: blocked -replanned-> pending"], "pending"]);
     session.complete("b").instruct("a").fail("a");
-    expect(session.answer("a", "plan", { tasks: [task("a", { description: "Less" })] }).refused).toBeUndefined();
+    expect(session.replan("a", task("a", { description: "Less" })).refused).toBeUndefined();
     session.instruct("a").fail("a");
     expect([session.status("a"), session.status("b")]).toEqual(["error (agent_failed)", "done"]);
   });
 
   it("withdraws what a person took up again where it answers the trouble of that very task", () => {
-    const session = escalated({}, task("a"), task("b")).answer("a", "plan", { tasks: [task("a")] });
-    session
-      .command("retry", "b")
-      .instruct("b")
-      .fail("b")
-      .answer("b", "plan", { tasks: [task("a")] });
+    const session = escalated({}, task("a"), task("b")).replan("a", task("a"));
+    session.command("retry", "b").instruct("b").fail("b").replan("b", task("a"));
     expect(session.moved).toEqual(["b: blocked -withdrawn-> error (withdrawn)"]);
   });
 
   it("may take in again what a person had done after one before left it out", () => {
-    const session = escalated({}, task("a"), task("b")).answer("a", "plan", { tasks: [task("a")] });
+    const session = escalated({}, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").complete("b").instruct("a").fail("a");
-    session.answer("a", "plan", { tasks: [task("a"), task("b"), task("c", { dependencies: ["b"] })] });
+    session.replan("a", task("a"), task("b"), task("c", { dependencies: ["b"] }));
     expect([session.refused, session.open]).toEqual([undefined, ["manager ticket a", "manager ticket c"]]);
   });
 
   it("counts what it takes in again as planned: another that leaves it out withdraws it", () => {
     const patient = { config: { max_escalations: 3 } };
-    const session = escalated(patient, task("a"), task("b")).answer("a", "plan", { tasks: [task("a")] });
+    const session = escalated(patient, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").instruct("a").fail("a");
-    session.answer("a", "plan", { tasks: [task("a"), task("b")] });
+    session.replan("a", task("a"), task("b"));
     expect(session.moved).toEqual(["a: blocked -replanned-> pending"]);
-    session
-      .instruct("a")
-      .fail("a")
-      .answer("a", "plan", { tasks: [task("a")] });
+    session.instruct("a").fail("a").replan("a", task("a"));
     expect(session.moved).toContain("b: pending -withdrawn-> error (withdrawn)");
   });
 
   it("leaves one that it does not change with the question that a person has not answered yet", () => {
-    const session = escalated({}, task("a"), task("b")).answer("b", "clarification", asking("q"));
-    session.answer("a", "plan", { tasks: [task("a"), task("b")] });
+    const session = escalated({}, task("a"), task("b")).ask("b", "q");
+    session.replan("a", task("a"), task("b"));
     expect(session.open).toEqual(["ask questions c1", "manager ticket a"]);
     expect(session.answerQuestions({ q: "So" }).open).toEqual(["manager ticket a", "manager ticket b"]);
   });
 
   it("leaves what it starts again all that it has lived through", () => {
-    const session = escalated({}, task("a"), task("b"))
-      .answer("a", "clarification", asking("q"))
-      .answerQuestions({ q: "So" });
+    const session = escalated({}, task("a"), task("b")).ask("a", "q").answerQuestions({ q: "So" });
     const { history, attempt, escalations, clarifications } = session.ticket("a");
-    session.answer("a", "plan", { tasks: [task("a", { description: "Less" }), task("b")] });
+    session.replan("a", task("a", { description: "Less" }), task("b"));
     const lived = { history: [...(history ?? []), session.sequence], attempt, escalations, clarifications };
     expect(session.ticket("a")).toMatchObject(lived);
     expect([history?.length, attempt, escalations, clarifications]).toEqual([4, 1, 1, ["c1"]]);
@@ -84,9 +79,12 @@ describe("a revised plan", () => {
   it("changes one that was not begun where it stands, and puts it anew", () => {
     const session = escalated({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).admit("b");
     const before = session.ticket("b").turn?.turn_id;
-    session.answer("a", "plan", {
-      tasks: [task("a"), task("b", { description: "Less" }), task("c", { description: "Less", dependencies: ["b"] })],
-    });
+    session.replan(
+      "a",
+      task("a"),
+      task("b", { description: "Less" }),
+      task("c", { description: "Less", dependencies: ["b"] }),
+    );
     expect([session.moved, session.open]).toEqual([
       ["a: blocked -replanned-> pending"],
       ["manager ticket a", "manager ticket b"],
@@ -99,7 +97,7 @@ describe("a revised plan", () => {
 
   it("puts its tickets in its own order, the done ones and those at work, too", () => {
     const session = escalated({}, task("a"), task("b"), task("c")).complete("c").instruct("b");
-    session.answer("a", "plan", { tasks: [task("new"), task("c"), task("b"), task("a")] });
+    session.replan("a", task("new"), task("c"), task("b"), task("a"));
     expect(session.engine.mode.view(session.state).subjects.map(({ id }) => id)).toEqual(["new", "c", "b", "a"]);
     expect(Object.keys(session.command("cancel", "b").complete("new", "a").report.tickets)).toEqual([
       "new",
@@ -112,7 +110,7 @@ describe("a revised plan", () => {
   it("leaves a ticket in trouble of its own to its own retries", () => {
     const session = escalated({ config: { max_retries: 1 } }, task("a"), task("b"));
     session.instruct("b").fail("b").fireTimer("retry:a").fail("a");
-    session.answer("a", "plan", { tasks: [task("a"), task("b")] });
+    session.replan("a", task("a"), task("b"));
     expect([session.moved, session.status("b")]).toEqual([
       ["a: blocked -replanned-> pending"],
       "blocked (agent_failed)",
@@ -124,55 +122,44 @@ describe("a revised plan", () => {
     ["changes", [task("a"), task("b", { description: "Else" })], "invalid_plan /tasks/1"],
     ["forgets", [task("a")], "invalid_plan /tasks"],
   ])("that %s a done task is refused", (_, tasks, refused) => {
-    const session = new ScheduleSession().plan(task("a"), task("b")).complete("b").instruct("a");
-    session.answer("a", "report", { status: "blocked" }).answer("a", "plan", { tasks });
+    const session = schedule().plan(task("a"), task("b")).complete("b").instruct("a");
+    session.block("a").replan("a", ...tasks);
     expect([session.refused, session.moved, session.open]).toEqual([refused, [], ["manager error a"]]);
   });
 
   it("may echo a done task with its status", () => {
     const session = escalated({}, task("a"), task("b"))
       .complete("b")
-      .answer("a", "plan", {
-        tasks: [task("a"), task("b", { status: "done" })],
-      });
+      .replan("a", task("a"), task("b", { status: "done" }));
     expect(session.last.disposition).toBe("applied");
   });
 
   it("does not bring back what was given up or cancelled, unless it changes it", () => {
     const session = escalated({}, task("a"), task("b"), task("c")).command("cancel", "b").command("cancel", "c");
-    session.answer("a", "plan", { tasks: [task("a"), task("b"), task("c", { description: "Else" })] });
+    session.replan("a", task("a"), task("b"), task("c", { description: "Else" }));
     expect(session.moved).toEqual(["a: blocked -replanned-> pending", "c: error -manual_reset-> pending (replanned)"]);
   });
 
   it("does not renew the escalations of what it answers, so that they come to an end", () => {
     const session = escalated({}, task("a"));
-    for (let round = 0; round < 2; round++)
-      session
-        .answer("a", "plan", { tasks: [task("a")] })
-        .instruct("a")
-        .fail("a");
+    for (let round = 0; round < 2; round++) session.replan("a", task("a")).instruct("a").fail("a");
     expect(session.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error agent_failed" } });
   });
 
   it("may free a ticket from one that was given up", () => {
-    const session = escalated({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).answer("b", "error", {
-      code: "agent_failed",
-      message: "No",
-    });
+    const session = escalated({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).giveUp("b");
     expect([...session.state.blockedByError]).toEqual(["c"]);
-    session.answer("a", "plan", { tasks: [task("a"), task("b"), task("c")] });
+    session.replan("a", task("a"), task("b"), task("c"));
     expect([[...session.state.blockedByError], session.open]).toEqual([[], ["manager ticket a", "manager ticket c"]]);
   });
 
   it("does not put off the look at what takes long", () => {
-    const session = escalated({}, task("a")).answer("a", "plan", { tasks: [task("a"), task("b")] });
+    const session = escalated({}, task("a")).replan("a", task("a"), task("b"));
     expect(session.last.step.commands.filter((command) => command.do === "set_timer")).toEqual([]);
   });
 
   it("may end the session, when all that is left is done", () => {
-    const session = escalated({}, task("a"), task("b"))
-      .complete("b")
-      .answer("a", "plan", { tasks: [task("b")] });
+    const session = escalated({}, task("a"), task("b")).complete("b").replan("a", task("b"));
     expect(session.report).toMatchObject({ ended: "done", tickets: { a: "error withdrawn", b: "done" } });
   });
 });

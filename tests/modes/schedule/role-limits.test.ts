@@ -3,7 +3,7 @@ import { isHeld, stopFor } from "../../../src/kernel/holds.ts";
 import { turnsLeft } from "../../../src/kernel/role-limits.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { later } from "../../../src/protocol/timestamp.ts";
-import { COMPLETED, CREW, INSTRUCTION, ScheduleSession, task } from "./session.ts";
+import { COMPLETED, CREW, INSTRUCTION, schedule, ScheduleSession, task } from "./session.ts";
 
 /** The crew with more said of its workers. */
 function crew(hand: Partial<Role>, eye: Partial<Role> = {}): readonly Role[] {
@@ -34,7 +34,7 @@ function used(session: ScheduleSession, role_id = "hand"): string | undefined {
 
 /** A task for each letter, all for `hand`. */
 function planned(hand: Partial<Role>, ids = "abc", eye: Partial<Role> = {}): ScheduleSession {
-  return new ScheduleSession({ roles: crew(hand, eye) }).plan(...ids.split("").map((id) => given(id)));
+  return schedule({ roles: crew(hand, eye) }).plan(...ids.split("").map((id) => given(id)));
 }
 
 describe("a role's budget of turns", () => {
@@ -88,17 +88,14 @@ describe("a role's budget of turns", () => {
   });
 
   it("is spent for a session that is reopened, too, and holds nobody in a closed one", () => {
-    const session = planned({ budget: { turns: 1 } }, "a").answer("a", "error", {
-      code: "agent_failed",
-      message: "No",
-    });
+    const session = planned({ budget: { turns: 1 } }, "a").giveUp("a");
     session.command("cancel");
     expect([session.report.ended, held(session)]).toEqual(["cancelled cancelled", []]);
     expect(held(session.reopen())).toEqual(["hand budget_exhausted until released role_turns 1/1"]);
   });
 
   it("costs nothing where nobody has one", () => {
-    const session = new ScheduleSession().plan(given("a")).deliver("a");
+    const session = schedule().plan(given("a")).deliver("a");
     expect([session.engine.ledger.terms, session.engine.ledger.uses.size]).toEqual([
       { max_hold_s: 3600, retry_backoff_ms: 1000, accounts: [] },
       0,
@@ -213,7 +210,7 @@ describe("a role's own rate", () => {
   });
 
   it("is shared by an account: all turns count, and the lowest rate holds", () => {
-    const session = new ScheduleSession({
+    const session = schedule({
       roles: crew(
         { account: "acme", rate_limit: { turns_per_minute: 9 } },
         { account: "acme", rate_limit: { turns_per_minute: 2 } },

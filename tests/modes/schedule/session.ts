@@ -53,7 +53,7 @@ export class ScheduleSession extends ModeSession<ScheduleState> {
 
   /** The requirement, and the manager's plan for it. */
   plan(...tasks: readonly Task[]): this {
-    return this.requirement().answer(undefined, "plan", { tasks });
+    return this.requirement().replan(undefined, ...tasks);
   }
 
   instruct(id: string): this {
@@ -67,6 +67,32 @@ export class ScheduleSession extends ModeSession<ScheduleState> {
 
   approve(id: string): this {
     return this.answer(id, "review", APPROVED);
+  }
+
+  /** The manager asks for changes. */
+  sendBack(id: string): this {
+    return this.answer(id, "review", CHANGES);
+  }
+
+  /** The worker reports that it is stuck, with questions or without. */
+  block(id: string, ...questions: readonly string[]): this {
+    const asked = questions.length > 0 ? { questions: asking(...questions).questions } : {};
+    return this.answer(id, "report", { status: "blocked", ...asked });
+  }
+
+  /** The manager asks a person, in a turn about the ticket or about the session. */
+  ask(id: string | undefined, ...questions: readonly string[]): this {
+    return this.answer(id, "clarification", asking(...questions));
+  }
+
+  /** The manager answers its turn about a ticket, or about the session, with a plan. */
+  replan(id: string | undefined, ...tasks: readonly Task[]): this {
+    return this.answer(id, "plan", { tasks });
+  }
+
+  /** The agent that has the turn gives up. */
+  giveUp(id?: string): this {
+    return this.answer(id, "error", { code: "agent_failed", message: "I cannot" });
   }
 
   /** Tickets are instructed, delivered and approved, one after the other. */
@@ -108,10 +134,14 @@ export class ScheduleSession extends ModeSession<ScheduleState> {
   }
 }
 
+export function schedule(options: Options = {}): ScheduleSession {
+  return new ScheduleSession(options);
+}
+
 /** Ticket `a` failed, and the manager holds an error turn about it. */
 export function escalated(opening: Options, ...tasks: readonly Task[]): ScheduleSession {
   const config = { max_retries: 0, ...opening.config };
-  const session = new ScheduleSession({ ...opening, config }).plan(...tasks);
+  const session = schedule({ ...opening, config }).plan(...tasks);
   if (session.phase === "approving") session.send("approval", APPROVED);
   return session.instruct("a").fail("a");
 }

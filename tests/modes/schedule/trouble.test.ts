@@ -1,8 +1,8 @@
 import { describe, expect, it, test } from "vitest";
-import { asking, COMPLETED, INSTRUCTION, type Options, ScheduleSession, task } from "./session.ts";
+import { COMPLETED, INSTRUCTION, asking, schedule, ScheduleSession, task, type Options } from "./session.ts";
 
 function instructed(options: Options = {}): ScheduleSession {
-  return new ScheduleSession(options).plan(task("a"), task("b")).instruct("a");
+  return schedule(options).plan(task("a"), task("b")).instruct("a");
 }
 
 /** The worker fails until its retries are spent. */
@@ -52,14 +52,14 @@ describe("work that fails", () => {
     const session = instructed().fail("a").fireTimer("retry:a");
     expect(seatOf(session)).toEqual(hand);
     expect(seatOf(session.answer("a", "report", { status: "proposal" }))).toEqual({ type: "worker" });
-    session.deliver("a").answer("a", "review", { decision: "changes_requested" });
+    session.deliver("a").sendBack("a");
     expect(seatOf(session)).toEqual({ type: "worker" });
   });
 
   it("is nobody's reason to keep another seat for it because the manager failed", () => {
-    const session = new ScheduleSession({ config: { max_retries: 1 } }).plan(task("a"), task("b"));
+    const session = schedule({ config: { max_retries: 1 } }).plan(task("a"), task("b"));
     session.answer("a", "instruction_proposal", { summary: "One way" }).fail("a").fireTimer("retry:a").fail("a");
-    session.answer("a", "error", { code: "agent_failed", message: "It cannot be done" });
+    session.giveUp("a");
     session.command("retry", "a").fail("a").fireTimer("retry:a");
     const asked = [...session.engine.ledger.turns.values()].find(({ subject }) => subject === "a");
     expect(asked).toMatchObject({ seat: { type: "manager" }, reserve: { type: "worker" } });
@@ -112,13 +112,13 @@ describe("work that fails", () => {
   it("is given up when the manager answers with an error, keeping the reason of the work", () => {
     const session = instructed({ config: { max_retries: 0 } })
       .fail("a", "timeout")
-      .answer("a", "error", { code: "agent_failed", message: "Hopeless" });
+      .giveUp("a");
     expect(session.moved).toEqual(["a: blocked -retries_exceeded-> error (timeout)"]);
     expect(session.open).toEqual(["manager ticket b"]);
   });
 
   it("may make the manager ask the person first", () => {
-    const session = spent(instructed()).answer("a", "clarification", asking("q"));
+    const session = spent(instructed()).ask("a", "q");
     expect([session.status("a"), session.open]).toEqual([
       "blocked (agent_failed)",
       ["ask questions c1", "manager ticket b"],
@@ -130,7 +130,7 @@ describe("work that fails", () => {
     const session = instructed()
       .fail("a", "timeout", { details: { exit_code: 9 } })
       .fireTimer("retry:a");
-    session.answer("a", "report", { status: "blocked" });
+    session.block("a");
     expect(session.draft("a").message.payload).not.toHaveProperty("details");
   });
 
@@ -138,13 +138,10 @@ describe("work that fails", () => {
     const details = { exit_code: 7 };
     const asked = instructed({ config: { max_retries: 0 } }).fail("a", "timeout", { details: { exit_code: 9 } });
     const { payload } = asked.draft("a").message;
-    const again = instructed({ config: { max_retries: 1 } }).answer("a", "report", { status: "blocked" });
+    const again = instructed({ config: { max_retries: 1 } }).block("a");
     again.fail("a", "timeout", { details }).fireTimer("retry:a");
     const reviewed = instructed({ config: { max_review_rounds: 0 } }).deliver("a");
-    reviewed
-      .fail("a", "timeout", { details })
-      .fireTimer("retry:a")
-      .answer("a", "review", { decision: "changes_requested" });
+    reviewed.fail("a", "timeout", { details }).fireTimer("retry:a").sendBack("a");
     expect(payload).toHaveProperty("details");
     const said = instructed({ config: { max_retries: 0 } }).answer("a", "error", {
       code: "conflict",
@@ -171,7 +168,7 @@ describe("work that fails", () => {
 
 describe("a worker that is stuck", () => {
   it("asks, and the manager answers with an instruction", () => {
-    const session = instructed().answer("a", "report", { status: "blocked", questions: asking("where").questions });
+    const session = instructed().block("a", "where");
     expect(session.moved).toEqual(["a: in_progress -report_blocked-> blocked (needs_input)"]);
     expect(session.open).toEqual(["manager report a", "manager ticket b"]);
     session.answer("a", "instruction", { summary: "There" });
@@ -234,9 +231,7 @@ describe("a report that does not answer an instruction", () => {
   });
 
   it("counts on after checks sent the work back", () => {
-    const session = new ScheduleSession().plan(
-      task("a", { acceptance_criteria: [{ text: "passes", command: ["true"] }] }),
-    );
+    const session = schedule().plan(task("a", { acceptance_criteria: [{ text: "passes", command: ["true"] }] }));
     session.instruct("a").fail("a").fireTimer("retry:a").deliver("a");
     session.finishChecks("a", false).answer("a", "report", { status: "proposal" });
     expect(session.open).toEqual(["worker instruction a"]);
@@ -273,13 +268,15 @@ describe("a manager that fails", () => {
   });
 
   it("is asked again about the session in the same way", () => {
-    const session = new ScheduleSession().requirement().fail(undefined, "timeout");
+    const session = schedule().requirement().fail(undefined, "timeout");
     expect(session.open).toEqual(["retry: in 1000 ms"]);
     expect(session.fireTimer("retry:").open).toEqual(["manager requirement"]);
   });
 
   it("stops the session at once where it has one try", () => {
-    const session = new ScheduleSession({ config: { max_retries: 0 } }).requirement().fail(undefined, "timeout");
+    const session = schedule({ config: { max_retries: 0 } })
+      .requirement()
+      .fail(undefined, "timeout");
     expect(session.last.step.commands).toMatchObject([
       { message: "the manager failed once on requirement (the requirement), with timeout" },
     ]);
@@ -305,34 +302,33 @@ describe("a manager that fails", () => {
   });
 
   it("stops the session over the requirement too", () => {
-    const session = new ScheduleSession({ config: { max_retries: 0 } }).requirement().fail(undefined, "timeout");
+    const session = schedule({ config: { max_retries: 0 } })
+      .requirement()
+      .fail(undefined, "timeout");
     expect(session.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
     expect(session.stop("manager_failed").recover().open).toEqual(["manager requirement"]);
   });
 
   it.each(["malformed_output", "cancelled"])("is told when that goes on what its last try had refused (%s)", (code) => {
     const refused = [{ payload_type: "plan", code: "validation_failed", pointer: "/tasks", message: "is missing" }];
-    const session = new ScheduleSession({ config: { max_retries: 0 } })
+    const session = schedule({ config: { max_retries: 0 } })
       .requirement()
       .fail(undefined, code, { refused });
     expect(session.stop("manager_failed").recover().draft().context["refused"]).toEqual(refused);
   });
 
   it("gives up a ticket that it says it cannot instruct or review, and the session over the requirement", () => {
-    const cannot = { code: "agent_failed", message: "I cannot" };
-    const ticket = new ScheduleSession().plan(task("a"), task("b")).answer("a", "error", cannot);
+    const ticket = schedule().plan(task("a"), task("b")).giveUp("a");
     expect(ticket.moved).toEqual([
       "a: pending -work_stopped-> blocked (agent_failed)",
       "a: blocked -retries_exceeded-> error (agent_failed)",
     ]);
-    const review = instructed().deliver("a").answer("a", "error", cannot);
+    const review = instructed().deliver("a").giveUp("a");
     expect(review.moved).toEqual([
       "a: awaiting_review -work_stopped-> blocked (agent_failed)",
       "a: blocked -retries_exceeded-> error (agent_failed)",
     ]);
-    expect(new ScheduleSession().requirement().answer(undefined, "error", cannot).report.ended).toBe(
-      "failed agent_failed",
-    );
+    expect(schedule().requirement().giveUp().report.ended).toBe("failed agent_failed");
   });
 });
 
@@ -340,12 +336,12 @@ describe("an agent that calls its failure what only a plan or a person can make 
   const WITHDRAWN = { code: "withdrawn", message: "Nothing to see here" };
 
   it("has failed like any other, and the session with it", () => {
-    const worker = new ScheduleSession({ config: { max_retries: 0 } })
+    const worker = schedule({ config: { max_retries: 0 } })
       .plan(task("a"))
       .instruct("a")
       .answer("a", "error", WITHDRAWN);
     expect(worker.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)"]);
-    const manager = new ScheduleSession().plan(task("a"));
+    const manager = schedule().plan(task("a"));
     for (const session of [worker.answer("a", "error", WITHDRAWN), manager.answer("a", "error", WITHDRAWN)]) {
       expect(session.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error agent_failed" } });
     }
