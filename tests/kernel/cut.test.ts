@@ -24,29 +24,29 @@ function lookupOf(payloads: Readonly<Record<number, JsonObject>>): Lookup {
 const bytesOf = (value: unknown) => Buffer.byteLength(canonicalJson(value));
 
 describe("a quoted value", () => {
-  it("keeps the beginning of a long text, and says how much was left out and where it stands", () => {
+  it("keeps the beginning of a long text, and says what was cut and where it is", () => {
     expect(cutQuoted({ summary: "abcdefgh", status: "done" }, cut(5, 9), 7)).toEqual({
       summary: "abcde [cut: 3 more characters in record 7]",
       status: "done",
     });
   });
 
-  it("is never cut inside of a surrogate pair", () => {
+  it("is never cut inside a surrogate pair", () => {
     expect(cutQuoted("ab\u{1F600}cd", cut(3, 9), 7)).toBe("ab [cut: 4 more characters in record 7]");
     expect(cutQuoted("ab\u{1F600}cd", cut(4, 9), 7)).toBe("ab\u{1F600} [cut: 2 more characters in record 7]");
   });
 
-  it("keeps the first entries of a long list, and says so where texts may stand", () => {
+  it("keeps the first entries of a long list, and says so in a list of texts", () => {
     expect(cutQuoted(["a", "b", "c"], cut(5, 1), 7)).toEqual(["a", "[cut: 2 more entries in record 7]"]);
     expect(cutQuoted([{ n: 1 }, { n: 2 }], cut(5, 1), 7)).toEqual([{ n: 1 }]);
     expect(cutQuoted(["a"], cut(5, 0), 7)).toEqual(["a"]);
   });
 
-  it("loses its metadata, which may have any shape", () => {
+  it("loses its metadata", () => {
     expect(cutQuoted({ text: "a", metadata: { a: { b: 1 } } }, cut(5, 1), 7)).toEqual({ text: "a" });
   });
 
-  it("keeps whole what can be run, where that is asked for", () => {
+  it("keeps executable values whole if asked to", () => {
     const steps = [{ text: "longer", shell: "echo longer" }, { command: ["a", "b", "c"] }];
     const value = { summary: "longer", steps };
     expect(cutQuoted(value, cut(3, 1, true), 7)).toEqual({
@@ -68,17 +68,17 @@ describe("a quoted value", () => {
   });
 });
 
-describe("a list that nobody quoted", () => {
+describe("a list in the draft itself", () => {
   const lookup = lookupOf({ 1: { label: "log" } });
   const left = (list: readonly Json[], items: number) =>
     (resolve(cutTo({ list }, { characters: 128, items }), lookup) as { list: Json[] }).list.length;
   const quotes = Array.from({ length: 3 }, () => ({ ...from(1) }));
 
-  it("keeps its first entries if all are quotes, and none of them at the last level", () => {
+  it("keeps its first entries if all are references, and none at the last level", () => {
     expect([5, 2, 0].map((items) => left(quotes, items))).toEqual([3, 2, 0]);
   });
 
-  it("keeps all entries if they only hold quotes, and ten thousand at the last level", () => {
+  it("keeps all entries if they contain references, and 10,000 at the last level", () => {
     const holding = Array.from({ length: 10_001 }, () => ({ task_id: "a", outputs: { ...from(1) } }));
     expect([1, 0].map((items) => left(holding, items))).toEqual([10_001, 10_000]);
     expect(left([...quotes, "told"], 1)).toBe(4);
@@ -87,7 +87,7 @@ describe("a list that nobody quoted", () => {
 
 const json = fc.jsonValue({ maxDepth: 4 }).filter((value) => JSON.stringify(value).isWellFormed());
 
-it("the size of a value is that of its canonical JSON, or one more for each list and object in it", () => {
+it("sizes a value as its canonical JSON, or one more for each list and object", () => {
   fc.assert(
     fc.property(json, (value) => {
       const exact = bytesOf(value);
@@ -101,8 +101,8 @@ it("the size of a value is that of its canonical JSON, or one more for each list
 
 const long = (outputs: number, length: number): JsonObject => ({ outputs: Array(outputs).fill("x".repeat(length)) });
 
-describe("what has to fit", () => {
-  it("is what it was as long as it does", () => {
+describe("a value that must fit", () => {
+  it("is unchanged if it fits", () => {
     const lookup = lookupOf({ 1: long(10, 1_000) });
     const draft = { outputs: { ...from(1, "/outputs") } };
     const whole = resolve(draft, lookup) as JsonObject;
@@ -110,7 +110,7 @@ describe("what has to fit", () => {
     expect(resolve(fitting(draft, bytesOf(whole) - 1), lookup)).not.toEqual(whole);
   });
 
-  it("has at most the bytes it may have, whatever is quoted, and says that it was cut", () => {
+  it("is cut to the allowed bytes, and says so", () => {
     const sizes = fc.tuple(fc.integer({ min: 1, max: 60 }), fc.integer({ min: 0, max: 3_000 }));
     fc.assert(
       fc.property(
@@ -131,7 +131,7 @@ describe("what has to fit", () => {
     );
   });
 
-  it("is a draft again where it is a request: its context is cut first, and what can be run not at all", () => {
+  it("is a request whose context is cut first, and whose commands stay whole", () => {
     const steps = [{ shell: `echo ${"y".repeat(20_000)}` }, { text: "z".repeat(20_000) }];
     const lookup = lookupOf({ 1: long(40, 10_000), 2: { summary: "w".repeat(20_000), steps } });
     const draft = {

@@ -14,11 +14,11 @@ function refusal(nodes: readonly GraphNode[]) {
 }
 
 describe("checkGraph", () => {
-  it("accepts a diamond, in whatever order it is written", () => {
+  it("accepts a diamond in any order", () => {
     expect(checkGraph([node("d", "b", "c"), node("c", "a"), node("b", "a"), node("a")]).ok).toBe(true);
   });
 
-  it("names a dependency that is not in the plan, and where it stands", () => {
+  it("names a dependency that is not in the plan, and its place", () => {
     expect(refusal([node("a"), node("b", "a", "ghost")])).toEqual({
       code: "invalid_plan",
       message: 'task "b" depends on "ghost", which is not in the plan',
@@ -33,17 +33,17 @@ describe("checkGraph", () => {
     });
   });
 
-  it("tells a circle as a path that ends where it began", () => {
+  it("names a circle as a path that ends where it began", () => {
     expect(refusal([node("in"), node("a", "in", "c"), node("b", "a"), node("c", "b")])?.message).toBe(
       "the dependencies run in a circle: a -> c -> b -> a",
     );
   });
 
-  it("tells a task that waits for itself", () => {
+  it("names a task that depends on itself", () => {
     expect(refusal([node("a", "a")])?.message).toContain("a -> a");
   });
 
-  it("tells the first ten of a long circle and counts the others, in time that is linear", () => {
+  it("names the first ten of a long circle, in linear time", () => {
     const circle = (size: number) =>
       Array.from({ length: size }, (_, index) => node(`t${index}`, `t${(index + 1) % size}`));
     expect(refusal(circle(10))?.message).toBe(
@@ -61,7 +61,7 @@ describe("checkGraph", () => {
     expect(toTell).toBeLessThan(10 * toLookThrough);
   });
 
-  it("takes a chain of 100,000 without recursing", () => {
+  it("accepts a chain of 100,000 tasks", () => {
     const chain = Array.from({ length: 100_000 }, (_, index) =>
       index === 0 ? node("0") : node(String(index), String(index - 1)),
     );

@@ -18,7 +18,7 @@ describe("lifecycle", () => {
     expect(door.initial).toBe("closed");
   });
 
-  it("agrees with xstate on every state and event, asked once or again", () => {
+  it("agrees with xstate on every state and event, each time", () => {
     for (const from of ["closed", "ajar", "wide"] as const) {
       for (const type of ["open", "close"] as const) {
         const snapshot = machine.resolveState({ value: from });

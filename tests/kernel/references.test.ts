@@ -28,12 +28,12 @@ const lookup: Lookup = {
 };
 
 describe("resolve", () => {
-  it("puts a recorded value in place of its reference, by JSON pointer with escapes", () => {
+  it("replaces a reference by a recorded value, by JSON pointer with escapes", () => {
     expect(resolve({ task: { ...from(1, "/tasks/0/a~1b/~0") } }, lookup)).toEqual({ task: 1 });
     expect(resolve({ ...from(1) }, lookup)).toEqual(plan.payload);
   });
 
-  it("allocates next to nothing for what holds no reference", () => {
+  it("allocates next to nothing for a value without references", () => {
     const script = `
       import { resolve } from ${JSON.stringify(join(import.meta.dirname, "../../src/kernel/references.ts"))};
       const texts = Object.fromEntries(Array.from({ length: 10_000 }, (_, place) => ["key" + place, "text"]));
@@ -53,15 +53,15 @@ describe("resolve", () => {
     expect(Number(measured.stdout)).toBeLessThan(200_000);
   });
 
-  it("leaves out of an object what the record does not have", () => {
+  it("leaves out a member that the record does not have", () => {
     expect(resolve({ kept: 1, gone: { ...from(1, "/nothing/here") } }, lookup)).toEqual({ kept: 1 });
   });
 
-  it("takes the first of several that exists", () => {
+  it("takes the first reference that leads to a value", () => {
     expect(resolve([{ $first: [{ ...from(1, "/text") }, { ...from(1, "/summary") }] }], lookup)).toEqual(["s"]);
   });
 
-  it("makes history entries with the event of the ticket the record is about", () => {
+  it("makes history entries with the event of the record's ticket", () => {
     expect(resolve(historyOf([2]), lookup)).toEqual([
       {
         sequence: 2,
@@ -74,7 +74,7 @@ describe("resolve", () => {
     ]);
   });
 
-  it("makes those of records that are about no ticket with what they have", () => {
+  it("makes history entries for records about no ticket", () => {
     const record = { ...plan.record, effects: [{ ticket_id: "t", event: "created" }] };
     const told = (recorded: Recorded) => resolve(historyOf([1]), { ...lookup, record: () => recorded });
     const entry = { sequence: 1, at: plan.record.received_at, payload_type: "plan", attempt: 0, payload: plan.payload };
@@ -82,11 +82,11 @@ describe("resolve", () => {
     expect(told({ ...plan, record })).toEqual([{ ...entry, event: "created" }]);
   });
 
-  it("gives the path of a file for a value that is too large to send", () => {
+  it("gives the path of a file", () => {
     expect(resolve({ plan_file: { $file: [1, "/plan"] } }, lookup)).toEqual({ plan_file: "/files/1/plan.json" });
   });
 
-  it("copies nothing that holds no reference, and takes nothing for one that has other members too", () => {
+  it("does not copy a value without references, nor resolve one with other members", () => {
     const plain = { limits: { timeout_s: 1 }, said: { $from: [1, ""], more: true }, price: { $from: "1 EUR" } };
     expect(resolve(plain, lookup)).toBe(plain);
     const mixed = { plain, quoted: { ...from(1, "/summary") } };

@@ -28,7 +28,7 @@ describe("tell", () => {
     expect(session.asked("go").context.notes).toEqual(["Be brief."]);
   });
 
-  it("is taken in the last round while its debater has not answered, since it may be asked again", () => {
+  it("is taken in the last round until its debater has answered", () => {
     expect(new DebateSession({ rounds: 1 }).command("tell", "go", BRIEF).last.disposition).toBe("applied");
   });
 
@@ -276,7 +276,7 @@ describe("the rights", () => {
 });
 
 describe("the view", () => {
-  it("has a subject for each debater, in the order of the input, titled by its latest position", () => {
+  it("has a subject for each debater, titled by its latest position", () => {
     const session = new DebateSession().opinion("go", "Go, for the goroutines.").fail("architect", "timeout");
     const view = session.resolved(debateMode.view(session.state));
     expect([view.state, view.counts]).toEqual(["debating", { answering: 1, answered: 1, waiting: 1 }]);

@@ -51,7 +51,7 @@ describe("a debater that fails", () => {
     });
   });
 
-  it("keeps its opinions when it is dropped: the judge reads them, and that it dropped out", () => {
+  it("keeps its opinions when it is dropped, for the judge to read", () => {
     const session = new DebateSession({}, { max_retries: 0 }).everyOpinion().fail("python").everyOpinion();
     const { context, message } = session.asked(JUDGE);
     expect(message.payload).toMatchObject({ summary: expect.stringContaining("python (dropped out), go, architect.") });
@@ -140,7 +140,7 @@ describe("a judge that fails", () => {
     expect(judging({ max_retries: 0 }).fail(JUDGE).recover(false).turn(JUDGE).status).toBe("offered");
   });
 
-  it("ends the debate as failed by saying that it cannot conclude; the report has every opinion", () => {
+  it("ends the debate as failed by giving up, with every opinion in the report", () => {
     const session = judging().answer(JUDGE, "error", { code: "validation_failed", message: "No topic." });
     expect(session.ended).toMatchObject({
       outcome: "failed",

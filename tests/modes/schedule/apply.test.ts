@@ -29,7 +29,7 @@ function numbered(count: number, letter: string): string[] {
 describe("a plan that changes many tickets", () => {
   it.each<readonly [string, (state: ScheduleState, count: number) => () => void]>([
     [
-      "whose dependencies are others now, while as many wait for one in error",
+      "with new dependencies, while as many wait for one in error",
       (state, count) => {
         for (const id of ["bad", "one", "other"]) put(state, id, "pending");
         for (const id of numbered(count, "y")) put(state, id, "pending", ["bad"]);
@@ -42,7 +42,7 @@ describe("a plan that changes many tickets", () => {
       },
     ],
     [
-      "that all waited for one in error and do no longer",
+      "that no longer wait for one in error",
       (state, count) => {
         for (const id of ["bad", "other"]) put(state, id, "pending");
         for (const id of numbered(count, "x")) put(state, id, "pending", ["bad"]);
@@ -54,7 +54,7 @@ describe("a plan that changes many tickets", () => {
       },
     ],
     [
-      "that had been withdrawn",
+      "that were withdrawn",
       (state, count) => {
         for (const id of numbered(count, "x")) put(state, id, "error");
         return () => {
@@ -63,7 +63,7 @@ describe("a plan that changes many tickets", () => {
         };
       },
     ],
-  ])("costs what they are, and not what the plan is: %s", (_which, prepare) => {
+  ])("takes time in proportion to them: %s", (_which, prepare) => {
     const looks = [100, 1_000].map((count) => {
       const tickets = new Counted();
       const change = prepare(Object.assign(empty(), { tickets }), count);
@@ -74,7 +74,7 @@ describe("a plan that changes many tickets", () => {
     expect(looks[1]).toBeLessThan(12 * (looks[0] ?? 0));
   });
 
-  it("may have more that wait for one than a function takes arguments, and that are let go one by one", () => {
+  it("may have 150,000 tickets that wait for one", () => {
     const state = empty();
     put(state, "bad", "pending");
     put(state, "hub", "pending", ["bad"]);
@@ -87,8 +87,8 @@ describe("a plan that changes many tickets", () => {
   });
 });
 
-describe("who waits for a ticket in error", () => {
-  it("waits no longer when that is tried again, unless another holds it up; what waited for it follows", () => {
+describe("a ticket that waits for one in error", () => {
+  it("is free when that is retried, unless another blocks it", () => {
     const state = empty();
     for (const [id, depends_on] of [
       ["a", []],
@@ -114,7 +114,7 @@ describe("who waits for a ticket in error", () => {
 });
 
 describe("a ticket whose dependencies change", () => {
-  it("waits for what is new among them, and no longer for what is gone", () => {
+  it("waits for its new dependencies, and not for removed ones", () => {
     const state = empty();
     for (const id of ["a", "b", "c"]) put(state, id, "pending");
     put(state, "x", "pending", ["a", "b"]);
@@ -127,7 +127,7 @@ describe("a ticket whose dependencies change", () => {
 });
 
 describe("a ticket that is dropped", () => {
-  it("is known nowhere any more", () => {
+  it("is in no index", () => {
     const state = empty();
     put(state, "bad", "error");
     put(state, "a", "in_progress");
@@ -139,7 +139,7 @@ describe("a ticket that is dropped", () => {
     expect(new Set(state.counts.values())).toEqual(new Set([0]));
   });
 
-  it("keeps nobody from being done", () => {
+  it("blocks no other", () => {
     const state = empty();
     put(state, "bad", "error");
     put(state, "x", "pending", ["bad"]);

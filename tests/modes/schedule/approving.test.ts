@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
-import { APPROVED, CHANGES, escalated, ScheduleSession, task, type Task } from "./session.ts";
+import { APPROVED, CHANGES, escalated, type ScheduleSession, task, type Task } from "./session.ts";
 
 const ASK = { config: { plan_approval: "ask", max_escalations: 3 } } as const;
 const REJECTED = { decision: "rejected", notes: "Not so" } as const;
@@ -22,8 +22,8 @@ function told(session: ScheduleSession, subject?: string) {
   return [resolve(notes, session.lookup), plan_file];
 }
 
-describe("a revised plan where plans are approved", () => {
-  it("is not asked about when it adds nothing", () => {
+describe("a revision that needs approval", () => {
+  it("is applied at once if it adds nothing", () => {
     const revised = (...tasks: Task[]) => escalated(ASK, ...FIRST).replan("a", ...tasks);
     expect([revised(task("a")).phase, revised(task("a"), task("b")).open]).toEqual([
       "running",
@@ -31,7 +31,7 @@ describe("a revised plan where plans are approved", () => {
     ]);
   });
 
-  it("changes nothing while it is asked about, and what counts goes on", () => {
+  it("changes nothing while it waits, and work goes on", () => {
     const session = escalated(ASK, ...FIRST);
     const plan = session.state.session?.plan;
     session.instruct("gone").admit("gone");
@@ -51,7 +51,7 @@ describe("a revised plan where plans are approved", () => {
     expect(session.deliver("gone").approve("gone").complete("b").status("b")).toBe("done");
   });
 
-  it("is taken when it is approved", () => {
+  it("is applied when it is approved", () => {
     const session = waiting().instruct("changed").admit("changed");
     const plan = session.state.session?.gate?.revision?.plan;
     expect(session.send("approval", APPROVED).moved).toEqual([
@@ -70,7 +70,7 @@ describe("a revised plan where plans are approved", () => {
     expect([session.state.session?.plan, session.ticket("new").since]).toEqual([plan, session.ticket("a").since]);
   });
 
-  it("takes nothing back that was done before it was approved, and a later one has that as it has it", () => {
+  it("takes nothing back that was done meanwhile, nor does a later one", () => {
     const session = waiting().complete("b", "gone", "changed").send("approval", APPROVED);
     expect(session.moved).toEqual(["a: blocked -replanned-> pending", "new: nothing -created-> pending"]);
     session
@@ -82,7 +82,7 @@ describe("a revised plan where plans are approved", () => {
     expect(session.report.tickets).toEqual({ a: "done", b: "done", gone: "done", changed: "done", new: "done" });
   });
 
-  it("does not begin again what was cancelled meanwhile, unless it changes it", () => {
+  it("does not restart what was cancelled meanwhile, unless it changes it", () => {
     const session = waiting().command("cancel", "a").command("cancel", "b").command("cancel", "changed");
     expect(session.send("approval", APPROVED).moved).toEqual([
       "gone: pending -withdrawn-> error (withdrawn)",
@@ -91,7 +91,7 @@ describe("a revised plan where plans are approved", () => {
     ]);
   });
 
-  it("that is rejected has changed nothing, and the manager is asked about the trouble again, with the person's words", () => {
+  it("changes nothing if it is rejected, and the ticket escalates with the notes", () => {
     const session = waiting();
     const [{ waits_for: _, ...trouble }, plan] = [session.ticket("a"), session.state.session?.plan];
     session.send("approval", REJECTED);
@@ -109,7 +109,7 @@ describe("a revised plan where plans are approved", () => {
     expect(session.state.session?.gate).toBeUndefined();
   });
 
-  it("comes to an end, however often it is rejected and brought again", () => {
+  it("cannot be rejected and sent again forever", () => {
     const session = waiting().complete("b", "gone", "changed").send("approval", REJECTED);
     const again = REVISED.map((one) => (one.task_id === "changed" ? task("changed") : one));
     const tasks = [...again, task("gone")];
@@ -123,7 +123,7 @@ describe("a revised plan where plans are approved", () => {
     });
   });
 
-  it("keeps the session open while it waits, though all else is over", () => {
+  it("keeps the session open while it waits", () => {
     const session = waiting().complete("b", "gone", "changed").command("cancel", "a");
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a2"]]);
     expect(session.send("approval", REJECTED).report.tickets).toEqual({
@@ -134,7 +134,7 @@ describe("a revised plan where plans are approved", () => {
     });
   });
 
-  it("takes the place of one that waits, and what waited for that one waits for it", () => {
+  it("replaces one that waits, with the tickets that wait for it", () => {
     const session = waiting().instruct("b").fail("b");
     // Whoever may plan again is shown what would be lost.
     const { plan } = session.state.session?.gate?.revision ?? {};
@@ -153,7 +153,7 @@ describe("a revised plan where plans are approved", () => {
     ]);
   });
 
-  it("gives way to one that adds nothing, and to the person's own", () => {
+  it("gives way to one that adds nothing, and to a person's own plan", () => {
     const session = waiting().instruct("b").fail("b");
     session.replan("b", ...FIRST);
     const moved = ["a: blocked -replanned-> pending", "b: blocked -replanned-> pending"];
@@ -162,7 +162,7 @@ describe("a revised plan where plans are approved", () => {
     expect([own.phase, own.moved]).toEqual(["running", [moved[0], "mine: nothing -created-> pending"]]);
   });
 
-  it("may be edited, which approves what is left of it", () => {
+  it("may be edited in the approval", () => {
     const session = waiting().send("approval", { ...APPROVED, plan: { tasks: [task("a"), task("b"), task("mine")] } });
     expect([session.phase, session.moved.slice(-2), session.state.tickets.has("new")]).toEqual([
       "running",
@@ -171,7 +171,7 @@ describe("a revised plan where plans are approved", () => {
     ]);
   });
 
-  it("that is sent back is written again, by a manager who is shown it", () => {
+  it("is shown to the manager when it is sent back", () => {
     const session = waiting();
     const { plan } = session.state.session?.gate?.revision ?? {};
     session.send("approval", { ...CHANGES, notes: "Smaller" });
@@ -187,7 +187,7 @@ describe("a revised plan where plans are approved", () => {
     expect([less.phase, less.moved]).toEqual(["running", ["a: blocked -replanned-> pending"]]);
   });
 
-  it("is written again as it is shown, though what it changes and leaves out was done meanwhile", () => {
+  it("may be sent again as shown, though its tickets were done meanwhile", () => {
     // What it changes has its place of the plan that counts.
     const tasks = [0, 1, 3, 2].flatMap((index) => REVISED[index] ?? []).concat(task("other"));
     const troubledTwice = () => waiting().complete("gone", "changed").instruct("b").fail("b");
@@ -213,7 +213,7 @@ describe("a revised plan where plans are approved", () => {
     expect(rejected.refused).toBe("invalid_plan /tasks/3");
   });
 
-  it("leaves alone what a person helped on meanwhile in another way", () => {
+  it("leaves a ticket alone that a person retried meanwhile", () => {
     const session = escalated({ config: { ...ASK.config, max_review_rounds: 0 } }, task("b"), task("a"));
     session.instruct("b").deliver("b").sendBack("b");
     session.replan("b", task("b"), task("a"), task("new")).command("retry", "b");
@@ -222,27 +222,27 @@ describe("a revised plan where plans are approved", () => {
     expect(session.open).toEqual(["manager error a", "manager review_request b", "manager ticket new"]);
   });
 
-  it("refuses a retry of what waits for it, and takes a word about that along", () => {
+  it("keeps a ticket that waits for it from being retried, but takes notes for it", () => {
     const session = waiting().command("retry", "a");
     expect([session.refused, session.ticket("a").waits_for]).toEqual(["not_permitted", "revision"]);
     session.command("tell", "a", { text: "Mind it" }).send("approval", APPROVED);
     expect(told(session, "a")[0]).toEqual(["Mind it"]);
   });
 
-  it("waits through a stop", () => {
+  it("stays through a stop", () => {
     const session = waiting().stop("waiting");
     expect([session.phase, session.recover().phase]).toEqual(["waiting", "approving"]);
     expect(session.open).toContain("ask approval a2");
     expect(session.send("approval", APPROVED).moved).toContain("new: nothing -created-> pending");
   });
 
-  it("is nothing in a session that is cancelled", () => {
+  it("goes with a cancelled session", () => {
     const { report } = waiting().command("cancel");
     const error = "error cancelled";
     expect(report.tickets).toEqual({ a: error, b: error, gone: error, changed: error });
   });
 
-  it("that a person asked for when they did not accept the result is rejected back to the result", () => {
+  it("returns to the result's approval if it is rejected there", () => {
     const session = escalated({ ...ASK, input: { confirm: true } }, task("a")).giveUp("a");
     session.send("approval", CHANGES).replan(undefined, task("a"), task("new"));
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a3"]]);
@@ -250,7 +250,7 @@ describe("a revised plan where plans are approved", () => {
     expect(session.send("approval", APPROVED).report.ended).toBe("failed tickets_failed");
   });
 
-  it("that brings a withdrawn task again is asked about, and begins it anew", () => {
+  it("needs approval to restart a withdrawn task", () => {
     const session = waiting().send("approval", APPROVED).instruct("a").fail("a");
     session.replan("a", ...REVISED, task("gone"));
     expect([session.phase, session.moved]).toEqual(["approving", []]);

@@ -1,7 +1,7 @@
 import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
-import { DEBATE, schedule, ScheduleSession, task, type Options, type Task } from "./session.ts";
+import { DEBATE, type Options, schedule, type ScheduleSession, task, type Task } from "./session.ts";
 
 const PROPOSAL = {
   summary: "In two steps",
@@ -22,8 +22,8 @@ function asked(session: ScheduleSession): JsonObject {
   return resolve(session.draft("a").message.payload, session.lookup) as JsonObject;
 }
 
-describe("a proposal that is discussed in a session of its own", () => {
-  it("opens it with the proposal as its topic, and asks nobody else meanwhile", () => {
+describe("a proposal that a child session discusses", () => {
+  it("opens it with the proposal as its topic", () => {
     const session = proposed();
     expect([session.open, session.status("a")]).toEqual([["debate about a offered"], "discussing"]);
     const { child, mode, input, budget } = session.child;
@@ -35,7 +35,7 @@ describe("a proposal that is discussed in a session of its own", () => {
     });
   });
 
-  it("comes back to the manager with what it came to, who then instructs", () => {
+  it("comes back to the manager with the result", () => {
     const session = proposed().beginChild().finishChild({ result: VERDICT });
     expect([session.open, session.status("a")]).toEqual([["manager report a"], "discussing"]);
     expect(asked(session)).toEqual({
@@ -54,7 +54,7 @@ describe("a proposal that is discussed in a session of its own", () => {
     ]);
   });
 
-  it("is not what the manager is told of when the worker asks afterwards", () => {
+  it("is not in the manager's turn when the worker asks afterwards", () => {
     const session = proposed().beginChild().finishChild({ result: VERDICT }).instruct("a");
     const questions = [{ question_id: "q", text: "Which column?" }];
     session.answer("a", "report", { status: "blocked", questions });
@@ -64,7 +64,7 @@ describe("a proposal that is discussed in a session of its own", () => {
   test.each([
     ["failed", "no_debaters_left"],
     ["cancelled", "timeout"],
-  ])("that ended %s comes back, too, and the manager goes on without it", (outcome, reason) => {
+  ])("comes back even if it ended %s", (outcome, reason) => {
     const session = proposed().beginChild().finishChild({ outcome, reason });
     expect(asked(session)["summary"]).toBe(
       `The proposal was discussed in a session of its own.\nHow that ended:\n${outcome}\nWhy:\n${reason}`,
@@ -72,12 +72,12 @@ describe("a proposal that is discussed in a session of its own", () => {
     expect(session.instruct("a").status("a")).toBe("in_progress");
   });
 
-  it("is put to the worker where no discussion is configured", () => {
+  it("goes to the worker if no discussion is configured", () => {
     const session = schedule().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
     expect(session.open).toEqual(["worker instruction_proposal a"]);
   });
 
-  it("counts for the session's figures and for the ticket's budget, and may use no more than is left of that", () => {
+  it("counts for the session and the ticket's budget, and is limited by it", () => {
     const session = proposed({ budget: { turns: 6 } });
     expect([session.ticket("a").allowance?.used, session.child.budget]).toEqual([1, { turns: 5 }]);
     const before = session.engine.ledger.figures;
@@ -95,17 +95,17 @@ describe("a proposal that is discussed in a session of its own", () => {
       { usd: 2, turns: 3 },
       { usd: 2, turns: 3 },
     ],
-  ])("may use of %j what the ticket has left, and no more", (budget, allowed) => {
+  ])("may use %j within what the ticket has left", (budget, allowed) => {
     const session = proposed({ budget: { turns: 6 } }, { config: { discussion: { ...DEBATE, budget } } });
     expect(session.child.budget).toEqual(allowed);
   });
 
-  it("is not begun when nothing is left of the ticket's budget", () => {
+  it("does not begin if the ticket's budget is spent", () => {
     const session = proposed({ budget: { turns: 1 } });
     expect([session.open, session.status("a")]).toEqual([["manager error a"], "blocked (budget_exhausted)"]);
   });
 
-  it("that used up the ticket's budget leaves it to the manager what to do", () => {
+  it("escalates if it has spent the ticket's budget", () => {
     const session = proposed({ budget: { turns: 4 } })
       .beginChild()
       .finishChild();
@@ -114,7 +114,7 @@ describe("a proposal that is discussed in a session of its own", () => {
 });
 
 describe("a discussion that takes too long", () => {
-  it("is broken off when its time is up, counted from when it was begun, and still comes to its end", () => {
+  it("is withdrawn when its time is up, and still ends", () => {
     const session = proposed({}, { config: { discussion: { ...DEBATE, timeout_s: 60 } } }).beginChild();
     expect(session.engine.ledger.timers.get("discussion:a")).toEqual({ due_at: "2026-01-01T00:01:06Z", passive: true });
     const { child } = session.child;
@@ -125,7 +125,7 @@ describe("a discussion that takes too long", () => {
     expect([session.open, session.engine.ledger.timers.has("discussion:a")]).toEqual([["manager report a"], false]);
   });
 
-  it("is broken off when the ticket's own time is up", () => {
+  it("is withdrawn when the ticket's time is up", () => {
     const session = proposed({ budget: { wall_s: 30 } })
       .beginChild()
       .fireTimer("budget:a");
@@ -135,8 +135,8 @@ describe("a discussion that takes too long", () => {
   });
 });
 
-describe("a ticket whose time is up before its discussion was begun", () => {
-  it("is stopped at once, since no end of it would come back", () => {
+describe("a ticket whose time is up before its discussion has begun", () => {
+  it("is stopped at once", () => {
     const session = proposed({ budget: { wall_s: 30 } }).fireTimer("budget:a");
     expect([session.open, session.status("a")]).toEqual([["manager error a"], "blocked (budget_exhausted)"]);
     expect(session.engine.ledger.children.size).toBe(0);
@@ -147,7 +147,7 @@ describe("a ticket that is taken out of its discussion", () => {
   test.each<[string, (session: ScheduleSession) => ScheduleSession, string]>([
     ["cancelled", (session) => session.command("cancel", "a"), "error (cancelled)"],
     ["planned otherwise", (session) => session.send("plan", { tasks: [task("c")] }), "error (withdrawn)"],
-  ])("because it is %s has it broken off, and does not heed its end", (_, taken, status) => {
+  ])("because it is %s withdraws it, and ignores its end", (_, taken, status) => {
     const session = taken(proposed({}, {}, task("c")).beginChild());
     expect([session.status("a"), session.open]).toEqual([status, ["debate about a withdrawn", "manager ticket c"]]);
     session.finishChild();
@@ -155,7 +155,7 @@ describe("a ticket that is taken out of its discussion", () => {
     expect(session.open).toEqual(["manager ticket c"]);
   });
 
-  it("before that was begun leaves nothing of it", () => {
+  it("before it has begun leaves nothing of it", () => {
     const session = proposed().command("cancel", "a");
     expect([...session.engine.ledger.children]).toEqual([]);
   });
@@ -169,8 +169,8 @@ describe("a ticket that is taken out of its discussion", () => {
   });
 });
 
-describe("what is said of a discussion that there is not", () => {
-  it("is late: that it was begun twice, or ended before, or again", () => {
+describe("a fact about a discussion that is not open", () => {
+  it("is late: a second beginning, an early or second end", () => {
     const session = proposed();
     const child = session.child;
     expect(session.finishChild().last.disposition).toBe("late");
@@ -182,7 +182,7 @@ describe("what is said of a discussion that there is not", () => {
 });
 
 describe("a session that is stopped while a proposal is discussed", () => {
-  it("goes on waiting for it when it is taken up", () => {
+  it("waits for it on resume", () => {
     const session = proposed().beginChild().stop().recover();
     expect([session.open, session.phase]).toEqual([["debate about a open"], "running"]);
     expect(session.finishChild({ result: VERDICT }).open).toEqual(["manager report a"]);

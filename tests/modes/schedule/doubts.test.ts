@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { validatePayload } from "../../../src/protocol/envelope.ts";
-import { COMPLETED, schedule, ScheduleSession, task } from "./session.ts";
+import { schedule, type ScheduleSession, task } from "./session.ts";
 
 /** A crash while a worker had `a`, and a role that wants a person asked. */
 function crashed(session = schedule()): { session: ScheduleSession; turn_id: string } {
@@ -10,8 +10,8 @@ function crashed(session = schedule()): { session: ScheduleSession; turn_id: str
   return { session, turn_id };
 }
 
-describe("a turn that a crash cut short, of a role whose recovery is ask", () => {
-  it("is not repeated: a person is asked, and nothing of the ticket has moved", () => {
+describe("a turn that a crash cut short, of a role with recovery ask", () => {
+  it("is not repeated but asked about, and moves nothing", () => {
     const { session, turn_id } = crashed();
     expect([session.moved, session.status("a"), session.ticket("a").attempt]).toEqual([[], "in_progress", 1]);
     expect(session.engine.ledger.turns.get(turn_id)).toMatchObject({ status: "asked", run: 1 });
@@ -37,7 +37,7 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
     { by: "its whole id" },
     { by: "a bare id", bare: true },
     { by: "a bare id and the ask's", bare: true, ask: true },
-  ])("is offered again under a higher run when the person says so by $by", ({ bare = false, ask = false }) => {
+  ])("is offered under a higher run when the answer says so by $by", ({ bare = false, ask = false }) => {
     const { session, turn_id } = crashed();
     session.send("clarification_response", {
       answers: [{ question_id: bare ? "again" : `${turn_id}.again`, text: " Repeat " }],
@@ -51,7 +51,7 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
     expect([session.status("a"), session.ticket("a").attempt]).toEqual(["awaiting_review", 1]);
   });
 
-  it("is a failed turn when the person gives it up, and not tried again by itself", () => {
+  it("fails when the answer gives it up, and is not retried", () => {
     const { session, turn_id } = crashed();
     session.answerQuestions({ [`${turn_id}.again`]: "give up" });
     expect([session.moved, session.open]).toEqual([
@@ -67,33 +67,27 @@ describe("a turn that a crash cut short, of a role whose recovery is ask", () =>
       { again: "repeat", "c1.q": "So" },
       "validation_failed /answers/1/question_id",
     ],
-  ])("stays in doubt after a word that %s", (_, answers, refused) => {
+  ])("stays in doubt after an answer that %s", (_, answers, refused) => {
     const { session, turn_id } = crashed(schedule());
     session.ask("b", "q").answerQuestions(answers);
     expect([session.refused, session.engine.ledger.turns.get(turn_id)?.status]).toEqual([refused, "asked"]);
     expect([...session.engine.ledger.asks.keys()].sort()).toEqual(["c1", turn_id].sort());
   });
 
-  it("stays in doubt after a word that cannot be quoted whole, and what is quoted can be recorded", () => {
+  it("quotes a long wrong answer as valid text", () => {
     const { session } = crashed();
     session.answerQuestions({ again: `${"a".repeat(79)}😀` });
     expect(session.last.step.refused?.message).toMatch(/^"a{79}\ufffd" does not say/u);
   });
 
-  it("leaves other questions to the mode, and is not answered by a word that ends them all", () => {
+  it("is apart from other questions, also when they end with complete", () => {
     const { session, turn_id } = crashed();
     session.ask("b", "q").answerQuestions({ q: "So" });
     expect(session.open).toEqual(["ask questions " + turn_id, "manager ticket b", "worker instruction a"]);
     expect(session.answerQuestions({}, "complete").engine.ledger.asks.has(turn_id)).toBe(true);
   });
 
-  it("takes no late word of the agent that is gone", () => {
-    const { session, turn_id } = crashed();
-    session.submit("hand", "report", COMPLETED, { subject: "a", turn: { turn_id, subject: "a", attempt: 1, run: 1 } });
-    expect([session.last.disposition, session.status("a")]).toEqual(["late", "in_progress"]);
-  });
-
-  it("is asked about no longer when its ticket is cancelled", () => {
+  it("is not asked about once its ticket is cancelled", () => {
     const { session } = crashed();
     session.command("cancel", "a");
     expect([session.engine.ledger.asks.size, session.open]).toEqual([0, ["manager ticket b"]]);

@@ -3,7 +3,7 @@ import { isHeldTooLong, stopFor } from "../../../src/kernel/holds.ts";
 import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { later, milliseconds } from "../../../src/protocol/timestamp.ts";
-import { COMPLETED, CREW, schedule, ScheduleSession, task, type Options } from "./session.ts";
+import { CREW, type Options, schedule, type ScheduleSession, task } from "./session.ts";
 
 function working(options: Options = {}): ScheduleSession {
   return schedule(options).plan(task("a")).instruct("a");
@@ -28,7 +28,7 @@ function alarms(session: ScheduleSession): string[] {
 
 describe("a hold", () => {
   test.each(["rate_limited", "authentication", "trust"])(
-    "for %s is the role's: the turn is offered again, and no attempt is spent",
+    "for %s offers the turn again and spends no attempt",
     (code) => {
       const session = working().fail("a", code);
       expect([session.last.disposition, session.moved, session.status("a"), session.open]).toEqual([
@@ -43,19 +43,19 @@ describe("a hold", () => {
     },
   );
 
-  it("tells whoever takes the turn again that it was interrupted", () => {
+  it("marks the turn as interrupted", () => {
     const session = working().fail("a", "rate_limited");
     expect([...session.engine.ledger.turns.values()]).toMatchObject([{ run: 2, interrupted: true }]);
   });
 
-  it("lasts until the time that the failure names, or a person acts", () => {
+  it("lasts until the time that the failure names, or a release", () => {
     const session = working().fail("a", "rate_limited", until("2026-01-01T00:30:00+00:15"));
     expect(held(session)).toEqual(["hand rate_limited from 2026-01-01T00:00:07Z until 2026-01-01T00:15:00Z"]);
     session.command("release", undefined, { role_id: "hand" });
     expect([held(session), alarms(session)]).toEqual([[], []]);
   });
 
-  it("whose end is past, or too near, lasts for a back-off that doubles with each of the turn's", () => {
+  it("with a past or near end lasts for a back-off that doubles", () => {
     const session = working({ config: { retry_backoff_ms: 20_000 } });
     const lasts = ["2020-01-01T00:00:00Z", "2026-01-01T00:00:28Z", "2026-01-01T00:00:00Z"].map((end) => {
       session.fail("a", "rate_limited", until(end));
@@ -65,7 +65,7 @@ describe("a hold", () => {
     expect([lasts, session.ticket("a").attempt]).toEqual([[20_000, 40_000, 60_000], 1]);
   });
 
-  it("is one even where retries have no back-off", () => {
+  it("lasts at least a moment without back-off", () => {
     const session = working({ config: { retry_backoff_ms: 0 } }).fail(
       "a",
       "rate_limited",
@@ -74,13 +74,13 @@ describe("a hold", () => {
     expect(held(session)).toEqual(["hand rate_limited from 2026-01-01T00:00:07Z until 2026-01-01T00:00:07.001Z"]);
   });
 
-  it("whose end nobody can read has none", () => {
+  it("has no end if its time is invalid", () => {
     expect(held(working().fail("a", "rate_limited", until("in an hour")))).toEqual([
       "hand rate_limited from 2026-01-01T00:00:07Z until released",
     ]);
   });
 
-  it("may be said by the agent itself, and holds a manager as well", () => {
+  it("may come from an error answer, and from a manager", () => {
     const session = schedule()
       .requirement()
       .answer(undefined, "error", { code: "authentication", message: "Log in first" });
@@ -91,20 +91,13 @@ describe("a hold", () => {
     ]);
   });
 
-  it("makes the result of the run before it late", () => {
-    const session = working().admit("a");
-    const turn = { turn_id: session.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
-    session.fail("a", "rate_limited").admit("a").submit("hand", "report", COMPLETED, { subject: "a", turn });
-    expect([session.last.disposition, session.status("a")]).toEqual(["late", "in_progress"]);
-  });
-
-  it("is over when the role is given a turn again", () => {
+  it("ends when the role is given a turn", () => {
     const session = working().fail("a", "rate_limited", until("2026-01-01T00:10:00Z"));
     session.admit("a");
     expect([held(session), alarms(session)]).toEqual([[], []]);
   });
 
-  it("without an end is lifted by whoever resumes; one with an end stays", () => {
+  it("ends on resume if it has no end of its own", () => {
     const session = working().fail("a", "authentication").stop().recover();
     expect([held(session), alarms(session)]).toEqual([[], []]);
     const waiting = working().fail("a", "rate_limited", until("2026-01-01T00:10:00Z")).stop().recover();
@@ -130,7 +123,7 @@ describe("roles of one account", () => {
       .admit("a")
       .admit("b");
 
-  it("are held together, and nobody else is", () => {
+  it("are held together, without others", () => {
     const session = shared().fail("a", "rate_limited", until("2026-01-01T00:10:00Z"));
     expect([...session.engine.ledger.holds.values()].map(({ role_id, account }) => [role_id, account])).toEqual([
       ["hand", "acme"],
@@ -138,12 +131,12 @@ describe("roles of one account", () => {
     ]);
   });
 
-  test.each(["hand", "eye"])("are released together, by the name of %s", (role_id) => {
+  test.each(["hand", "eye"])("are released together by the id %s", (role_id) => {
     const session = shared().fail("a", "authentication").command("release", undefined, { role_id });
     expect([held(session), alarms(session)]).toEqual([[], []]);
   });
 
-  it("are not released by the name of another", () => {
+  it("are not released by another id", () => {
     expect(held(shared().fail("a", "trust").command("release", undefined, { role_id: "boss" }))).toHaveLength(2);
   });
 
@@ -162,14 +155,14 @@ describe("roles of one account", () => {
     },
   );
 
-  it("are held anew, and not from long ago, when the hold before had run out", () => {
+  it("are held from the second failure if the first hold had ended", () => {
     const session = shared().fail("a", "rate_limited", until("2026-01-01T00:00:11Z"));
     const from = session.engine.ledger.holds.get("hand")?.since;
     session.fail("b", "rate_limited", until("2026-01-01T00:10:00Z"));
     expect(session.engine.ledger.holds.get("hand")?.since).not.toBe(from);
   });
 
-  it("have one timer together, whichever of them failed", () => {
+  it("have one timer together, whichever failed", () => {
     expect(alarms(shared().fail("b", "authentication"))).toEqual(["hold:hand 2026-01-01T01:00:10Z passive"]);
   });
 });
@@ -182,7 +175,7 @@ function stop({ engine: { ledger } }: ScheduleSession): unknown {
 }
 
 describe("a role that is held longer than max_hold_s", () => {
-  it("has its alarm, which decides nothing: the session stops when nothing else can go on", () => {
+  it("has a timer that decides nothing; the session stops if nothing can go on", () => {
     const session = working().fail("a", "authentication");
     const before = session.open;
     expect(session.fireTimer("hold:hand").last.step).toEqual({ changes: [], envelopes: [], effects: [], commands: [] });
@@ -198,13 +191,13 @@ describe("a role that is held longer than max_hold_s", () => {
   test.each([
     ["trust", "let its program trust the workspace"],
     ["rate_limited", "wait until its limit allows work again"],
-  ])("is told what helps against %s", (code, remedy) => {
+  ])("is reported with the remedy for %s", (code, remedy) => {
     expect(stop(working({ roles: SHARED }).fail("a", code))).toMatchObject({
       message: `the role "hand" (account "acme") is held (${code}): ${remedy}, then resume the session`,
     });
   });
 
-  it("with an end beyond that stops it by the limit, with the time to resume at", () => {
+  it("stops the session at the limit, with the time to resume", () => {
     const session = working({ config: { max_hold_s: 60 } }).fail("a", "rate_limited", until("2026-01-01T05:00:00Z"));
     expect(stop(session)).toMatchObject({
       reason: "limit",
@@ -218,12 +211,12 @@ describe("a role that is held longer than max_hold_s", () => {
   it.each([
     ["a moment before", "2026-01-01T01:00:06.999Z", false],
     ["at that moment", "2026-01-01T01:00:07Z", true],
-  ])("is not waited for any more: %s", (_, at, is) => {
+  ])("is waited for no longer: %s", (_, at, is) => {
     const { ledger } = working().fail("a", "authentication").engine;
     expect([...ledger.holds.values()].map((hold) => isHeldTooLong(ledger, hold, at))).toEqual([is]);
   });
 
-  it("counts from the failure, through stops and resumptions", () => {
+  it("counts from the failure, through stops and resumes", () => {
     const session = working().fail("a", "rate_limited", until("2026-01-01T05:00:00Z"));
     const due = alarms(session);
     expect(alarms(session.stop().recover(false))).toEqual(due);

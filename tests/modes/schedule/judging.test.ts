@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, CHANGES, runs, schedule, ScheduleSession, task, type Options } from "./session.ts";
+import { APPROVED, CHANGES, type Options, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 const CRITERIA = { acceptance_criteria: ["reads well", runs("npm", "test")] };
 
@@ -13,14 +13,14 @@ function again(session: ScheduleSession): ScheduleSession {
 }
 
 describe("checks", () => {
-  it("run before anybody reviews, and only where a criterion has a command", () => {
+  it("run before the review, and only if a criterion has a command", () => {
     expect(delivered({ acceptance_criteria: ["reads well"] }).open).toContain("manager review_request a");
     const session = delivered(CRITERIA);
     expect([session.status("a"), session.open]).toEqual(["awaiting_review", ["checks a", "manager ticket b"]]);
     expect(session.finishChecks("a", true).open).toEqual(["manager review_request a", "manager ticket b"]);
   });
 
-  it("are the union of the configuration's, the task's and every instruction's, none of which can be dropped", () => {
+  it("are the criteria of the configuration, the task and every instruction", () => {
     const session = schedule({ config: { checks: { ticket: ["be kind", runs("lint")] } } });
     session.plan(
       task("a", {
@@ -51,7 +51,7 @@ describe("checks", () => {
     ]);
   });
 
-  it("that fail go straight back to the worker check_rounds times, then to the manager as evidence", () => {
+  it("send work back check_rounds times, then go to the manager as evidence", () => {
     const session = delivered(CRITERIA);
     for (let round = 0; round < 2; round++) {
       session.finishChecks("a", true, false);
@@ -68,7 +68,7 @@ describe("checks", () => {
     expect(session.draft("a").message.payload).toMatchObject({ checks: { $from: [session.sequence, "/results"] } });
   });
 
-  it("that never pass cost 36 attempts by the defaults, and then the ticket is given up", () => {
+  it("that never pass end the ticket after 36 attempts with the defaults", () => {
     const session = delivered(CRITERIA);
     while (session.ticket("a").status !== "error") {
       if (session.open.includes("checks a")) session.finishChecks("a", false);
@@ -80,13 +80,13 @@ describe("checks", () => {
     expect([attempt, reviews, reason]).toEqual([36, 12, "checks_failed"]);
   });
 
-  it("that failed are in the history that the worker gets", () => {
+  it("that failed are in the worker's history", () => {
     const session = delivered(CRITERIA).finishChecks("a", false);
     const report = session.sequence - 1;
     expect(session.draft("a").context["history"]).toEqual({ $history: [expect.any(Number), report, session.sequence] });
   });
 
-  it("have their rounds again after the manager sent the work back", () => {
+  it("have fresh rounds after the manager sent the work back", () => {
     const session = delivered(CRITERIA, { config: { check_rounds: 1 } }).finishChecks("a", false);
     again(session).finishChecks("a", false).sendBack("a");
     expect(again(session).finishChecks("a", false).moved).toEqual([
@@ -94,7 +94,7 @@ describe("checks", () => {
     ]);
   });
 
-  it("that come back for work that was withdrawn are late", () => {
+  it("are dropped with a cancelled ticket", () => {
     const session = delivered(CRITERIA);
     const check_id = `k${session.sequence}`;
     session.command("cancel", "a");
@@ -107,7 +107,7 @@ describe("checks", () => {
 describe("approval against failed checks", () => {
   const failed = () => delivered(CRITERIA, { config: { check_rounds: 0 } }).finishChecks("a", false);
 
-  it("is refused once, and then counts as changes requested", () => {
+  it("is refused once, and then counts as changes_requested", () => {
     const session = failed().approve("a");
     expect([session.refused, session.status("a"), session.open]).toEqual([
       "checks_failed /decision",
@@ -124,7 +124,7 @@ describe("approval against failed checks", () => {
     ]);
   });
 
-  it("is put again though no try is left, so that it never stops the session", () => {
+  it("is refused once even without retries, and does not stop the session", () => {
     const session = delivered(CRITERIA, { config: { check_rounds: 0, max_retries: 0 } }).finishChecks("a", false);
     session.approve("a");
     expect([session.refused, session.open]).toEqual([
@@ -142,17 +142,17 @@ describe("approval against failed checks", () => {
     expect(session.refused).toBe("checks_failed /decision");
   });
 
-  it("is refused again after the ticket was cancelled and tried again", () => {
+  it("is refused again after the ticket was cancelled and retried", () => {
     const session = failed().approve("a").command("cancel", "a").command("retry", "a");
     expect(again(session).finishChecks("a", false).approve("a").refused).toBe("checks_failed /decision");
   });
 
-  it("stands when the next work passes", () => {
+  it("is accepted once the next work passes", () => {
     const session = failed().sendBack("a");
     expect(again(session).finishChecks("a", true).approve("a").moved).toEqual(["a: awaiting_review -approved-> done"]);
   });
 
-  it("is refused to a person too, who is still asked", () => {
+  it("is refused from a person too, who is still asked", () => {
     const session = delivered({ ...CRITERIA, review: "user" }, { config: { check_rounds: 0 } }).finishChecks(
       "a",
       false,
@@ -168,7 +168,7 @@ describe("approval against failed checks", () => {
 });
 
 describe("a manager's review", () => {
-  it("sends work back max_review_rounds times, then it is trouble", () => {
+  it("sends work back max_review_rounds times, then the ticket escalates", () => {
     const session = delivered({});
     for (let round = 0; round < 3; round++) {
       session.answer("a", "review", { ...CHANGES, requested_changes: ["tests"] });
@@ -183,7 +183,7 @@ describe("a manager's review", () => {
     expect(session.ticket("a").reviews).toBe(4);
   });
 
-  it("has its rounds again after a new instruction", () => {
+  it("has fresh rounds after a new instruction", () => {
     const session = again(delivered({}, { config: { max_review_rounds: 1 } }).sendBack("a")).answer(
       "a",
       "review",
@@ -194,7 +194,7 @@ describe("a manager's review", () => {
     expect(session.moved).toEqual(["a: awaiting_review -changes_requested-> in_progress"]);
   });
 
-  it("may begin with a question to the person", () => {
+  it("may begin with a question to a person", () => {
     const session = delivered({}).ask("a", "q");
     expect([session.status("a"), session.open]).toEqual(["awaiting_review", ["ask questions c1", "manager ticket b"]]);
     expect(session.answerQuestions({ "c1.q": "Good enough" }).open).toEqual([
@@ -205,7 +205,7 @@ describe("a manager's review", () => {
 });
 
 describe("a person's review", () => {
-  it("is asked for instead of the manager's where the policy says so, with the report that is to be reviewed", () => {
+  it("is asked for, with the report, if the policy says so", () => {
     const checked = delivered({ ...CRITERIA, review: "user" });
     const report = checked.sequence;
     expect(checked.finishChecks("a", true).engine.ledger.asks.get("review:a")).toMatchObject({
@@ -218,7 +218,7 @@ describe("a person's review", () => {
     expect([session.moved, session.open]).toEqual([["a: awaiting_review -approved-> done"], ["manager ticket b"]]);
   });
 
-  it("is remembered, so that the worker reads what to change", () => {
+  it("is in the ticket's history for the worker", () => {
     const session = delivered({ review: "user" }).send("review", { ...CHANGES, notes: "Shorter", ticket_id: "a" });
     expect([session.moved, session.ticket("a").history?.at(-1)]).toEqual([
       ["a: awaiting_review -changes_requested-> in_progress"],
@@ -226,7 +226,7 @@ describe("a person's review", () => {
     ]);
   });
 
-  it("may come before the manager's, whose turn is then withdrawn and whose answer is late", () => {
+  it("may replace the manager's, whose turn is withdrawn", () => {
     const session = delivered({}).admit("a");
     const turn = { turn_id: `t${session.sequence - 1}`, subject: "a", attempt: 1, run: 1 };
     session.send("review", { ...APPROVED, ticket_id: "a" });
@@ -235,7 +235,7 @@ describe("a person's review", () => {
     expect([session.last.disposition, session.status("a")]).toEqual(["late", "done"]);
   });
 
-  it("waits for checks that are still running", () => {
+  it("is refused while checks run", () => {
     const session = delivered(CRITERIA).send("review", { ...APPROVED, ticket_id: "a" });
     expect([session.refused, session.status("a"), session.open]).toEqual([
       "not_permitted",
@@ -248,7 +248,7 @@ describe("a person's review", () => {
     ["a ticket that is not delivered", { ...APPROVED, ticket_id: "b" }],
     ["a ticket that does not exist", { ...APPROVED, ticket_id: "nobody" }],
     ["no ticket", APPROVED],
-  ])("of %s is refused", (_, payload) => {
+  ])("is refused for %s", (_, payload) => {
     const session = delivered({}).send("review", payload);
     expect([session.refused, session.moved, session.open]).toEqual([
       "not_permitted",
@@ -261,7 +261,7 @@ describe("a person's review", () => {
 describe("review by checks", () => {
   const CHECKS = { config: { review: "checks", check_rounds: 0 } } as const;
 
-  it("approves when every executable criterion passes, and says so in the record", () => {
+  it("approves when every check passes, and records a review", () => {
     const session = schedule(CHECKS)
       .plan(task("a", CRITERIA), task("b", { review: "manager" }))
       .instruct("a")
@@ -273,7 +273,7 @@ describe("review by checks", () => {
     ]);
   });
 
-  it("makes failed checks the manager's trouble", () => {
+  it("escalates when checks fail", () => {
     const session = schedule(CHECKS).plan(task("a", CRITERIA)).instruct("a").deliver("a").finishChecks("a", false);
     expect([session.moved, session.open]).toEqual([
       ["a: awaiting_review -work_stopped-> blocked (checks_failed)"],
@@ -281,7 +281,7 @@ describe("review by checks", () => {
     ]);
   });
 
-  it("is refused to a plan with nothing to check, unless the configuration has something", () => {
+  it("is refused in a plan without any check, unless the configuration has one", () => {
     const plan = { tasks: [task("a", { acceptance_criteria: ["reads well"], review: "checks" })] };
     expect(schedule().requirement().answer(undefined, "plan", plan).refused).toBe(
       "invalid_plan /tasks/0/acceptance_criteria",

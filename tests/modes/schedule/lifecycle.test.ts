@@ -1,11 +1,11 @@
 import { describe, expect, it, test } from "vitest";
-import { INSTRUCTION, asking, schedule, task } from "./session.ts";
+import { asking, INSTRUCTION, schedule, task } from "./session.ts";
 
 const PROPOSAL = { summary: "This way?" };
 const PROPOSED = { status: "proposal", summary: "Or that way" } as const;
 
 describe("a ticket from plan to done", () => {
-  it("is put to the manager, instructed, done, reviewed and archived with the session", () => {
+  it("is instructed, delivered, reviewed and done", () => {
     const session = schedule().requirement();
     expect(session.open).toEqual(["manager requirement"]);
     session.replan(undefined, task("a"));
@@ -23,7 +23,7 @@ describe("a ticket from plan to done", () => {
     expect(session.report).toMatchObject({ ended: "done", tickets: { a: "done" } });
   });
 
-  it("begins when the last of its dependencies is done, and not before", () => {
+  it("begins when the last of its dependencies is done", () => {
     const session = schedule().plan(task("a"), task("b"), task("c", { dependencies: ["a", "b"] }));
     expect(session.open).toEqual(["manager ticket a", "manager ticket b"]);
     for (const id of ["a", "b"]) session.instruct(id).deliver(id);
@@ -33,7 +33,7 @@ describe("a ticket from plan to done", () => {
     expect(session.open).toEqual(["manager ticket c"]);
   });
 
-  it("begins several at once in the order of the plan", () => {
+  it("begins with others in the order of the plan", () => {
     const session = schedule().plan(task("z"), task("c", { dependencies: ["z"] }), task("a", { dependencies: ["z"] }));
     session.instruct("z").deliver("z").approve("z");
     expect(session.last.step.commands).toMatchObject([
@@ -42,14 +42,14 @@ describe("a ticket from plan to done", () => {
     ]);
   });
 
-  it("goes straight to a worker when the plan gave its instruction", () => {
+  it("goes straight to a worker if the plan gives its instruction", () => {
     const session = schedule().plan(task("a", { instruction: INSTRUCTION }));
     expect([session.status("a"), session.open]).toEqual(["pending", ["worker instruction a"]]);
     session.admit("a");
     expect(session.moved).toEqual(["a: pending -instruction_received-> in_progress"]);
   });
 
-  it("goes to the role or the capability it is assigned to, and keeps that seat while it is put to the manager", () => {
+  it("reserves the seat that it is assigned to while the manager instructs it", () => {
     const session = schedule().plan(
       task("a", { assigned_to: { role_id: "eye" } }),
       task("b", { assigned_to: { capability: "coding" } }),
@@ -65,7 +65,7 @@ describe("a ticket from plan to done", () => {
     expect(session.ticket("a").owner).toBe("eye");
   });
 
-  it("counts an attempt for each time a worker takes the instruction, and none for what is put to the manager", () => {
+  it("counts an attempt each time a worker takes its instruction", () => {
     const session = schedule().plan(task("a")).instruct("a");
     expect(session.ticket("a").attempt).toBe(0);
     session.admit("a");
@@ -79,7 +79,7 @@ describe("a ticket from plan to done", () => {
     expect([attempt(), session.ticket("a").attempt]).toEqual([2, 2]);
   });
 
-  it("asks in the order error, review, report, instruction, ticket, so that what is nearly done is finished first", () => {
+  it("is asked about in the order error, review, report, instruction, ticket", () => {
     const session = schedule().plan(...["a", "b", "c", "d", "e"].map((id) => task(id)));
     for (const id of ["b", "c", "d", "e"]) session.instruct(id);
     session.block("c", "q");
@@ -89,7 +89,7 @@ describe("a ticket from plan to done", () => {
   });
 });
 
-describe("what makes a ticket a discussion", () => {
+describe("a ticket is discussed because of", () => {
   test.each([
     ["a task without risks", {}, "risk", false],
     ["a risk", { risks: ["loses data"] }, "risk", true],
@@ -121,7 +121,7 @@ describe("a discussion", () => {
       .plan(task("a", { risks: ["breaks"] }))
       .admit("a");
 
-  it("goes by proposal and counter-proposal to the final instruction", () => {
+  it("goes from proposal to report to the final instruction", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
     expect([session.moved, session.open]).toEqual([[], ["worker instruction_proposal a"]]);
     session.answer("a", "report", PROPOSED);
@@ -131,23 +131,23 @@ describe("a discussion", () => {
     expect(session.open).toEqual(["worker instruction a"]);
   });
 
-  it("keeps proposal and answer in the ticket's history", () => {
+  it("keeps the proposal and its answer in the ticket's history", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
     const proposal = session.sequence;
     session.answer("a", "report", PROPOSED);
     expect(session.ticket("a").history).toEqual([proposal, session.sequence]);
   });
 
-  it("is over when the manager answers with the instruction at once", () => {
+  it("is skipped if the manager instructs at once", () => {
     expect(discussed().instruct("a").moved).toEqual(["a: discussing -instruction_finalized-> in_progress"]);
   });
 
-  it("begins when the manager proposes unasked", () => {
+  it("begins when the manager proposes without being asked to", () => {
     const session = schedule().plan(task("a")).answer("a", "instruction_proposal", PROPOSAL);
     expect(session.moved).toEqual(["a: pending -proposal_needed-> discussing"]);
   });
 
-  it("lets the worker ask instead of proposing", () => {
+  it("lets the worker ask questions instead of answering", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL);
     session.block("a", "q");
     expect([session.status("a"), session.open]).toEqual(["discussing", ["manager report a"]]);
@@ -157,19 +157,19 @@ describe("a discussion", () => {
     ["error", { status: "error" }],
     ["error, with questions", { status: "error", questions: asking("q").questions }],
     ["blocked", { status: "blocked" }],
-  ])("goes to the manager as trouble when the worker answers %s", (_, report) => {
+  ])("escalates when the worker reports %s", (_, report) => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL).answer("a", "report", report);
     expect(session.moved).toEqual(["a: discussing -work_stopped-> blocked (agent_failed)"]);
     expect([session.status("a"), session.open]).toEqual(["blocked (agent_failed)", ["manager error a"]]);
   });
 
-  it("is not ended by a worker's word that it cannot: somebody is asked again", () => {
+  it("asks a worker again when one gives up", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL).giveUp("a");
     expect([session.status("a"), session.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
     expect(session.fireTimer("retry:a").open).toEqual(["worker instruction_proposal a"]);
   });
 
-  it("tries a worker again that fails in it, and then goes to the manager, who may instruct after all", () => {
+  it("asks a worker again when one fails, and then escalates", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL).fail("a", "timeout");
     expect([session.status("a"), session.open]).toEqual(["discussing", ["retry:a in 1000 ms"]]);
     session.fireTimer("retry:a").fail("a", "timeout").fireTimer("retry:a").fail("a", "timeout");
@@ -178,7 +178,7 @@ describe("a discussion", () => {
     expect(session.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
   });
 
-  it("does not take work for a proposal", () => {
+  it("refuses finished work as an answer to a proposal", () => {
     const session = discussed().answer("a", "instruction_proposal", PROPOSAL).deliver("a");
     expect([session.refused, session.status("a"), session.open]).toEqual([
       "validation_failed /status",

@@ -56,17 +56,13 @@ const statuses: TicketStatus[] = [
 const events = [...new Set(arrows.map(([, event]) => event))];
 
 describe("the life of a ticket", () => {
-  it("begins pending, and reaches every state of the founding design and no other", () => {
+  it("begins pending, and reaches every state", () => {
     const reached = getShortestPaths(ticketMachine).map((path) => path.state.value);
     expect(ticketLifecycle.initial).toBe("pending");
     expect(reached.toSorted()).toEqual(statuses.toSorted());
   });
 
-  test.each(arrows)("%s goes on %s to %s", (from, event, to) => {
-    expect(ticketLifecycle.next(from, event)).toBe(to);
-  });
-
-  it("accepts each event only where an arrow says so", () => {
+  it("accepts each event only where the table has an arrow", () => {
     for (const from of statuses) {
       for (const event of events) {
         const arrow = arrows.find((one) => one[0] === from && one[1] === event);
@@ -75,7 +71,7 @@ describe("the life of a ticket", () => {
     }
   });
 
-  it("has no arrow that the table does not have", () => {
+  it("has no arrow that is not in the table", () => {
     const drawn = Object.entries(ticketMachine.states).flatMap(([from, state]) =>
       state.ownEvents.map((event) => {
         const to = ticketLifecycle.next(from as TicketStatus, event as TicketEvent);
@@ -85,12 +81,12 @@ describe("the life of a ticket", () => {
     expect(drawn.toSorted()).toEqual(arrows.map((arrow) => arrow.join(" ")).toSorted());
   });
 
-  it("ends with done and nowhere else", () => {
+  it("ends only with done", () => {
     const final = getShortestPaths(ticketMachine).filter((path) => path.state.status === "done");
     expect(final.map((path) => path.state.value)).toEqual(["done"]);
   });
 
-  it("knows no event by another name", () => {
+  it("accepts no unknown event", () => {
     expect(ticketLifecycle.next("pending", "toString" as TicketEvent)).toBeUndefined();
     expect(ticketLifecycle.next("in_progress", "" as TicketEvent)).toBeUndefined();
   });
@@ -132,22 +128,15 @@ function expectedPhase(from: SessionPhase, event: SessionEvent): SessionPhase | 
 }
 
 describe("the life of a session", () => {
-  it("begins planning and reaches every state", () => {
+  it("begins planning, and reaches every state", () => {
     expect(sessionLifecycle.initial).toBe("planning");
     const reached = getShortestPaths(sessionMachine).map((path) => path.state.value);
     expect(reached.toSorted()).toEqual(PHASES.toSorted());
   });
 
-  test.each(PHASES)("%s: every event goes where the table says, or is not accepted", (from) => {
+  test.each(PHASES)("from %s follows the table", (from) => {
     for (const event of SESSION_EVENTS) {
       expect(sessionLifecycle.next(from, event), `${event} in ${from}`).toBe(expectedPhase(from, event));
-    }
-  });
-
-  it("may be stopped and closed from everywhere, so that no session is stuck", () => {
-    for (const from of PHASES.filter((phase) => phase !== "closed")) {
-      expect(sessionLifecycle.next(from, "stopped")).toBe("stopped");
-      expect(sessionLifecycle.next(from, "finished")).toBe("closed");
     }
   });
 });

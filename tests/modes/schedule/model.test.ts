@@ -4,7 +4,7 @@ import type { JsonObject } from "../../../src/lib/json.ts";
 import type { Place } from "../../../src/modes/schedule/state.ts";
 import type { PayloadType } from "../../../src/protocol/payload.ts";
 import { tasksAt } from "./rules.ts";
-import { CREW, DEBATE, runs, schedule, ScheduleSession, task } from "./session.ts";
+import { CREW, DEBATE, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 /** One random thing that happens; what it is about is picked from what there is when it happens. */
 interface Happening {
@@ -214,7 +214,7 @@ function about(subject: string | undefined): { subject?: string } {
 }
 
 describe("any facts in any order", () => {
-  it("leave the session whole: nothing lost, nothing doubled, indexes true, evidence kept", () => {
+  it("keep the invariants of the schedule mode", () => {
     let ended = 0;
     fc.assert(
       fc.property(

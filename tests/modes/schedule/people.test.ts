@@ -2,7 +2,7 @@ import { describe, expect, it, test } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
 import { MAX_PAYLOAD_BYTES } from "../../../src/protocol/limits.ts";
-import { APPROVED, CHANGES, COMPLETED, INSTRUCTION, runs, schedule, ScheduleSession, task } from "./session.ts";
+import { APPROVED, CHANGES, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 /** Two tickets, and `a` has come as far as the name says. */
 const AT: Record<string, () => ScheduleSession> = {
@@ -31,7 +31,7 @@ const AT: Record<string, () => ScheduleSession> = {
 };
 
 describe("cancelling a ticket", () => {
-  test.each(Object.keys(AT))("%s: it is withdrawn with all it held, and the others go on", (name) => {
+  test.each(Object.keys(AT))("withdraws it and what it holds: %s", (name) => {
     const session = AT[name]!();
     const from = session.ticket("a").status;
     session.command("cancel", "a");
@@ -43,7 +43,7 @@ describe("cancelling a ticket", () => {
     });
   });
 
-  it("is refused where it is over, or there is no such ticket", () => {
+  it("is refused if it is over or unknown", () => {
     const session = schedule().plan(task("a"), task("b")).complete("a");
     for (const id of ["a", "nobody"]) {
       session.command("cancel", id);
@@ -51,21 +51,10 @@ describe("cancelling a ticket", () => {
       expect(session.last.step.refused?.message).toContain(`"${id}"`);
     }
   });
-
-  it("makes its turn's result late", () => {
-    const session = AT["in progress"]!();
-    const turn = { turn_id: session.ticket("a").turn?.turn_id ?? "", subject: "a", attempt: 1, run: 1 };
-    session.command("cancel", "a").submit("hand", "report", COMPLETED, { subject: "a", turn });
-    expect([session.last.disposition, session.last.step.effects, session.status("a")]).toEqual([
-      "late",
-      [],
-      "error (cancelled)",
-    ]);
-  });
 });
 
 describe("cancelling the session", () => {
-  test.each(Object.keys(AT))("with a ticket %s: everything is withdrawn, and it is closed", (name) => {
+  test.each(Object.keys(AT))("withdraws everything, with a ticket %s", (name) => {
     const session = AT[name]!().command("cancel");
     expect([session.phase, session.open]).toEqual(["closed", []]);
     expect(session.report).toMatchObject({
@@ -93,7 +82,7 @@ describe("cancelling the session", () => {
     expect([session.phase, session.open, session.report.ended]).toEqual(["closed", [], "cancelled cancelled"]);
   });
 
-  it("keeps what is done, and what waits on an earlier error; what waits for anything else is withdrawn", () => {
+  it("keeps done tickets and those behind an earlier error", () => {
     const plan = [task("a"), task("b"), task("c", { dependencies: ["b"] }), task("d")];
     const after = [task("e", { dependencies: ["a"] }), task("f", { dependencies: ["d"] })];
     const session = schedule()
@@ -111,7 +100,7 @@ describe("cancelling the session", () => {
     });
   });
 
-  it("is late in a closed one, as is all else but reopening it", () => {
+  it("is late in a closed session, like all but reopening", () => {
     const session = schedule().plan(task("a")).complete("a");
     for (const late of [
       () => session.command("cancel"),
@@ -125,8 +114,8 @@ describe("cancelling the session", () => {
   });
 });
 
-describe("telling", () => {
-  it("reaches the next turn about that ticket, or about anything", () => {
+describe("a note", () => {
+  it("reaches the next turn about its ticket, or about any", () => {
     const session = schedule().plan(task("a"), task("b")).command("tell", "a", { text: "Use Rust" });
     const told = session.sequence;
     const general = session.command("tell", undefined, { text: "Hurry" }).sequence;
@@ -136,14 +125,14 @@ describe("telling", () => {
     expect([session.moved, session.last.step.commands]).toEqual([[], []]);
   });
 
-  it("again keeps what was told before", () => {
+  it("does not replace earlier notes", () => {
     const session = schedule().plan(task("a"));
     for (const text of ["one", "two"]) session.command("tell", "a", { text }).command("tell", undefined, { text });
     const notes = resolve(session.draft("a").context["notes"] as Json, session.lookup);
     expect(notes).toEqual(["one", "two", "one", "two"]);
   });
 
-  it("a ticket that does not exist is refused", () => {
+  it("is refused for an unknown ticket, or without text", () => {
     expect(schedule().plan(task("a")).command("tell", "nobody", { text: "Hi" }).refused).toBe("not_permitted");
     for (const ticket of ["a", undefined]) {
       const silent = schedule().plan(task("a")).command("tell", ticket);
@@ -155,21 +144,21 @@ describe("telling", () => {
     }
   });
 
-  it("is kept through a revision of the plan", () => {
+  it("is kept when its ticket restarts", () => {
     const session = schedule().plan(task("a")).command("tell", "a", { text: "Use Rust" }).instruct("a");
     session.block("a").replan("a", task("a", { description: "Else" }));
     expect(session.draft("a").context["notes"]).toHaveLength(1);
   });
 });
 
-describe("accepting the result", () => {
+describe("the approval of the result", () => {
   const finished = () =>
     schedule({ input: { confirm: true } })
       .plan(task("a"), task("b"))
       .command("cancel", "b")
       .complete("a");
 
-  it("is asked for with what there is to accept, and closes the session", () => {
+  it("is asked for with all tickets, and closes the session", () => {
     const session = finished();
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a1"]]);
     expect(session.last.envelopes).toMatchObject([
@@ -186,11 +175,11 @@ describe("accepting the result", () => {
     expect(session.send("approval", APPROVED).report.ended).toBe("failed tickets_failed");
   });
 
-  it("refused ends it as failed", () => {
+  it("ends the session as failed if it is rejected", () => {
     expect(finished().send("approval", { decision: "rejected" }).report.ended).toBe("failed result_rejected");
   });
 
-  it("sent back has the manager plan what is missing, and asks again", () => {
+  it("lets the manager plan more if it is sent back, then asks again", () => {
     const session = finished().send("approval", { ...CHANGES, notes: "And c" });
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
     session.replan(undefined, task("a"), task("c"));
@@ -198,19 +187,19 @@ describe("accepting the result", () => {
     expect(session.complete("c").open).toEqual(["ask approval a2"]);
   });
 
-  it("sent back waits for that plan, also when a ticket is tried again meanwhile", () => {
+  it("waits for that plan even if a ticket is retried meanwhile", () => {
     const session = finished().send("approval", CHANGES).command("retry", "b");
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement", "manager ticket b"]]);
     session.complete("b").replan(undefined, task("a"), task("b"));
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a2"]]);
   });
 
-  it("is asked for again even if the manager has nothing to add", () => {
+  it("is asked for again if the manager adds nothing", () => {
     const session = finished().send("approval", CHANGES).replan(undefined, task("a"));
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a2"]]);
   });
 
-  it("is asked for through a stop, once", () => {
+  it("is asked for once, through a stop", () => {
     const session = finished().stop("waiting").recover();
     expect([session.last.disposition, session.phase, session.open]).toEqual([
       "applied",
@@ -219,7 +208,7 @@ describe("accepting the result", () => {
     ]);
   });
 
-  it("is not asked for any longer when a ticket is tried again", () => {
+  it("is withdrawn when a ticket is retried", () => {
     const session = finished().command("retry", "b");
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket b"]]);
     expect(session.complete("b").open).toEqual(["ask approval a2"]);

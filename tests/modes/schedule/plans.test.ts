@@ -11,7 +11,7 @@ const HAND: Role = { role_id: "hand", type: "worker", backend: "scripted" };
 
 const ASK = { config: { plan_approval: "ask" } } as const;
 
-describe("a plan that cannot stand", () => {
+describe("an invalid plan", () => {
   test.each([
     ["one id twice", [task("a"), task("a")], "/tasks/1/task_id", 'task_id "a" is used twice'],
     [
@@ -73,7 +73,7 @@ describe("a plan that cannot stand", () => {
       "/tasks/0/budget/usd",
       'the budget of task "a" is in usd, which are not counted by task',
     ],
-  ])("%s is refused, with the place and the words, and asked for again", (_, tasks, pointer, message) => {
+  ])("with %s is refused, and the manager is asked again", (_, tasks, pointer, message) => {
     const session = schedule().plan(...tasks);
     expect([session.refused, session.last.step.refused?.message]).toEqual([`invalid_plan ${pointer}`, message]);
     expect([session.phase, session.state.tickets.size, session.open]).toEqual(["planning", 0, ["manager requirement"]]);
@@ -86,7 +86,7 @@ describe("a plan that cannot stand", () => {
       Array.from({ length: 3_000 }, (_, index) => task(long(index), { dependencies: [long((index + 1) % 3_000)] })),
     ],
     ["an unknown role among very many", [task("a", { assigned_to: { role_id: "nobody" } })]],
-  ])("is put again in a request that fits its schema: %s", (_, tasks) => {
+  ])("leads to a request that fits its schema: %s", (_, tasks) => {
     const workers = Array.from({ length: 400 }, (_one, index): Role => ({ ...HAND, role_id: long(index) }));
     const roles: Role[] = [{ ...HAND, role_id: "boss", type: "manager" }, ...workers];
     const session = schedule({ roles }).plan(...tasks);
@@ -96,7 +96,7 @@ describe("a plan that cannot stand", () => {
     expect(admitted?.payload["context"]).toMatchObject({ refused: [{ payload_type: "plan", code: "invalid_plan" }] });
   });
 
-  it("stops the session when it comes too often", () => {
+  it("stops the session when it is sent too often", () => {
     const session = schedule({ config: { max_retries: 1 } }).requirement();
     const plan = { tasks: [task("a", { dependencies: ["a"] })] };
     session.answer(undefined, "plan", plan).answer(undefined, "plan", plan);
@@ -105,7 +105,7 @@ describe("a plan that cannot stand", () => {
     expect(resumed.draft().context["refused"]).toMatchObject([{ payload_type: "plan", code: "invalid_plan" }]);
   });
 
-  it("without tasks of its own (they were left in a file) is refused from a person too", () => {
+  it("without tasks is refused from a person too", () => {
     const session = schedule({ input: { plan_given: true } }).send("plan", {
       tasks_ref: { label: "plan", uri: "plan.json" },
     });
@@ -116,14 +116,14 @@ describe("a plan that cannot stand", () => {
 describe("the plan gate", () => {
   const proposed = (...ids: string[]) => schedule(ASK).plan(...ids.map((id) => task(id)));
 
-  it("asks the person before anything begins", () => {
+  it("asks a person before anything begins", () => {
     const session = proposed("a", "b");
     expect([session.phase, session.open]).toEqual(["approving", ["ask approval a1"]]);
     const payload = { subject: "plan", ask_id: "a1", about: { plan: session.sequence }, estimate: { tasks: 2 } };
     expect(session.last.envelopes).toEqual([{ target: "user", payload_type: "approval_request", payload }]);
   });
 
-  it("is not there where approval is never asked for, nor for a plan of the person's own", () => {
+  it("is not used if approval is off, nor for a person's own plan", () => {
     expect(schedule().plan(task("a")).phase).toBe("running");
     const given = schedule({ ...ASK, input: { plan_given: true } }).requirement();
     expect(given.engine.ledger.turns.size).toBe(0);
@@ -135,7 +135,7 @@ describe("the plan gate", () => {
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket a"]]);
   });
 
-  it("takes an edited plan instead, with the person's words", () => {
+  it("takes an edited plan with its notes", () => {
     const session = proposed("a", "b").send("approval", { ...APPROVED, notes: "Only c", plan: { tasks: [task("c")] } });
     expect([session.phase, session.open, [...session.state.tickets.keys()]]).toEqual([
       "running",
@@ -148,7 +148,7 @@ describe("the plan gate", () => {
     expect(resolve(session.draft("c").context["ticket"] as Json, session.lookup)).toMatchObject({ task: task("c") });
   });
 
-  it("takes no plan that comes with another word than approval, and keeps all that was said", () => {
+  it("takes no plan with another decision, and keeps all notes", () => {
     const plan = { tasks: [task("c")] };
     const session = proposed("a", "b").command("tell", undefined, { text: "Hurry" });
     session.send("approval", { ...CHANGES, notes: "Like this", plan });
@@ -158,7 +158,7 @@ describe("the plan gate", () => {
     expect(proposed("a").send("approval", { decision: "rejected", plan }).report.ended).toBe("cancelled plan_rejected");
   });
 
-  it("validates an edited plan like the manager's, and goes on asking", () => {
+  it("checks an edited plan, and keeps asking if it is invalid", () => {
     const session = proposed("a").send("approval", {
       ...APPROVED,
       plan: { tasks: [task("c", { dependencies: ["c"] })] },
@@ -171,7 +171,7 @@ describe("the plan gate", () => {
     ]);
   });
 
-  it("sends a plan back with words, and takes the next one wholly", () => {
+  it("sends a plan back with notes, and replaces it by the next one", () => {
     const session = proposed("a", "b").send("approval", { ...CHANGES, notes: "Smaller" });
     expect([session.phase, session.open]).toEqual(["planning", ["manager requirement"]]);
     expect(session.draft().context["notes"]).toHaveLength(1);
@@ -183,13 +183,13 @@ describe("the plan gate", () => {
     ]);
   });
 
-  it("lets the manager ask after its plan was sent back", () => {
+  it("lets the manager ask questions after its plan was sent back", () => {
     const session = proposed("a").send("approval", CHANGES).ask(undefined, "q");
     expect(session.phase).toBe("clarifying");
     expect(session.answerQuestions({ q: "So" }).replan(undefined, task("b")).open).toEqual(["ask approval a3"]);
   });
 
-  it("cancels the session with the first plan rejected", () => {
+  it("cancels the session if the first plan is rejected", () => {
     expect(proposed("a").send("approval", { decision: "rejected" }).report).toMatchObject({
       ended: "cancelled plan_rejected",
       tickets: { a: "error plan_rejected" },
@@ -213,12 +213,12 @@ describe("the plan gate", () => {
     expect([session.refused, session.open]).toEqual(["not_permitted", open]);
   });
 
-  it("gives way to a plan of the person's own", () => {
+  it("gives way to a person's own plan", () => {
     const session = proposed("a").send("plan", { tasks: [task("b")] });
     expect([session.phase, session.open]).toEqual(["running", ["manager ticket b"]]);
   });
 
-  it("waits through a stop", () => {
+  it("stays through a stop", () => {
     const session = proposed("a").stop("waiting");
     expect([session.phase, session.recover().phase, session.open]).toEqual([
       "waiting",
@@ -227,7 +227,7 @@ describe("the plan gate", () => {
     ]);
   });
 
-  it("lets nothing of an unapproved plan be tried again behind its back", () => {
+  it("refuses to retry tickets of an unapproved plan", () => {
     const session = proposed("a", "b").command("cancel", "a").command("retry", "a");
     expect([session.refused, session.status("a"), session.open]).toEqual([
       "not_permitted",
@@ -237,8 +237,8 @@ describe("the plan gate", () => {
   });
 });
 
-describe("a plan of the person's own", () => {
-  it("takes the place of the manager's turn, whose answer is late", () => {
+describe("a person's own plan", () => {
+  it("withdraws the manager's turn, whose answer is then late", () => {
     const session = schedule().requirement().admit();
     const turn = { turn_id: "t2", attempt: 1, run: 1 };
     expect(session.send("plan", { tasks: [task("mine")] }).open).toEqual(["manager ticket mine"]);
@@ -246,14 +246,14 @@ describe("a plan of the person's own", () => {
     expect([session.last.disposition, [...session.state.tickets.keys()]]).toEqual(["late", ["mine"]]);
   });
 
-  it("that cannot stand leaves the manager at work", () => {
+  it("leaves the manager at work if it is invalid", () => {
     const session = schedule()
       .requirement()
       .send("plan", { tasks: [task("a", { dependencies: ["a"] })] });
     expect([session.refused, session.open]).toEqual(["invalid_plan /tasks", ["manager requirement"]]);
   });
 
-  it("is refused where the session's state does not take it, and changes nothing", () => {
+  it("is refused in a stopped session, and changes nothing", () => {
     const session = schedule().plan(task("a")).stop();
     const before = JSON.stringify([...session.state.tickets]);
     expect(session.send("plan", { tasks: [task("b")] }).refused).toBe("not_permitted");

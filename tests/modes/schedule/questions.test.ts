@@ -1,10 +1,10 @@
 import { describe, expect, it, test } from "vitest";
-import { COMPLETED, INSTRUCTION, asking, schedule, task } from "./session.ts";
+import { asking, COMPLETED, INSTRUCTION, schedule, task } from "./session.ts";
 
 const NO_QUESTIONS = { questions: [], status: "complete" } as const;
 
 describe("questions about the requirement", () => {
-  it("wait for the person, and their answers are put to the manager", () => {
+  it("wait for a person, whose answers go to the manager", () => {
     const session = schedule()
       .requirement()
       .answer(undefined, "clarification", { ...asking("lang", "style"), intent_summary: "A tool" });
@@ -28,7 +28,7 @@ describe("questions about the requirement", () => {
     ]);
   });
 
-  it("may be answered one by one; the last answer moves it", () => {
+  it("may be answered one by one; the last answer goes on", () => {
     const session = schedule().requirement().ask(undefined, "lang", "style");
     const first = session.answerQuestions({ style: "Plain" }).sequence;
     expect([session.last.disposition, session.phase, session.open]).toEqual([
@@ -42,7 +42,7 @@ describe("questions about the requirement", () => {
     });
   });
 
-  it("may be ended with complete, leaving the rest to the manager, who may not ask about it again", () => {
+  it("end with complete: the manager decides the rest and may not ask again", () => {
     const session = schedule()
       .requirement()
       .ask(undefined, "lang", "style")
@@ -59,7 +59,7 @@ describe("questions about the requirement", () => {
     expect([session.refused, session.open]).toEqual(["not_permitted /questions", ["manager clarification_response"]]);
   });
 
-  it("keep the answers they had when they are ended without a word", () => {
+  it("keep the earlier answers when they end with complete", () => {
     const session = schedule().requirement().ask(undefined, "lang", "style");
     const first = session.answerQuestions({ lang: "Rust" }).sequence;
     session.answerQuestions({}, "complete");
@@ -69,12 +69,12 @@ describe("questions about the requirement", () => {
     });
   });
 
-  it("are asked also where the manager says with them that they are its last", () => {
+  it("are asked even if the manager says that they are its last", () => {
     const last = { ...asking("lang"), status: "complete" };
     expect(schedule().requirement().answer(undefined, "clarification", last).open).toEqual(["ask questions c1"]);
   });
 
-  it("of each round are told with their answers", () => {
+  it("go with their answers into every later context", () => {
     const session = schedule().requirement();
     for (const round of [1, 2]) session.ask(undefined, "q").answerQuestions({ [`c${round}.q`]: "So" });
     expect(session.draft().context["clarifications"]).toHaveLength(2);
@@ -84,12 +84,7 @@ describe("questions about the requirement", () => {
     expect(session.draft("a").context["clarifications"]).toHaveLength(4);
   });
 
-  it("may be ended without a word", () => {
-    const session = schedule().requirement().ask(undefined, "lang").answerQuestions({}, "complete");
-    expect([session.phase, session.open]).toEqual(["planning", ["manager clarification_response"]]);
-  });
-
-  it("are asked at most max_clarification_rounds times, then refused as output", () => {
+  it("are refused after max_clarification_rounds", () => {
     const session = schedule({ config: { max_clarification_rounds: 2 } }).requirement();
     for (const round of [1, 2]) session.ask(undefined, "q").answerQuestions({ [`c${round}.q`]: "So" });
     session.ask(undefined, "q");
@@ -103,18 +98,14 @@ describe("questions about the requirement", () => {
   });
 
   it.each([
-    ["without a question", [], "validation_failed /questions"],
-    [
-      "with one id used twice, since nobody could answer it",
-      asking("q", "q").questions,
-      "validation_failed /questions/1/question_id",
-    ],
-  ])("%s are refused and put again", (_, questions, refused) => {
+    ["without any question", [], "validation_failed /questions"],
+    ["with one id twice", asking("q", "q").questions, "validation_failed /questions/1/question_id"],
+  ])("%s are refused, and the manager is asked again", (_, questions, refused) => {
     const session = schedule().requirement().answer(undefined, "clarification", { questions, status: "open" });
     expect([session.refused, session.phase, session.open]).toEqual([refused, "planning", ["manager requirement"]]);
   });
 
-  it("that the manager says it does not have lead to the plan", () => {
+  it("lead to the plan if the manager says that it has none", () => {
     const session = schedule()
       .requirement()
       .answer(undefined, "clarification", { ...NO_QUESTIONS, intent_summary: "A tool" });
@@ -128,7 +119,7 @@ describe("questions about the requirement", () => {
     expect(session.phase).toBe("running");
   });
 
-  it("that it says it does not have any more leave it with the answers, and with no more questions to ask", () => {
+  it("lead to the plan, without more questions, if the manager has no more", () => {
     const session = schedule().requirement().ask(undefined, "lang").answerQuestions({ lang: "Rust" });
     session.answer(undefined, "clarification", NO_QUESTIONS);
     expect(session.draft().message.payload).toMatchObject({
@@ -138,23 +129,20 @@ describe("questions about the requirement", () => {
     expect(session.ask(undefined, "more").refused).toBe("not_permitted /questions");
   });
 
-  it.each([0, 5])(
-    "that it does not have are said once where %i rounds are allowed, or it would never plan",
-    (rounds) => {
-      const session = schedule({ config: { max_clarification_rounds: rounds } })
-        .requirement()
-        .answer(undefined, "clarification", NO_QUESTIONS);
-      expect(session.last.disposition).toBe("applied");
-      expect(session.answer(undefined, "clarification", NO_QUESTIONS).refused).toBe("validation_failed /questions");
-    },
-  );
+  it.each([0, 5])("may be declined only once (%i rounds allowed)", (rounds) => {
+    const session = schedule({ config: { max_clarification_rounds: rounds } })
+      .requirement()
+      .answer(undefined, "clarification", NO_QUESTIONS);
+    expect(session.last.disposition).toBe("applied");
+    expect(session.answer(undefined, "clarification", NO_QUESTIONS).refused).toBe("validation_failed /questions");
+  });
 
-  it("about a ticket that there are none of are no answer", () => {
+  it("may not be declined about a ticket", () => {
     const session = schedule().plan(task("a")).answer("a", "clarification", NO_QUESTIONS);
     expect([session.refused, session.open]).toEqual(["validation_failed /questions", ["manager ticket a"]]);
   });
 
-  test.each(["__proto__", "constructor", "toString", "c1.q", "ä ö"])("may be called %s", (id) => {
+  test.each(["__proto__", "constructor", "toString", "c1.q", "ä ö"])("may have the id %s", (id) => {
     const session = schedule().requirement().ask(undefined, id, "q");
     session.answerQuestions({ "c1.q": "So" });
     const unclear = id === "c1.q";
@@ -173,11 +161,11 @@ describe("an answer", () => {
   /** Two tickets, each with an open question of the same id. */
   const two = () => schedule().plan(task("a"), task("b")).ask("a", "q", "r").ask("b", "q");
 
-  it("by a bare id counts where only one open question has it", () => {
+  it("by a bare id counts if only one open question has it", () => {
     expect(two().answerQuestions({ r: "So" }).last.disposition).toBe("applied");
   });
 
-  it("by a bare id that several have is refused, naming what may be answered", () => {
+  it("by an ambiguous bare id is refused, and names the open questions", () => {
     const session = two().answerQuestions({ q: "So" });
     expect(session.refused).toBe("validation_failed /answers/0/question_id");
     expect(session.last.step.refused).toMatchObject({
@@ -195,20 +183,20 @@ describe("an answer", () => {
     expect(session.open).toEqual(["ask questions c1", "manager ticket b"]);
   });
 
-  it("to one question set leaves the other waiting", () => {
+  it("to one set leaves the other waiting", () => {
     const session = two().answerQuestions({ "c2.q": "So" });
     expect(session.open).toEqual(["ask questions c1", "manager ticket b"]);
     expect(session.answerQuestions({ q: "So", r: "So" }).open).toEqual(["manager ticket a", "manager ticket b"]);
   });
 
-  it("to several sets moves each", () => {
+  it("to several sets settles each of them", () => {
     expect(two().answerQuestions({ "c1.q": "1", "c1.r": "2", "c2.q": "3" }).open).toEqual([
       "manager ticket a",
       "manager ticket b",
     ]);
   });
 
-  it("with complete and nothing else ends every open set, in the order they were asked", () => {
+  it("with complete alone ends every open set, in the order of asking", () => {
     const ids = ["e", "b", "d", "a", "c"];
     const session = schedule().plan(...ids.map((id) => task(id)));
     for (const id of ids) session.ask(id, "q");
@@ -222,7 +210,7 @@ describe("an answer", () => {
     expect(two().answerQuestions({ r: "So" }, "complete").open).toEqual(["ask questions c2", "manager ticket a"]);
   });
 
-  it("that is wrong in one part counts in none", () => {
+  it("that is partly wrong counts for no question", () => {
     const session = two().answerQuestions({ r: "So", nonsense: "So" });
     expect([session.refused, session.state.questions.get("c1")?.answers]).toEqual([
       "validation_failed /answers/1/question_id",
@@ -230,7 +218,7 @@ describe("an answer", () => {
     ]);
   });
 
-  it("given again is refused, since the question is no longer open", () => {
+  it("given twice is refused", () => {
     const session = two().answerQuestions({ "c2.q": "So" }).answerQuestions({ "c2.q": "Or so" });
     expect(session.refused).toBe("validation_failed /answers/0/question_id");
     expect(session.last.step.refused?.message).toBe('"c2.q" is not an open question');
@@ -238,7 +226,7 @@ describe("an answer", () => {
     expect(session.last.step.refused?.hint).toBe("no question is open");
   });
 
-  it("to what nobody waits for any longer is refused, and its id is free for others", () => {
+  it("to a cancelled ticket is refused, and its question id is free", () => {
     const session = two().command("cancel", "b").answerQuestions({ "c2.q": "So" });
     expect(session.refused).toBe("validation_failed /answers/0/question_id");
     expect(session.answerQuestions({ q: "So", r: "So" }).open).toEqual(["manager ticket a"]);
@@ -246,7 +234,7 @@ describe("an answer", () => {
 });
 
 describe("questions about a ticket", () => {
-  it("hold up that ticket only, and then the same message is put again with the answers", () => {
+  it("hold up only that ticket, whose message is sent again with the answers", () => {
     const session = schedule().plan(task("a"), task("b")).ask("a", "q");
     expect(session.engine.ledger.asks.get("c1")).toMatchObject({ subject: "a" });
     expect([session.phase, session.status("a"), session.open]).toEqual([
@@ -262,7 +250,7 @@ describe("questions about a ticket", () => {
     expect(session.draft("b").context["clarifications"]).toEqual([]);
   });
 
-  it("may be the worker's, passed on by the manager", () => {
+  it("may come from a worker through the manager", () => {
     const session = schedule().plan(task("a")).instruct("a");
     session.block("a", "where").ask("a", "where");
     expect([session.status("a"), session.open]).toEqual(["blocked (needs_input)", ["ask questions c1"]]);
@@ -270,7 +258,7 @@ describe("questions about a ticket", () => {
     expect(session.draft("a").context["clarifications"]).toHaveLength(1);
   });
 
-  it("of its workers are limited for the ticket; then the manager must find another way", () => {
+  it("from its workers are limited; then the ticket escalates", () => {
     const stuck = { status: "blocked", questions: asking("where").questions };
     const session = schedule({ config: { max_clarification_rounds: 2 } })
       .plan(task("a"))
@@ -292,7 +280,7 @@ describe("questions about a ticket", () => {
     ]);
   });
 
-  it("are no such round where they come with finished work, nor is being stuck without any", () => {
+  it("do not count with finished work, nor does a blocked report without any", () => {
     const config = { max_clarification_rounds: 0 };
     const session = () => schedule({ config }).plan(task("a")).instruct("a");
     const finished = session().answer("a", "report", { ...COMPLETED, questions: asking("where").questions });
@@ -300,7 +288,7 @@ describe("questions about a ticket", () => {
     expect(session().block("a").moved).toEqual(["a: in_progress -report_blocked-> blocked (needs_input)"]);
   });
 
-  it("of its workers count in a discussion too", () => {
+  it("from its workers count in a discussion too", () => {
     const stuck = { status: "blocked", questions: asking("where").questions };
     const session = schedule({ config: { max_clarification_rounds: 0 } })
       .plan(task("a"))
@@ -313,7 +301,7 @@ describe("questions about a ticket", () => {
     ]);
   });
 
-  it("are limited for each message of its own", () => {
+  it("are limited for each message", () => {
     const session = schedule({ config: { max_clarification_rounds: 1 } })
       .plan(task("a"))
       .ask("a", "q")
@@ -323,7 +311,7 @@ describe("questions about a ticket", () => {
     expect([session.last.disposition, session.open]).toEqual(["applied", ["ask questions c2"]]);
   });
 
-  it("outlive a failed turn, and a stop over it: the limit counts on", () => {
+  it("keep their count through failed turns and stops", () => {
     const answered = (max_retries: number) =>
       schedule({ config: { max_clarification_rounds: 1, max_retries } })
         .plan(task("a"))
@@ -335,14 +323,14 @@ describe("questions about a ticket", () => {
     for (const session of [retried, resumed]) expect(session.ask("a", "q").refused).toBe("not_permitted /questions");
   });
 
-  it("that are answered leave the message all its tries", () => {
+  it("leave the message all its retries once they are answered", () => {
     const session = schedule({ config: { max_retries: 1 } })
       .plan(task("a"))
       .ask("a", "q");
     expect(session.answerQuestions({ q: "So" }).fail("a").open).toEqual(["retry:a in 1000 ms"]);
   });
 
-  it("stand through a stop: the person is still asked when the session goes on", () => {
+  it("stay open through a stop", () => {
     const session = schedule().plan(task("a")).ask("a", "q").stop("waiting");
     expect([session.phase, session.open]).toEqual(["waiting", ["ask questions c1"]]);
     expect(session.recover().answerQuestions({ q: "So" }).open).toEqual(["manager ticket a"]);
@@ -353,7 +341,7 @@ describe("questions about a ticket", () => {
     ]);
   });
 
-  it("are in the report of a session that the answer itself closes", () => {
+  it("are in the report even if their answer closes the session", () => {
     const session = schedule({ config: { max_escalations: 0 } })
       .plan(task("a", { budget: { turns: 1 } }))
       .ask("a", "q")

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { resolve } from "../../../src/kernel/references.ts";
 import type { Json } from "../../../src/lib/json.ts";
-import { COMPLETED, INSTRUCTION, ScheduleSession, runs, schedule, task } from "./session.ts";
+import { COMPLETED, INSTRUCTION, runs, schedule, type ScheduleSession, task } from "./session.ts";
 
 /**
  * One session whose records are known by number: 1 opened, 2 requirement, 3 its turn, 4 the plan, 5 `base`'s turn, 6 its
@@ -35,7 +35,7 @@ function about(status: string, counts: Record<string, number>, history: readonly
   };
 }
 
-describe("what a role is asked", () => {
+describe("the request for", () => {
   it("requirement", () => {
     expect(schedule().requirement().draft()).toEqual({
       expects: ["clarification", "error", "plan"],
@@ -139,7 +139,7 @@ describe("what a role is asked", () => {
     });
   });
 
-  it("error, with of a failure's details what the wire knows", () => {
+  it("error, with the details that its schema allows", () => {
     const made = schedule({ config: { max_retries: 0 } })
       .plan(task("a"))
       .instruct("a");
@@ -158,14 +158,14 @@ describe("what a role is asked", () => {
 });
 
 describe("a request", () => {
-  it("is refused for a turn that nobody holds", () => {
+  it("throws for a turn that is not open", () => {
     const made = session();
     expect(() => made.engine.mode.request(made.state, { turn_id: "t1", subject: "a", attempt: 1, run: 1 })).toThrow(
       "nobody holds turn t1",
     );
   });
 
-  it("tells the latest twenty events of the ticket", () => {
+  it("has the latest twenty events of the ticket", () => {
     const made = schedule({ config: { max_clarification_rounds: 50 } }).plan(task("a"));
     for (let round = 1; round <= 15; round++) made.ask("a", "q").answerQuestions({ [`c${round}.q`]: "So" });
     const history = made.draft("a").context["history"] as { readonly $history: readonly number[] };
@@ -174,7 +174,7 @@ describe("a request", () => {
     expect(history.$history).toEqual(history.$history.toSorted((a, b) => a - b));
   });
 
-  it("tells each event once, in the order in which they happened", () => {
+  it("has each event once, in order", () => {
     const made = schedule().plan(task("a")).ask("a", "q");
     const { sequence: asked } = made;
     const { sequence: answered } = made.answerQuestions({ q: "So" });
@@ -185,7 +185,7 @@ describe("a request", () => {
     });
   });
 
-  it("tells the instruction that counts however much has happened since, and no older one for that", () => {
+  it("always has the current instruction, and no older one", () => {
     const made = schedule({ config: { max_retries: 99 } }).plan(task("a"));
     const history = () => (made.draft("a").context["history"] as { readonly $history: readonly number[] }).$history;
     const fail = () => {
@@ -200,7 +200,7 @@ describe("a request", () => {
     expect([history().length, history()[0]]).toEqual([20, second]);
   });
 
-  it("does not grow with the plan, and holds no text of it", () => {
+  it("does not grow with the plan", () => {
     const size = (tasks: number, words: number) => {
       const plan = Array.from({ length: tasks }, (_, index) =>
         task(`t${index}`, { description: "word ".repeat(words) }),
@@ -216,7 +216,7 @@ describe("a request", () => {
     expect(size(1000, 1000)).toBe(size(2, 1));
   });
 
-  it("holds nothing but references to what others wrote", () => {
+  it("holds only references to texts", () => {
     const secret = "unmistakable";
     const made = schedule()
       .requirement(secret)

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { APPROVED, CHANGES, CREW, ScheduleSession, type Task, runs, schedule, task } from "./session.ts";
+import { APPROVED, CHANGES, CREW, runs, schedule, type ScheduleSession, type Task, task } from "./session.ts";
 
 /** Work that was delivered, and sent back once too often: the manager is asked what to do with it. */
 function rejected(more: Partial<Task> = {}): ScheduleSession {
@@ -16,7 +16,7 @@ const CRITERIA = { acceptance_criteria: [runs("true")] };
 const REVIEW_RESUMED = "a: blocked -review_resumed-> awaiting_review";
 
 describe("delivered work that is blocked", () => {
-  it("may be approved by the manager after all", () => {
+  it("may still be approved by the manager", () => {
     const session = rejected();
     expect([session.status("a"), session.open]).toEqual(["blocked (checks_failed)", ["manager error a"]]);
     expect(session.draft("a").expects).toContain("review");
@@ -30,7 +30,7 @@ describe("delivered work that is blocked", () => {
     ]);
   });
 
-  it("may be sent back by the manager, with its rounds afresh", () => {
+  it("may be sent back by the manager, with fresh rounds", () => {
     const session = schedule({ config: { max_review_rounds: 1 } })
       .plan(task("a"))
       .instruct("a")
@@ -46,7 +46,7 @@ describe("delivered work that is blocked", () => {
     ]);
   });
 
-  it("is not approved against failed evidence: refused once, and then sent back", () => {
+  it("is not approved against failed checks", () => {
     const session = rejected(CRITERIA).approve("a");
     expect([session.refused, session.moved, session.status("a"), session.open]).toEqual([
       "checks_failed /decision",
@@ -60,7 +60,7 @@ describe("delivered work that is blocked", () => {
   });
 
   test.each([{ review: "user" }, { review: "checks", ...CRITERIA }] as Partial<Task>[])(
-    "that %o decides on is not the manager's to approve",
+    "cannot be approved by the manager with %o",
     (more) => {
       const session = rejected(more);
       expect(session.open).toEqual(["manager error a"]);
@@ -70,7 +70,7 @@ describe("delivered work that is blocked", () => {
     },
   );
 
-  test.each([{}, { review: "user" }] as Partial<Task>[])("of the policy %o may be approved by a person", (more) => {
+  test.each([{}, { review: "user" }] as Partial<Task>[])("may be approved by a person with %o", (more) => {
     const session = rejected(more).send("review", { ...APPROVED, ticket_id: "a" });
     expect([session.moved, session.open]).toEqual([
       [REVIEW_RESUMED, "a: awaiting_review -approved-> done"],
@@ -78,7 +78,7 @@ describe("delivered work that is blocked", () => {
     ]);
   });
 
-  it("may be approved by a person while the manager's question about it waits", () => {
+  it("may be approved by a person while the manager's question is open", () => {
     const session = rejected().ask("a", "q");
     expect(session.send("review", { ...APPROVED, ticket_id: "a" }).open).toEqual(["manager ticket b"]);
   });
@@ -88,12 +88,12 @@ describe("delivered work that is blocked", () => {
     [{ review: "user" }, ["ask review review:a"]],
     [CRITERIA, ["checks a"]],
     [{ review: "checks", ...CRITERIA }, ["checks a"]],
-  ] as [Partial<Task>, string[]][])("of %o is checked and reviewed again when a person retries it", (more, open) => {
+  ] as [Partial<Task>, string[]][])("with %o is checked and reviewed again by a retry", (more, open) => {
     const session = rejected(more).command("retry", "a");
     expect([session.moved, session.open]).toEqual([[REVIEW_RESUMED], open]);
   });
 
-  it("that a person retries goes back to the worker as often as before, and the manager reads of it", () => {
+  it("has fresh rounds and a record in its history after a retry", () => {
     const session = schedule({ config: { max_review_rounds: 0, check_rounds: 1 } })
       .plan(task("a", CRITERIA))
       .instruct("a");
@@ -104,14 +104,14 @@ describe("delivered work that is blocked", () => {
     expect(session.finishChecks("a", false).open).toEqual(["worker instruction a"]);
   });
 
-  it("that is tried again passes on its new evidence", () => {
+  it("is done after a retry if its checks pass", () => {
     const session = rejected({ review: "checks", ...CRITERIA })
       .command("retry", "a")
       .finishChecks("a", true);
     expect(session.moved).toEqual(["a: awaiting_review -approved-> done"]);
   });
 
-  it("comes to an end: reviews that are resumed do not renew escalations", () => {
+  it("does not renew escalations by resumed reviews", () => {
     const session = rejected().sendBack("a");
     for (let round = 0; round < 9 && !session.ended; round += 1) session.sendBack("a");
     expect(session.report.tickets["a"]).toBe("error checks_failed");
@@ -119,7 +119,7 @@ describe("delivered work that is blocked", () => {
 });
 
 describe("work that was never delivered, or is being done again", () => {
-  it("cannot be reviewed, by the manager or a person", () => {
+  it("cannot be reviewed by the manager or a person", () => {
     const session = schedule({ config: { max_retries: 0 } })
       .plan(task("a"))
       .instruct("a")
@@ -130,7 +130,7 @@ describe("work that was never delivered, or is being done again", () => {
     expect(session.command("retry", "a").refused).toBe("not_permitted");
   });
 
-  it("is not approved for what was delivered before", () => {
+  it("cannot be approved for an earlier delivery", () => {
     const session = rejected().instruct("a");
     for (let retry = 0; retry < 3; retry += 1) session.fail("a", "timeout").fireTimer("retry:a");
     expect(session.open).toContain("manager error a");
@@ -138,11 +138,11 @@ describe("work that was never delivered, or is being done again", () => {
   });
 });
 
-describe("a ticket that waits for one in trouble", () => {
+describe("a ticket that waits for a blocked one", () => {
   const reasons = (session: ScheduleSession) =>
     Object.fromEntries(session.engine.mode.view(session.state).subjects.map(({ id, reason }) => [id, reason]));
 
-  it("shows that it waits, directly or not, and no longer when the trouble is over", () => {
+  it("shows that it waits, directly or not, while the other is blocked", () => {
     const session = schedule({ roles: CREW })
       .plan(task("a"), task("b", { dependencies: ["a"] }), task("c", { dependencies: ["b"] }), task("d"))
       .instruct("a");

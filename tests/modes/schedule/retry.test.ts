@@ -8,7 +8,7 @@ describe("retrying a ticket", () => {
       .instruct("a")
       .fail("a");
 
-  it("resets one in error, with its counts, and what waits for it can be done again", () => {
+  it("resets a ticket in error, and unblocks its dependents", () => {
     const session = given();
     expect([session.status("a"), [...session.state.blockedByError]]).toEqual(["error (agent_failed)", ["b"]]);
     session.command("retry", "a");
@@ -20,7 +20,7 @@ describe("retrying a ticket", () => {
     expect(session.deliver("a").approve("a").complete("b", "c").report.ended).toBe("done");
   });
 
-  it("is refused to one that is at work, waits for others, or cannot be done before another is", () => {
+  it("is refused for a working, waiting or unknown ticket, or behind one in error", () => {
     const session = given();
     for (const id of ["b", "c", "nobody"]) expect(session.command("retry", id).refused).toBe("not_permitted");
     session.command("cancel", "b").command("retry", "b");
@@ -41,7 +41,7 @@ describe("retrying a ticket", () => {
     expect(behind.last.step.refused?.hint).toBe("bosun retry a");
   });
 
-  it("puts what waits for its back-off again at once, the manager's message too, and with a fresh budget", () => {
+  it("ends a back-off at once, with a fresh budget", () => {
     const session = schedule()
       .plan(task("a", { budget: { turns: 1 } }))
       .fail("a");
@@ -50,7 +50,7 @@ describe("retrying a ticket", () => {
     expect([session.moved, session.status("a"), session.open]).toEqual([[], "pending", ["manager ticket a"]]);
   });
 
-  it("waits for dependencies that are still at work", () => {
+  it("waits for open dependencies", () => {
     const session = schedule()
       .plan(task("a"), task("b", { dependencies: ["a"] }))
       .command("cancel", "b")
@@ -59,7 +59,7 @@ describe("retrying a ticket", () => {
     expect(session.complete("a").open).toEqual(["manager ticket b"]);
   });
 
-  it("opens a closed session again, which then ends anew", () => {
+  it("reopens a closed session, which ends again", () => {
     const session = given().complete("c");
     expect(session.report.tickets).toEqual({
       a: "error agent_failed",
@@ -75,7 +75,7 @@ describe("retrying a ticket", () => {
     expect(session.deliver("a").approve("a").complete("b").report.ended).toBe("done");
   });
 
-  it("brings back of a cancelled session that ticket only", () => {
+  it("restarts only that ticket of a cancelled session", () => {
     const session = schedule()
       .plan(task("a"), task("b"))
       .instruct("a")
@@ -89,13 +89,13 @@ describe("retrying a ticket", () => {
     });
   });
 
-  it("brings nothing else back of a plan that was never approved", () => {
+  it("restarts only that ticket of a plan that was never approved", () => {
     const session = schedule({ config: { plan_approval: "ask" } }).plan(task("a"), task("b", { dependencies: ["a"] }));
     session.command("cancel", "a").command("cancel").reopen().command("retry", "a");
     expect(session.complete("a").report.tickets).toEqual({ a: "done", b: "error cancelled" });
   });
 
-  it("counts its retries and escalations afresh", () => {
+  it("resets the counts of retries and escalations", () => {
     const session = schedule({ config: { max_retries: 1, max_escalations: 1 } })
       .plan(task("a"), task("b"))
       .instruct("a");
@@ -111,7 +111,7 @@ describe("retrying a ticket", () => {
     ]);
   });
 
-  it("counts its rounds afresh: of checks, of reviews and of questions", () => {
+  it("resets the rounds of checks, reviews and questions", () => {
     const stuck = { status: "blocked", questions: [{ question_id: "q", text: "Where?" }] };
     const config = { max_escalations: 0, check_rounds: 1, max_review_rounds: 1, max_clarification_rounds: 1 };
     const session = schedule({ config })
@@ -137,13 +137,13 @@ describe("retrying a ticket", () => {
     expect([asked(), asked()]).toEqual(["error (needs_input)", "error (needs_input)"]);
   });
 
-  it("in vain leaves a reopened session as it was, once nothing is found to do", () => {
+  it("closes a reopened session as before if it is refused", () => {
     const session = schedule().plan(task("a")).complete("a").reopen().command("retry", "a");
     expect([session.refused, session.phase]).toEqual(["not_permitted", "running"]);
     expect(session.stop("no_progress").report.ended).toBe("done");
   });
 
-  it("in vain leaves one that was cancelled cancelled, and one whose result was rejected rejected", () => {
+  it("keeps the outcome cancelled or rejected if it is refused", () => {
     const cancelled = schedule()
       .plan(task("a"), task("b", { dependencies: ["a"] }))
       .command("cancel")
@@ -159,18 +159,18 @@ describe("retrying a ticket", () => {
     expect(rejected.stop("no_progress").report.ended).toBe("failed result_rejected");
   });
 
-  it("in vain leaves one cancelled that had no plan yet, after a crash in between, too", () => {
+  it("keeps the outcome cancelled without a plan, also after a crash", () => {
     const before = () => schedule().send("requirement", { text: "Do it." }).command("cancel").reopen();
     expect(before().stop("no_progress").report.ended).toBe("cancelled cancelled");
     expect(before().recover().report.ended).toBe("cancelled cancelled");
   });
 
-  it("that does something is told by what came of it", () => {
+  it("replaces the outcome if it changes something", () => {
     const session = schedule().plan(task("a")).command("cancel").reopen().command("retry", "a");
     expect(session.complete("a").report.ended).toBe("done");
   });
 
-  it("is not kept from work by a stop or a pause from before the end", () => {
+  it("works in spite of an old stop or pause", () => {
     const session = schedule().plan(task("a")).command("pause").stop("no_progress").reopen();
     expect(session.engine.ledger.figures).not.toHaveProperty("stopped");
     expect(session.engine.ledger.figures).not.toHaveProperty("paused");

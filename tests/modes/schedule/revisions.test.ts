@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { escalated, schedule, task } from "./session.ts";
 
 describe("a revised plan", () => {
-  it("adds what is new, withdraws what is absent, starts again what changed and what it answers, and leaves the rest alone", () => {
+  it("adds, withdraws and restarts tickets, and leaves the others alone", () => {
     const session = escalated({}, task("a"), task("gone"), task("changed"), task("same"));
     for (const id of ["changed", "same"]) session.instruct(id).admit(id);
     const turn = session.ticket("same").turn;
@@ -25,7 +25,7 @@ describe("a revised plan", () => {
     expect(session.ticket("changed").attempt).toBe(1);
   });
 
-  it("leaves alone what the one before left out and a person took up again, also when it is done", () => {
+  it("leaves a ticket alone that a person retried after it was left out", () => {
     const patient = { config: { max_escalations: 3 } };
     const session = escalated(patient, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").instruct("a").fail("a");
@@ -37,20 +37,20 @@ describe("a revised plan", () => {
     expect([session.status("a"), session.status("b")]).toEqual(["error (agent_failed)", "done"]);
   });
 
-  it("withdraws what a person took up again where it answers the trouble of that very task", () => {
+  it("withdraws a retried ticket if it answers that ticket's escalation", () => {
     const session = escalated({}, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").instruct("b").fail("b").replan("b", task("a"));
     expect(session.moved).toEqual(["b: blocked -withdrawn-> error (withdrawn)"]);
   });
 
-  it("may take in again what a person had done after one before left it out", () => {
+  it("may contain a done task again that an earlier one left out", () => {
     const session = escalated({}, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").complete("b").instruct("a").fail("a");
     session.replan("a", task("a"), task("b"), task("c", { dependencies: ["b"] }));
     expect([session.refused, session.open]).toEqual([undefined, ["manager ticket a", "manager ticket c"]]);
   });
 
-  it("counts what it takes in again as planned: another that leaves it out withdraws it", () => {
+  it("takes a retried task in again, so that a later one can withdraw it", () => {
     const patient = { config: { max_escalations: 3 } };
     const session = escalated(patient, task("a"), task("b")).replan("a", task("a"));
     session.command("retry", "b").instruct("a").fail("a");
@@ -60,14 +60,14 @@ describe("a revised plan", () => {
     expect(session.moved).toContain("b: pending -withdrawn-> error (withdrawn)");
   });
 
-  it("leaves one that it does not change with the question that a person has not answered yet", () => {
+  it("leaves the open question of an unchanged ticket", () => {
     const session = escalated({}, task("a"), task("b")).ask("b", "q");
     session.replan("a", task("a"), task("b"));
     expect(session.open).toEqual(["ask questions c1", "manager ticket a"]);
     expect(session.answerQuestions({ q: "So" }).open).toEqual(["manager ticket a", "manager ticket b"]);
   });
 
-  it("leaves what it starts again all that it has lived through", () => {
+  it("keeps the history and counts of a restarted ticket", () => {
     const session = escalated({}, task("a"), task("b")).ask("a", "q").answerQuestions({ q: "So" });
     const { history, attempt, escalations, clarifications } = session.ticket("a");
     session.replan("a", task("a", { description: "Less" }), task("b"));
@@ -76,7 +76,7 @@ describe("a revised plan", () => {
     expect([history?.length, attempt, escalations, clarifications]).toEqual([4, 1, 1, ["c1"]]);
   });
 
-  it("changes one that was not begun where it stands, and puts it anew", () => {
+  it("changes a pending ticket in place, and asks again", () => {
     const session = escalated({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).admit("b");
     const before = session.ticket("b").turn?.turn_id;
     session.replan(
@@ -95,7 +95,7 @@ describe("a revised plan", () => {
     expect(session.draft("b").context["ticket"]).toMatchObject({ task: { $from: [session.sequence, "/tasks/1"] } });
   });
 
-  it("puts its tickets in its own order, the done ones and those at work, too", () => {
+  it("orders all tickets, done ones too", () => {
     const session = escalated({}, task("a"), task("b"), task("c")).complete("c").instruct("b");
     session.replan("a", task("new"), task("c"), task("b"), task("a"));
     expect(session.engine.mode.view(session.state).subjects.map(({ id }) => id)).toEqual(["new", "c", "b", "a"]);
@@ -107,7 +107,7 @@ describe("a revised plan", () => {
     ]);
   });
 
-  it("leaves a ticket in trouble of its own to its own retries", () => {
+  it("leaves another blocked ticket to its own retries", () => {
     const session = escalated({ config: { max_retries: 1 } }, task("a"), task("b"));
     session.instruct("b").fail("b").fireTimer("retry:a").fail("a");
     session.replan("a", task("a"), task("b"));
@@ -121,44 +121,44 @@ describe("a revised plan", () => {
   it.each([
     ["changes", [task("a"), task("b", { description: "Else" })], "invalid_plan /tasks/1"],
     ["forgets", [task("a")], "invalid_plan /tasks"],
-  ])("that %s a done task is refused", (_, tasks, refused) => {
+  ])("is refused if it %s a done task", (_, tasks, refused) => {
     const session = schedule().plan(task("a"), task("b")).complete("b").instruct("a");
     session.block("a").replan("a", ...tasks);
     expect([session.refused, session.moved, session.open]).toEqual([refused, [], ["manager error a"]]);
   });
 
-  it("may echo a done task with its status", () => {
+  it("may repeat a done task with its status", () => {
     const session = escalated({}, task("a"), task("b"))
       .complete("b")
       .replan("a", task("a"), task("b", { status: "done" }));
     expect(session.last.disposition).toBe("applied");
   });
 
-  it("does not bring back what was given up or cancelled, unless it changes it", () => {
+  it("does not restart what was given up or cancelled, unless it changes it", () => {
     const session = escalated({}, task("a"), task("b"), task("c")).command("cancel", "b").command("cancel", "c");
     session.replan("a", task("a"), task("b"), task("c", { description: "Else" }));
     expect(session.moved).toEqual(["a: blocked -replanned-> pending", "c: error -manual_reset-> pending (replanned)"]);
   });
 
-  it("does not renew the escalations of what it answers, so that they come to an end", () => {
+  it("does not renew escalations", () => {
     const session = escalated({}, task("a"));
     for (let round = 0; round < 2; round++) session.replan("a", task("a")).instruct("a").fail("a");
     expect(session.report).toMatchObject({ ended: "failed tickets_failed", tickets: { a: "error agent_failed" } });
   });
 
-  it("may free a ticket from one that was given up", () => {
+  it("may remove a dependency on a failed ticket", () => {
     const session = escalated({}, task("a"), task("b"), task("c", { dependencies: ["b"] })).giveUp("b");
     expect([...session.state.blockedByError]).toEqual(["c"]);
     session.replan("a", task("a"), task("b"), task("c"));
     expect([[...session.state.blockedByError], session.open]).toEqual([[], ["manager ticket a", "manager ticket c"]]);
   });
 
-  it("does not put off the look at what takes long", () => {
+  it("does not reset the notice timer", () => {
     const session = escalated({}, task("a")).replan("a", task("a"), task("b"));
     expect(session.last.step.commands.filter((command) => command.do === "set_timer")).toEqual([]);
   });
 
-  it("may end the session, when all that is left is done", () => {
+  it("ends the session if all remaining tickets are done", () => {
     const session = escalated({}, task("a"), task("b")).complete("b").replan("a", task("b"));
     expect(session.report).toMatchObject({ ended: "done", tickets: { a: "error withdrawn", b: "done" } });
   });

@@ -3,7 +3,7 @@ import { isHeld, stopFor } from "../../../src/kernel/holds.ts";
 import { turnsLeft } from "../../../src/kernel/role-limits.ts";
 import type { Role } from "../../../src/protocol/roles.ts";
 import { later } from "../../../src/protocol/timestamp.ts";
-import { COMPLETED, CREW, INSTRUCTION, schedule, ScheduleSession, task } from "./session.ts";
+import { COMPLETED, CREW, INSTRUCTION, schedule, type ScheduleSession, task } from "./session.ts";
 
 /** The crew with more said of its workers. */
 function crew(hand: Partial<Role>, eye: Partial<Role> = {}): readonly Role[] {
@@ -38,7 +38,7 @@ function planned(hand: Partial<Role>, ids = "abc", eye: Partial<Role> = {}): Sch
 }
 
 describe("a role's budget of turns", () => {
-  it("is used up by every run, and holds the role until a person gives it as much again", () => {
+  it("is used by every run, and holds the role until it is released", () => {
     const session = planned({ budget: { turns: 2 } }).admit("a");
     expect([used(session), held(session), turnsLeft(session.engine.ledger, "hand")]).toEqual(["1/0", [], 1]);
     session.fail("a", "rate_limited", { details: { retry_at: "2026-01-01T00:00:10Z" } });
@@ -50,7 +50,7 @@ describe("a role's budget of turns", () => {
     expect([used(session), held(session), turnsLeft(session.engine.ledger, "hand")]).toEqual([undefined, [], 2]);
   });
 
-  it("is not given again by a resumption, a result, or the name of another role", () => {
+  it("is not renewed by a resume, a result, or another role's release", () => {
     const session = planned({ budget: { turns: 1 }, account: "acme" }, "ab", { account: "acme" }).admit("a");
     const spent = ["hand budget_exhausted until released role_turns 1/1"];
     session.deliver("a").command("release", undefined, { role_id: "eye" });
@@ -59,7 +59,7 @@ describe("a role's budget of turns", () => {
     expect(held(session.recover(false))).toEqual(spent);
   });
 
-  it("stands beside what a failure of its account holds, and outlasts that", () => {
+  it("is held beside a failure's hold, and outlasts it", () => {
     const session = planned({ budget: { turns: 1 }, account: "acme" }, "a", { account: "acme" }).admit("a");
     session.fail("a", "authentication");
     expect(held(session)).toEqual([
@@ -70,7 +70,7 @@ describe("a role's budget of turns", () => {
     expect(held(session.stop("waiting").recover())).toEqual(["hand budget_exhausted until released role_turns 1/1"]);
   });
 
-  it("leaves a failure's hold its end", () => {
+  it("does not change the end of a failure's hold", () => {
     const session = planned({ budget: { turns: 1 } }, "a").admit("a");
     session.fail("a", "rate_limited", { details: { retry_at: "2026-01-01T00:10:00Z" } });
     expect(held(session.stop("limit").recover())).toEqual([
@@ -79,7 +79,7 @@ describe("a role's budget of turns", () => {
     ]);
   });
 
-  it("has no alarm, whatever max_hold_s says", () => {
+  it("has no timer", () => {
     expect([
       ...planned({ budget: { turns: 1 } })
         .admit("a")
@@ -87,14 +87,14 @@ describe("a role's budget of turns", () => {
     ]).toEqual(["notice"]);
   });
 
-  it("is spent for a session that is reopened, too, and holds nobody in a closed one", () => {
+  it("holds no role in a closed session, and again in a reopened one", () => {
     const session = planned({ budget: { turns: 1 } }, "a").giveUp("a");
     session.command("cancel");
     expect([session.report.ended, held(session)]).toEqual(["cancelled cancelled", []]);
     expect(held(session.reopen())).toEqual(["hand budget_exhausted until released role_turns 1/1"]);
   });
 
-  it("costs nothing where nobody has one", () => {
+  it("is not counted if no role has one", () => {
     const session = schedule().plan(given("a")).deliver("a");
     expect([session.engine.ledger.terms, session.engine.ledger.uses.size]).toEqual([
       { max_hold_s: 3600, retry_backoff_ms: 1000, accounts: [] },
@@ -109,14 +109,14 @@ describe("a role's budget of time", () => {
   const after = (session: ScheduleSession, seconds: number) =>
     later(session.records.at(-1)?.record.received_at ?? "", seconds * 1000);
 
-  it("is what its turns took in all, also those that run together", () => {
+  it("counts the time of all turns, simultaneous ones too", () => {
     const session = timed().admit("a").admit("b").deliver("a");
     expect(used(session)).toBe("2/2000");
     session.deliver("b");
     expect(used(session)).toBe("2/4000");
   });
 
-  it("holds the role when a turn ends that used the rest of it, without a turn that is under way", () => {
+  it("holds the role when a turn ends, and lets open turns go on", () => {
     const session = timed().admit("a").admit("b");
     const turn = session.ticket("a").turn?.turn_id ?? "";
     session.submit("hand", "report", COMPLETED, {
@@ -136,7 +136,7 @@ describe("a role's budget of time", () => {
     ]);
   });
 
-  it("counts a turn that is withdrawn, is held, or is ended by a stop, each once", () => {
+  it("counts turns that are withdrawn, held or stopped, each once", () => {
     const session = timed().admit("a").command("cancel", "a");
     expect(used(session)).toBe("1/1000");
     session.admit("b").fail("b", "trust");
@@ -148,7 +148,7 @@ describe("a role's budget of time", () => {
     expect(used(timed().admit("a").admit("b").stop())).toBe("2/3000");
   });
 
-  it("holds nobody in the session that it closes", () => {
+  it("holds no role in the session that the step closes", () => {
     const session = planned({ budget: { wall_s: 1 } }, "a")
       .admit("a")
       .command("cancel");
@@ -156,7 +156,7 @@ describe("a role's budget of time", () => {
     expect(held(session.reopen())).toHaveLength(1);
   });
 
-  it("does not count what the machine slept, nor a run of which nobody knows when it ended", () => {
+  it("does not count sleep, nor runs that a crash cut short", () => {
     const session = timed().admit("a");
     session.submit("scheduler", "time_shifted", { cause: "sleep", shift_ms: 3_600_000 }, { at: after(session, 3601) });
     session.fail("a", "timeout");
@@ -171,7 +171,7 @@ describe("a role's own rate", () => {
     later(session.records.at(-1)?.record.received_at ?? "", seconds * 1000);
   const isFree = (session: ScheduleSession, time: string) => !isHeld(session.engine.ledger, "hand", time);
 
-  it("holds it when so many turns were given in a minute, until the oldest of them is a minute ago", () => {
+  it("holds the role until its oldest turn is a minute ago", () => {
     const session = planned({ rate_limit: { turns_per_minute: 2 } }).admit("a");
     const oldest = session.records.at(-1)?.record.received_at ?? "";
     expect(held(session)).toEqual([]);
@@ -181,7 +181,7 @@ describe("a role's own rate", () => {
     expect([isFree(session, later(end, -1)), isFree(session, end)]).toEqual([false, true]);
   });
 
-  it("counts from the turns that are in the log, also for a scheduler that takes over", () => {
+  it("stays through recoveries, resumes and releases", () => {
     const session = planned({ rate_limit: { turns_per_minute: 2 } })
       .admit("a")
       .admit("b");
@@ -191,7 +191,7 @@ describe("a role's own rate", () => {
     expect(held(session.command("release", undefined, { role_id: "hand" }))).toEqual(before);
   });
 
-  it("slides: the next turn is free when the second oldest is a minute ago, and not before", () => {
+  it("slides with the second oldest turn", () => {
     const session = planned({ rate_limit: { turns_per_minute: 2 } }).admit("a");
     session.submit("user", "user_command", { command: "tell", text: "Wait" }, { at: at(session, 30) });
     session.admit("b");
@@ -201,7 +201,7 @@ describe("a role's own rate", () => {
     expect(held(session)).toEqual([`hand rate_limited until ${later(second, 60_000)} turns_per_minute 2/2`]);
   });
 
-  it("is nobody's hold any more when the next turn comes long after it", () => {
+  it("ends with a turn that comes long after", () => {
     const session = planned({ rate_limit: { turns_per_minute: 2 } })
       .admit("a")
       .admit("b");
@@ -209,7 +209,7 @@ describe("a role's own rate", () => {
     expect(held(session.admit("c"))).toEqual([]);
   });
 
-  it("is shared by an account: all turns count, and the lowest rate holds", () => {
+  it("is shared by an account, at its lowest rate", () => {
     const session = schedule({
       roles: crew(
         { account: "acme", rate_limit: { turns_per_minute: 9 } },
@@ -231,7 +231,7 @@ describe("a role's own rate", () => {
     expect(held(session)).toEqual([`hand rate_limited until ${end} turns_per_minute 1/${turns_per_minute}`]);
   });
 
-  it("has no alarm, whatever max_hold_s says, and holds nobody in a closed session", () => {
+  it("has no timer, and holds no role in a closed session", () => {
     const session = planned({ rate_limit: { turns_per_minute: 1 } }, "a").admit("a");
     expect([...session.engine.ledger.timers.keys()]).toEqual(["notice"]);
     session.command("cancel");

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { COMPLETED, INSTRUCTION, asking, schedule, ScheduleSession, task, type Options } from "./session.ts";
+import { asking, COMPLETED, INSTRUCTION, type Options, schedule, type ScheduleSession, task } from "./session.ts";
 
 function instructed(options: Options = {}): ScheduleSession {
   return schedule(options).plan(task("a"), task("b")).instruct("a");
@@ -10,9 +10,9 @@ function spent(session: ScheduleSession): ScheduleSession {
   return session.fail("a").fireTimer("retry:a").fail("a").fireTimer("retry:a").fail("a");
 }
 
-describe("work that fails", () => {
+describe("failed work", () => {
   test.each(["timeout", "idle_timeout", "agent_failed", "no_answer", "malformed_output", "output_limit"])(
-    "%s blocks the ticket, says why, and is tried again",
+    "blocks the ticket with the reason %s, and is retried",
     (code) => {
       const session = instructed().fail("a", code);
       expect(session.moved).toEqual([`a: in_progress -work_stopped-> blocked (${code})`]);
@@ -23,21 +23,18 @@ describe("work that fails", () => {
     },
   );
 
-  test.each(["budget_exhausted", "cancelled"])(
-    "with %s is not tried again by itself: it is the manager's at once",
-    (code) => {
-      const session = instructed().fail("a", code);
-      expect([session.moved, session.open]).toEqual([
-        [`a: in_progress -work_stopped-> blocked (${code})`],
-        ["manager error a", "manager ticket b"],
-      ]);
-      expect(session.draft("a").message.payload).toMatchObject({ code });
-      const manager = instructed().deliver("a").fail("a", code);
-      expect(manager.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
-    },
-  );
+  test.each(["budget_exhausted", "cancelled"])("escalates at once with the reason %s", (code) => {
+    const session = instructed().fail("a", code);
+    expect([session.moved, session.open]).toEqual([
+      [`a: in_progress -work_stopped-> blocked (${code})`],
+      ["manager error a", "manager ticket b"],
+    ]);
+    expect(session.draft("a").message.payload).toMatchObject({ code });
+    const manager = instructed().deliver("a").fail("a", code);
+    expect(manager.last.step.commands).toMatchObject([{ do: "stop_session", reason: "manager_failed" }]);
+  });
 
-  it("counts the same when the worker reports an error, or answers with one", () => {
+  it("is also an error report and an error answer", () => {
     const reported = instructed().answer("a", "report", { status: "error", issues: ["no disk"] });
     expect(reported.moved).toEqual(["a: in_progress -work_stopped-> blocked (agent_failed)"]);
     const answered = instructed().answer("a", "error", { code: "conflict", message: "Somebody else is at it" });
@@ -45,7 +42,7 @@ describe("work that fails", () => {
     for (const session of [reported, answered]) expect(session.open).toContain("retry:a in 1000 ms");
   });
 
-  it("is tried again by somebody else if anybody can; a refused report, and work that is sent back, by anybody", () => {
+  it("is retried by another worker if possible, unless a report was refused", () => {
     const seatOf = (session: ScheduleSession) =>
       [...session.engine.ledger.turns.values()].find(({ subject }) => subject === "a")?.seat;
     const hand = { type: "worker", rather_not: "hand" };
@@ -56,7 +53,7 @@ describe("work that fails", () => {
     expect(seatOf(session)).toEqual({ type: "worker" });
   });
 
-  it("is nobody's reason to keep another seat for it because the manager failed", () => {
+  it("does not reserve another seat when the manager fails", () => {
     const session = schedule({ config: { max_retries: 1 } }).plan(task("a"), task("b"));
     session.answer("a", "instruction_proposal", { summary: "One way" }).fail("a").fireTimer("retry:a").fail("a");
     session.giveUp("a");
@@ -66,7 +63,7 @@ describe("work that fails", () => {
     expect(asked?.reserve).not.toHaveProperty("rather_not");
   });
 
-  it("waits twice as long each time, and never longer than a minute", () => {
+  it("waits twice as long each time, up to a minute", () => {
     const session = instructed({ config: { max_retries: 8 } });
     const waits: string[] = [];
     for (let attempt = 1; attempt <= 8; attempt++) {
@@ -77,7 +74,7 @@ describe("work that fails", () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60].map((seconds) => `retry:a in ${seconds}000 ms`));
   });
 
-  it("goes to the manager when the retries are spent, while the ticket stays blocked", () => {
+  it("escalates when the retries are spent, and stays blocked", () => {
     const session = spent(instructed());
     expect([session.moved, session.open]).toEqual([
       ["a: in_progress -work_stopped-> blocked (agent_failed)"],
@@ -88,18 +85,14 @@ describe("work that fails", () => {
     expect(session.status("a")).toBe("blocked (agent_failed)");
   });
 
-  it("has no retries where none are configured", () => {
-    expect(instructed({ config: { max_retries: 0 } }).fail("a").open).toContain("manager error a");
-  });
-
-  it("starts afresh with the manager's new instruction", () => {
+  it("has fresh retries with a new instruction", () => {
     const session = spent(instructed()).answer("a", "instruction", { summary: "Differently" });
     expect(session.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
     expect(spent(session).open).toContain("manager error a");
     expect(session.ticket("a").attempt).toBe(6);
   });
 
-  it("is given up after max_escalations, without asking the manager again", () => {
+  it("is given up after max_escalations", () => {
     const session = spent(instructed());
     for (let round = 0; round < 2; round++) spent(session.instruct("a"));
     expect(session.moved).toEqual([
@@ -109,7 +102,7 @@ describe("work that fails", () => {
     expect(session.open).toEqual(["manager ticket b"]);
   });
 
-  it("is given up when the manager answers with an error, keeping the reason of the work", () => {
+  it("is given up, with its own reason, when the manager gives up", () => {
     const session = instructed({ config: { max_retries: 0 } })
       .fail("a", "timeout")
       .giveUp("a");
@@ -117,7 +110,7 @@ describe("work that fails", () => {
     expect(session.open).toEqual(["manager ticket b"]);
   });
 
-  it("may make the manager ask the person first", () => {
+  it("lets the manager ask a person", () => {
     const session = spent(instructed()).ask("a", "q");
     expect([session.status("a"), session.open]).toEqual([
       "blocked (agent_failed)",
@@ -126,7 +119,7 @@ describe("work that fails", () => {
     expect(session.answerQuestions({ q: "Use the other disk" }).open).toEqual(["manager error a", "manager ticket b"]);
   });
 
-  it("keeps no stale failure for what is asked later", () => {
+  it("leaves no details behind for later escalations", () => {
     const session = instructed()
       .fail("a", "timeout", { details: { exit_code: 9 } })
       .fireTimer("retry:a");
@@ -134,7 +127,7 @@ describe("work that fails", () => {
     expect(session.draft("a").message.payload).not.toHaveProperty("details");
   });
 
-  it("is told to the manager with its own details, and not with those of a manager's turn that failed", () => {
+  it("escalates with its own details, not those of a manager's failure", () => {
     const details = { exit_code: 7 };
     const asked = instructed({ config: { max_retries: 0 } }).fail("a", "timeout", { details: { exit_code: 9 } });
     const { payload } = asked.draft("a").message;
@@ -158,7 +151,7 @@ describe("work that fails", () => {
     }
   });
 
-  it("is tried again at once when the person says so", () => {
+  it("is retried at once by a person's command", () => {
     const session = instructed().fail("a").command("retry", "a");
     expect(session.moved).toEqual(["a: blocked -retry-> in_progress"]);
     expect(session.open).toEqual(["manager ticket b", "worker instruction a"]);
@@ -166,8 +159,8 @@ describe("work that fails", () => {
   });
 });
 
-describe("a worker that is stuck", () => {
-  it("asks, and the manager answers with an instruction", () => {
+describe("a blocked worker", () => {
+  it("asks, and the manager instructs", () => {
     const session = instructed().block("a", "where");
     expect(session.moved).toEqual(["a: in_progress -report_blocked-> blocked (needs_input)"]);
     expect(session.open).toEqual(["manager report a", "manager ticket b"]);
@@ -175,7 +168,7 @@ describe("a worker that is stuck", () => {
     expect(session.moved).toEqual(["a: blocked -unblocked-> in_progress"]);
   });
 
-  it("without a question is the manager's trouble at once", () => {
+  it("escalates at once without a question", () => {
     const session = instructed().answer("a", "report", { status: "blocked", issues: ["no idea"] });
     expect([session.moved, session.open]).toEqual([
       ["a: in_progress -report_blocked-> blocked (needs_input)"],
@@ -183,7 +176,7 @@ describe("a worker that is stuck", () => {
     ]);
   });
 
-  it("says what it is doing without moving anything", () => {
+  it("moves nothing by reporting progress", () => {
     const session = instructed().admit("a");
     const before = session.open;
     session.answer("a", "report", { status: "progress", summary: "Half way" });
@@ -196,8 +189,8 @@ describe("a worker that is stuck", () => {
   });
 });
 
-describe("a report that does not answer an instruction", () => {
-  it("is refused, and the instruction put again with the reason, at once", () => {
+describe("a report with the wrong status", () => {
+  it("is refused, and the instruction sent again at once with the reason", () => {
     const session = instructed().answer("a", "report", { status: "proposal" });
     expect([session.last.disposition, session.refused, session.status("a")]).toEqual([
       "refused",
@@ -217,12 +210,12 @@ describe("a report that does not answer an instruction", () => {
     ]);
   });
 
-  it("is forgotten with the next answer", () => {
+  it("leaves no refusal in later contexts", () => {
     const session = instructed().answer("a", "report", { status: "proposal" }).deliver("a");
     expect(session.draft("a").context).not.toHaveProperty("refused");
   });
 
-  it("counts as a retry, together with work that fails", () => {
+  it("counts as a retry, like failed work", () => {
     const session = instructed().answer("a", "report", { status: "proposal" }).fail("a").fireTimer("retry:a");
     session.answer("a", "report", { status: "proposal" });
     expect(session.moved).toEqual(["a: in_progress -work_stopped-> blocked (validation_failed)"]);
@@ -230,7 +223,7 @@ describe("a report that does not answer an instruction", () => {
     expect(session.ticket("a").attempt).toBe(3);
   });
 
-  it("counts on after checks sent the work back", () => {
+  it("keeps its count when checks send the work back", () => {
     const session = schedule().plan(task("a", { acceptance_criteria: [{ text: "passes", command: ["true"] }] }));
     session.instruct("a").fail("a").fireTimer("retry:a").deliver("a");
     session.finishChecks("a", false).answer("a", "report", { status: "proposal" });
@@ -238,7 +231,7 @@ describe("a report that does not answer an instruction", () => {
     expect(session.answer("a", "report", { status: "proposal" }).open).toEqual(["manager error a"]);
   });
 
-  it("tells the next try what a failed turn had refused", () => {
+  it("is told to the next try, even if the turn failed for it", () => {
     const refused = [
       { payload_type: "report", code: "validation_failed", pointer: "/payload/status", message: "no such status" },
     ];
@@ -248,7 +241,7 @@ describe("a report that does not answer an instruction", () => {
 });
 
 describe("a manager that fails", () => {
-  it("is asked again without moving the ticket", () => {
+  it("is asked again while its ticket stays as it is", () => {
     const session = instructed().deliver("a").fail("a", "timeout");
     expect([session.moved, session.status("a")]).toEqual([[], "awaiting_review"]);
     expect(session.open).toEqual(["manager ticket b", "retry:a in 1000 ms"]);
@@ -256,7 +249,7 @@ describe("a manager that fails", () => {
     expect([session.moved, session.open]).toEqual([[], ["manager review_request a", "manager ticket b"]]);
   });
 
-  it("is asked again what to do with a blocked ticket, which stays so", () => {
+  it("is asked again about a blocked ticket", () => {
     const session = spent(instructed()).fail("a", "timeout");
     expect([session.moved, session.open]).toEqual([[], ["manager ticket b", "retry:a in 1000 ms"]]);
     session.fireTimer("retry:a");
@@ -267,13 +260,13 @@ describe("a manager that fails", () => {
     ]);
   });
 
-  it("is asked again about the session in the same way", () => {
+  it("is asked again about the requirement", () => {
     const session = schedule().requirement().fail(undefined, "timeout");
     expect(session.open).toEqual(["retry: in 1000 ms"]);
     expect(session.fireTimer("retry:").open).toEqual(["manager requirement"]);
   });
 
-  it("stops the session at once where it has one try", () => {
+  it("stops the session at once without retries, and names the message", () => {
     const session = schedule({ config: { max_retries: 0 } })
       .requirement()
       .fail(undefined, "timeout");
@@ -282,7 +275,7 @@ describe("a manager that fails", () => {
     ]);
   });
 
-  it("stops the session when its tries are spent, and is asked afresh when that goes on", () => {
+  it("stops the session when its retries are spent, and has them again on resume", () => {
     const session = instructed().deliver("a");
     session.fail("a", "timeout").fireTimer("retry:a").fail("a", "timeout").fireTimer("retry:a").fail("a", "no_answer");
     expect(session.last.step.commands).toEqual([
@@ -309,7 +302,7 @@ describe("a manager that fails", () => {
     expect(session.stop("manager_failed").recover().open).toEqual(["manager requirement"]);
   });
 
-  it.each(["malformed_output", "cancelled"])("is told when that goes on what its last try had refused (%s)", (code) => {
+  it.each(["malformed_output", "cancelled"])("is told on resume what its last try had refused (%s)", (code) => {
     const refused = [{ payload_type: "plan", code: "validation_failed", pointer: "/tasks", message: "is missing" }];
     const session = schedule({ config: { max_retries: 0 } })
       .requirement()
@@ -317,7 +310,7 @@ describe("a manager that fails", () => {
     expect(session.stop("manager_failed").recover().draft().context["refused"]).toEqual(refused);
   });
 
-  it("gives up a ticket that it says it cannot instruct or review, and the session over the requirement", () => {
+  it("ends the ticket by giving up, or the session if it is about the requirement", () => {
     const ticket = schedule().plan(task("a"), task("b")).giveUp("a");
     expect(ticket.moved).toEqual([
       "a: pending -work_stopped-> blocked (agent_failed)",
@@ -332,10 +325,10 @@ describe("a manager that fails", () => {
   });
 });
 
-describe("an agent that calls its failure what only a plan or a person can make of a ticket", () => {
+describe("an agent's error with a code that only a plan or a person may give", () => {
   const WITHDRAWN = { code: "withdrawn", message: "Nothing to see here" };
 
-  it("has failed like any other, and the session with it", () => {
+  it("counts as agent_failed, and fails the session", () => {
     const worker = schedule({ config: { max_retries: 0 } })
       .plan(task("a"))
       .instruct("a")
@@ -355,13 +348,13 @@ describe("an agent that calls its failure what only a plan or a person can make 
     "replanned",
     "result_rejected",
     "waiting_for_dependency",
-  ])("is not believed that it was %s", (code) => {
+  ])("is not recorded as %s", (code) => {
     const session = instructed().answer("a", "error", { code, message: "Nothing to see here" });
     expect(session.status("a")).toBe("blocked (agent_failed)");
   });
 });
 
-describe("an answer that is not the sender's to give", () => {
+describe("an answer that the sender has no right to give", () => {
   test.each([
     ["a worker", "plan", { tasks: [task("evil")] }, "a"],
     ["a worker", "review", { decision: "approved" }, "a"],
@@ -373,7 +366,7 @@ describe("an answer that is not the sender's to give", () => {
     ["a manager", "report", COMPLETED, "b"],
     ["a manager", "review", { decision: "approved" }, "b"],
     ["a manager", "plan", { tasks: [task("a")] }, "b"],
-  ] as const)("%s: %s is refused, moves nothing, and the same message is put again", (_, type, payload, id) => {
+  ] as const)("%s: %s is refused, moves nothing, and the message is sent again", (_, type, payload, id) => {
     const session = instructed().admit(id);
     const before = [session.status("a"), session.status("b"), session.open];
     session.answer(id, type, payload);
