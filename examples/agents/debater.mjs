@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// A debater without a mind of its own: its positions are its arguments, one for each round, and the last one stays.
+// A debater that takes its positions from its arguments, one for each round; the last one stays.
 // One turn_request in, one opinion out.
 import { text } from "node:stream/consumers";
 
-const line = await text(process.stdin); // one line and the end of file; node:readline would end it at a U+2028, too
+const line = await text(process.stdin); // one line; node:readline would also split it at U+2028
 if (line === "") process.exit(0); // end of file without a line: exit without working
 const { session_id, payload } = JSON.parse(line);
 const { transcript, metadata } = payload.context;

@@ -1,9 +1,9 @@
 #!/usr/bin/env node
-// A judge without a mind of its own: it says the conclusion it was given, and counts who stood by what it had said.
+// A judge that concludes with its argument, and counts how often each debater changed its position.
 // One turn_request in, one verdict out.
 import { text } from "node:stream/consumers";
 
-const line = await text(process.stdin); // one line and the end of file; node:readline would end it at a U+2028, too
+const line = await text(process.stdin); // one line; node:readline would also split it at U+2028
 if (line === "") process.exit(0); // end of file without a line: exit without working
 const { session_id, payload } = JSON.parse(line);
 const opinions = Map.groupBy(payload.context.transcript, (entry) => entry.source);

@@ -2,7 +2,7 @@
 # A manager for Bosun's schedule mode. POSIX sh, with jq (1.6 or later) as the only helper.
 #
 # Bosun starts this program once for every turn. It reads one turn_request from stdin, answers with one envelope on
-# stdout, and exits with 0. Nothing is remembered between turns: all it knows is in the request.
+# stdout, and exits with 0. It remembers nothing between turns: the request holds all it knows.
 #
 #   requirement     asks one question; then, from the answer, makes the plan
 #   ticket          gives the instruction, or its proposal when the request's `discuss` is true
@@ -32,7 +32,7 @@ trap 'rm -rf "$tmp"' EXIT
 trap 'exit 143' HUP INT TERM
 request=$tmp/request
 
-# The words in which the answers are said. They read the request as `.`.
+# The jq functions that make the answers. The request is `.`.
 words='
 # On the wire a plain string may stand for an object that has only a text.
 def text: if type == "object" then .text // "" else . end;
@@ -115,7 +115,7 @@ def on_review_request:
     else {review: {decision: "changes_requested", notes: "Checks failed.", requested_changes: $failed}}
     end;
 
-# An instruction that answers an error says so in its metadata; it comes back in the history of the ticket.
+# An instruction that answers an error says so in its metadata. The next error finds it in the history of the ticket.
 def on_error:
   .payload.message.payload as $error
   | if any(context.history // [] | .[]; .payload.metadata.after_error) or context.ticket == null
@@ -126,7 +126,7 @@ def on_error:
     end;
 '
 
-# decide DEFINITION: the answer, as an object of one entry: its type and its payload.
+# decide DEFINITION: makes the answer, an object with one entry: its type and its payload.
 decide() { jq -c --slurpfile plan "$tmp/plan" "$words $1" "$request"; }
 
 # say TYPE: prints one envelope, on one line; the payload comes on stdin.
@@ -137,7 +137,7 @@ say() {
   }'
 }
 
-# answer TYPE: the last word of the turn. Without CREW_MISBEHAVE this is `say`, and nothing else.
+# answer TYPE: ends the turn. Without CREW_MISBEHAVE it is the same as `say`.
 answer() {
   say "$1" >"$tmp/answer"
   [ -s "$tmp/answer" ] || exit 1

@@ -44,7 +44,7 @@ say() {
   }'
 }
 
-# answer TYPE: the last word of the turn. Without CREW_MISBEHAVE this is `say`, and nothing else.
+# answer TYPE: ends the turn. Without CREW_MISBEHAVE it is the same as `say`.
 answer() {
   say "$1" >"$tmp/answer"
   [ -s "$tmp/answer" ] || exit 1

@@ -1,9 +1,8 @@
-import "./no-inspector.ts";
 import { answer } from "./playbook/answer.ts";
 import { loadPlanFile } from "./playbook/plan-file.ts";
 import { errorReply, readTurn, sayAnswer } from "./turn.ts";
 
-/** The manager that plays a plan file: one turn, one answer. The file's path is in `BOSUN_PLAYBOOK`. */
+/** The manager that plays the plan file named by `BOSUN_PLAYBOOK`. It answers one turn and exits. */
 async function main(): Promise<void> {
   const turn = await readTurn();
   if (turn === undefined) return;

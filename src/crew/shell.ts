@@ -1,17 +1,13 @@
-import { listOf } from "../lib/json.ts";
-import "./no-inspector.ts";
 import { access, constants } from "node:fs/promises";
+import { listOf } from "../lib/json.ts";
 import { Work } from "./shell/work.ts";
 import type { Reply, Turn } from "./turn.ts";
 import { cutTo, errorReply, readTurn, sayAnswer, textOf } from "./turn.ts";
 
-/** The exit code of a program that SIGTERM ended. */
+/** The exit code of a program that SIGTERM has ended. */
 const ENDED_BY_SIGTERM = 143;
 
-/**
- * The worker that runs an instruction's steps. Its answer is a `report`; a step that fails makes it one with status `error`, while the
- * program itself still exits with 0, for it did what it was asked.
- */
+/** The worker that runs an instruction's steps and answers with a `report`. If a step fails, its status is `error`, and the exit code still 0. */
 async function main(): Promise<void> {
   const turn = await readTurn();
   if (turn === undefined) return;
@@ -19,7 +15,7 @@ async function main(): Promise<void> {
     case "instruction": {
       const work = new Work(turn);
       process.once("SIGTERM", () => work.stop());
-      // Nobody reads any more: the scheduler has died, and whoever takes its place will have this turn done again.
+      // The scheduler has died. The next one repeats this turn.
       process.stdout.on("error", () => work.stop());
       const report = await work.report();
       if (report === undefined) process.exitCode = ENDED_BY_SIGTERM;
@@ -37,7 +33,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** The worker's word on an approach: what it can see without starting the work. */
+/** The answer to a proposal: what the worker can tell without starting to work. */
 async function readiness(turn: Turn): Promise<Reply> {
   const issues: string[] = [];
   await access(turn.workspace, constants.R_OK | constants.X_OK).catch(() =>

@@ -1,6 +1,9 @@
 import { type Json, type JsonObject, listOf, objectOf } from "../lib/json.ts";
 
-/** The one request an agent gets, as far as the crew reads it: field by field what WIRE calls `turn_request`. */
+// Without a handler, this signal opens Node's inspector, through which any program of the same user can take over the process.
+process.on("SIGUSR1", () => {});
+
+/** The `turn_request` that an agent gets (SPEC.md), as far as the crew reads it. */
 export interface Turn {
   readonly session_id: string;
   readonly role_id: string;
@@ -11,17 +14,17 @@ export interface Turn {
   readonly discuss: boolean;
   readonly workspace: string;
   readonly artifacts_dir: string;
-  /** The line as it came, for programs further down that want to read it themselves. */
+  /** The request as it came, for the programs that a step runs. */
   readonly line: string;
 }
 
-/** What an agent answers with. */
+/** An agent's answer. */
 export interface Reply {
   readonly payload_type: string;
   readonly payload: JsonObject;
 }
 
-/** An `error` answer: `code` is one of the wire's, `hint` says what to do next. */
+/** An `error` answer. `code` is one of the wire's, `hint` says what to do next. */
 export function errorReply(code: string, message: string, hint?: string): Reply {
   return {
     payload_type: "error",
@@ -30,8 +33,8 @@ export function errorReply(code: string, message: string, hint?: string): Reply 
 }
 
 /**
- * The turn on stdin; undefined when the input ended without one, which means: exit without working, for whoever started us is
- * gone. A line cut short counts as none. Throws what is wrong with a line that is complete and no turn request.
+ * Reads the turn from stdin; undefined if the input ends before a complete line. Then the scheduler is gone, and the program must exit without
+ * working. Throws if a complete line is not a turn request.
  */
 export async function readTurn(): Promise<Turn | undefined> {
   const { line, complete } = await firstLine();
@@ -87,10 +90,10 @@ function required(value: Json | undefined, name: string): string {
   throw new Error(`the turn_request has no ${name}`);
 }
 
-/** What a program without a model takes of either, known and not only untold: a budget can be kept by it. */
+/** A program without a model uses nothing. It says so, because unknown usage could not be held against a budget. */
 const NOTHING_USED = { input_tokens: 0, output_tokens: 0, cost_usd: 0 };
 
-/** Prints this turn's answer on stdout. */
+/** Prints the answer of this turn on stdout. */
 export function sayAnswer(turn: Turn, { payload_type, payload }: Reply): void {
   say(turn, { payload_type, payload: { ...payload, usage: NOTHING_USED } });
 }
@@ -109,14 +112,14 @@ export function say(turn: Turn, reply: Reply): void {
   process.stdout.write(`${JSON.stringify(envelope)}\n`);
 }
 
-/** The text of a value that may be a plain string or an object with a `text`; empty when it has none. */
+/** The text of a string or of an object with a `text`; empty for other values. */
 export function textOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
   const inner = objectOf(value)["text"];
   return typeof inner === "string" ? inner : "";
 }
 
-/** A text with at most so many UTF-16 units, which are never half a character. */
+/** The beginning of a text, at most so many UTF-16 units long and without half a character at its end. */
 export function cutTo(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).replace(/[\uD800-\uDBFF]$/, "")}…`;
 }

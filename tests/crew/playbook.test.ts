@@ -67,7 +67,7 @@ function onTicket(task: string, type: string, more: Partial<Asked> & { history?:
   };
 }
 
-it("the playbook says of a plan that was sent back that words do not change it", async () => {
+it("the playbook says in a plan that was sent back that it cannot change it", async () => {
   const sentBack: Asked = {
     type: "requirement",
     payload: { text: "Go." },
@@ -76,15 +76,15 @@ it("the playbook says of a plan that was sent back that words do not change it",
   };
   const { payload } = await playbook(plan, sentBack);
   const first = await playbook(plan, { ...sentBack, context: { clarifications: answered } });
-  const said = `${textOf(first.payload["summary"])}\nThe plan is as its file has it, whatever is said to it: `;
-  expect(textOf(payload["summary"]).startsWith(said)).toBe(true);
+  const [summary, added] = textOf(payload["summary"]).split("\n");
+  expect([summary, added]).toEqual([textOf(first.payload["summary"]), expect.stringContaining("plan file")]);
   expect(payload["tasks"]).toEqual(first.payload["tasks"]);
 });
 
 describe("the playbook's questions", () => {
   const requirement: Asked = { type: "requirement", payload: { text: "Go." }, expects: ["clarification", "plan"] };
 
-  it("asks all of them first, without what only the playbook reads", async () => {
+  it("are asked first, without the metadata that only the playbook reads", async () => {
     const { type, payload } = await playbook(plan, requirement);
     expect(type).toBe("clarification");
     expect(payload["status"]).toBe("open");
@@ -94,7 +94,7 @@ describe("the playbook's questions", () => {
     ]);
   });
 
-  it("asks again what was answered in a way the plan cannot use, and says why", async () => {
+  it("are asked again, with the reason, after an answer that the plan cannot use", async () => {
     const { payload } = await playbook(plan, {
       type: "clarification_response",
       payload: {
@@ -111,19 +111,19 @@ describe("the playbook's questions", () => {
         question_id: "window",
         text: "How far back?",
         default: "1 year",
-        why: '"ten" is not an answer this plan can use. Answers it can use: 1 year.',
+        why: expect.stringMatching(/^"ten" .*: 1 year\.$/),
       },
     ]);
   });
 
-  it("takes the latest answer when a question was asked twice", async () => {
+  it("take the latest answer", async () => {
     const clarifications = [{ question: "How far back?", answer: "ten" }, ...answered];
     const { type, payload } = await playbook(plan, { ...requirement, context: { clarifications } });
     expect(type).toBe("plan");
     expect(payload["tasks"]).toMatchObject([{ description: "Look at 2 years; ${HOME} stays." }, {}, {}]);
   });
 
-  it("goes on with the defaults when no more questions are wanted, and says which answer it cannot do without", async () => {
+  it("take their defaults when no more may be asked, and fail without a default", async () => {
     const { type, payload } = await playbook(plan, {
       type: "clarification_response",
       payload: { answers: [], status: "complete" },
@@ -131,7 +131,7 @@ describe("the playbook's questions", () => {
       context: { clarifications: [{ question: "Who reads it?", answer: "(not answered: decide yourself)" }] },
     });
     expect(type).toBe("error");
-    expect(payload["message"]).toContain("no usable answer to who, and no default");
+    expect(payload["message"]).toMatch(/answer to who\b/);
     const { questions, ...rest } = plan;
     const withDefault = { ...rest, questions: [questions[0], { ...questions[1], default: "all" }] } as Json;
     const second = await playbook(withDefault, {
@@ -144,7 +144,7 @@ describe("the playbook's questions", () => {
 });
 
 describe("the playbook's plan", () => {
-  it("holds the tasks with every placeholder filled, and keeps the instructions back", async () => {
+  it("holds the tasks with every placeholder filled in, without the instructions", async () => {
     const { type, payload } = await playbook(plan, {
       type: "clarification_response",
       payload: { answers: [], status: "answered" },
@@ -169,7 +169,7 @@ describe("the playbook's plan", () => {
     });
   });
 
-  it("holds the instructions too when the file says so", async () => {
+  it("holds the instructions if the file says so", async () => {
     const document = {
       tasks: [
         {
@@ -184,7 +184,7 @@ describe("the playbook's plan", () => {
     expect(payload["tasks"]).toEqual([{ task_id: "a", description: "A.", instruction: { summary: "Do A." } }]);
   });
 
-  it("is the same from YAML", async () => {
+  it("may be YAML", async () => {
     const document = "tasks:\n  - task_id: a\n    description: ${crew.survey}\n";
     const { payload } = await playbook(
       document,
@@ -194,7 +194,7 @@ describe("the playbook's plan", () => {
     expect(payload["tasks"]).toEqual([{ task_id: "a", description: programFile("survey") }]);
   });
 
-  it("is not given again after a refusal: the same file gives the same answer", async () => {
+  it("is not repeated after a refusal, because the same file gives the same answer", async () => {
     const refused = [{ payload_type: "plan", code: "invalid_plan", pointer: "/tasks/0", message: "unknown role" }];
     const { type, payload } = await playbook(plan, {
       type: "requirement",
@@ -208,7 +208,7 @@ describe("the playbook's plan", () => {
 });
 
 describe("the playbook's instructions", () => {
-  it("come on the ticket's turn, an answer quoted where a shell reads it and bare in an argv", async () => {
+  it("come on the ticket's turn, with answers quoted only where a shell reads them", async () => {
     const { type, payload } = await playbook(plan, onTicket("look", "ticket"));
     expect(type).toBe("instruction");
     expect(payload["steps"]).toEqual([
@@ -217,7 +217,7 @@ describe("the playbook's instructions", () => {
     ]);
   });
 
-  it("are first proposed when the ticket is to be discussed, and given after the worker's proposal", async () => {
+  it("are first proposed in a discussion, and given after the worker's proposal", async () => {
     const proposed = await playbook(plan, onTicket("look", "ticket", { discuss: true }));
     expect(proposed).toMatchObject({
       type: "instruction_proposal",
@@ -230,7 +230,7 @@ describe("the playbook's instructions", () => {
     expect(given).toMatchObject({ type: "instruction", payload: { summary: "Look." } });
   });
 
-  it("wait for answers to what a blocked worker asks, which then go with them", async () => {
+  it("wait for the answers to a blocked worker's questions, and then hold them", async () => {
     const payload = { status: "blocked", questions: [{ question_id: "q1", text: "Which port?" }] };
     const asked = await playbook(plan, onTicket("look", "report", { payload }));
     expect(asked).toMatchObject({
@@ -242,7 +242,7 @@ describe("the playbook's instructions", () => {
     expect(given).toMatchObject({ type: "instruction", payload: { resources: ["Asked: Which port?\nAnswered: 80"] } });
   });
 
-  it("are given once more with a note after an error, then the task is given up", async () => {
+  it("are repeated once with a note after an error, then the task fails", async () => {
     const error = { payload: { code: "timeout", message: "too slow" } };
     const first = {
       sequence: 9,
@@ -260,11 +260,11 @@ describe("the playbook's instructions", () => {
     const last = await playbook(plan, onTicket("look", "error", { ...error, history: [first, second] }));
     expect(last).toMatchObject({
       type: "error",
-      payload: { code: "timeout", message: "look: given up after 2 instruction(s): too slow" },
+      payload: { code: "timeout", message: expect.stringMatching(/^look: .*2 instruction.*too slow$/) },
     });
   });
 
-  it("repeat so much of a long error as is well formed, wherever it is cut", async () => {
+  it("cut a long error without splitting a character", async () => {
     for (const task of ["look", "stop"]) {
       for (const before of ["", "a"]) {
         const error = { payload: { code: "timeout", message: before + "😀".repeat(3_000) } };
@@ -274,7 +274,7 @@ describe("the playbook's instructions", () => {
     }
   });
 
-  it("go through the task's revisions in order before the task is given up", async () => {
+  it("go through the task's revisions before the task fails", async () => {
     const history: Json[] = [];
     const summaries: (string | undefined)[] = [];
     for (let turn = 0; turn < 4; turn += 1) {
@@ -295,7 +295,7 @@ describe("the playbook's instructions", () => {
     expect(summaries).toEqual(["Tell.", "Tell slowly.", "Shout.", "gave up"]);
   });
 
-  it("are not repeated where the plan says to give up at the first error", async () => {
+  it("are not repeated if the plan says give_up", async () => {
     const { type } = await playbook(
       plan,
       onTicket("stop", "error", { payload: { code: "checks_failed", message: "no" } }),
@@ -304,7 +304,7 @@ describe("the playbook's instructions", () => {
   });
 });
 
-it("asks on a ticket's turn what was never asked, when the plan came by another way", async () => {
+it("the playbook asks on a ticket's turn what was never asked", async () => {
   const asked = await playbook(plan, onTicket("look", "ticket", { context: { clarifications: [] } }));
   expect(asked).toMatchObject({
     type: "clarification",
@@ -323,12 +323,12 @@ describe("the playbook's review", () => {
   const review = (checks: Json[], report: JsonObject): Asked =>
     onTicket("look", "review_request", { payload: { ticket_id: "look", report, checks } });
 
-  it("approves what passed every check", async () => {
+  it("approves a ticket that passed every check", async () => {
     const { payload } = await playbook(plan, review([passed], { status: "completed" }));
     expect(payload).toMatchObject({ decision: "approved", notes: "Its check passed." });
   });
 
-  it("names a failed criterion with well-formed text, wherever the output is cut", async () => {
+  it("cuts the output of a failed check without splitting a character", async () => {
     for (const after of ["", "a"]) {
       const check = { ...failed, output: "😀".repeat(2_000) + after };
       const { payload } = await playbook(plan, review([check], { status: "completed" }));
@@ -346,7 +346,7 @@ describe("the playbook's review", () => {
     );
   });
 
-  it("does not approve an issue that the plan calls fatal, whatever the checks say", async () => {
+  it("does not approve an issue that the plan calls fatal", async () => {
     const fatal = await playbook(
       plan,
       review([passed], { status: "completed", issues: ["Some Data Lost on the way"] }),
@@ -356,7 +356,7 @@ describe("the playbook's review", () => {
     expect(harmless.payload["decision"]).toBe("approved");
   });
 
-  it("does not approve work that is not reported as completed", async () => {
+  it("does not approve work that is not completed", async () => {
     const { payload } = await playbook(plan, review([passed], { status: "error" }));
     expect(payload["decision"]).toBe("changes_requested");
   });
@@ -366,18 +366,18 @@ describe("the playbook as a program", () => {
   it.each([
     ["nothing", ""],
     ["a line cut short", '{"session_id":"s'],
-  ])("exits without a word when its input ends after %s", async (_, input) => {
+  ])("exits without an answer when its input ends after %s", async (_, input) => {
     const ran = await crewRun("playbook", [], { input, env: { BOSUN_PLAYBOOK: "/nowhere" } });
     expect(ran).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
-  it("says what is wrong with a line that is no turn request", async () => {
+  it("refuses a line that is not a turn request", async () => {
     const ran = await crewRun("playbook", [], { input: '{"payload_type":"plan"}\n' });
     expect(ran.code).toBe(2);
-    expect(ran.stderr).toBe('playbook: expected one turn_request envelope on stdin, got payload_type "plan"\n');
+    expect(ran.stderr).toMatch(/turn_request.*"plan"/);
   });
 
-  it("answers with an error when it was given no plan file", async () => {
+  it("answers with an error when it has no plan file", async () => {
     const ran = await crewRun("playbook", [], {
       input: turnLine({ type: "requirement", payload: { text: "x" }, expects: ["plan"] }),
     });

@@ -9,14 +9,14 @@ import { built, compiledOnce } from "../built.ts";
 const directories: string[] = [];
 const children = new Set<ChildProcess>();
 
-/** An empty directory, taken away by `cleanUp`. */
+/** An empty directory; `cleanUp` removes it. */
 export function directory(): string {
   const path = mkdtempSync(join(tmpdir(), "bosun-crew-"));
   directories.push(path);
   return path;
 }
 
-/** For `afterEach`: no process and no directory of a test outlives it. */
+/** For `afterEach`: ends the processes and removes the directories of a test. */
 export function cleanUp(): void {
   for (const child of children) child.kill("SIGKILL");
   children.clear();
@@ -84,7 +84,7 @@ export async function crewRun(program: CrewProgram, args: readonly string[], set
   return await run([process.execPath, programFile(program), ...args], setting);
 }
 
-/** One turn as the scheduler would put it. */
+/** A turn as the scheduler asks for it. */
 export interface Asked {
   readonly type: string;
   readonly payload: JsonObject;
@@ -118,7 +118,7 @@ export function turnLine(asked: Asked): string {
   return `${JSON.stringify(envelope)}\n`;
 }
 
-/** What a program said in its turn: every envelope, each found valid, and the other lines. */
+/** The output of a turn: the envelopes, which are valid, and the other lines. */
 export interface Said {
   readonly envelopes: readonly Envelope[];
   readonly console: readonly string[];
@@ -136,7 +136,7 @@ function valid(value: JsonObject): Envelope {
   return checked.value;
 }
 
-/** The program's answer to a turn: its last envelope. */
+/** The answer to a turn: the last envelope. */
 export async function answerOf(
   program: "playbook" | "shell",
   asked: Asked,
@@ -157,7 +157,7 @@ const gitSetting = {
   GIT_CONFIG_VALUE_0: "main",
 };
 
-/** A scratch repository. Its commits carry dates of their own choice. */
+/** A scratch repository. A commit may have a date of its own. */
 export interface Scratch {
   readonly root: string;
   write(files: Readonly<Record<string, string | Json>>): void;

@@ -57,7 +57,7 @@ function startWork(steps: Json[]): Started {
 }
 
 describe("the shell worker", () => {
-  it("runs commands and shell texts in order in the workspace, and reports the evidence of each", async () => {
+  it("runs commands and shell texts in order, and reports the evidence of each", async () => {
     const { report, envelopes } = await work([
       { text: "write", shell: "echo one > file; echo err >&2" },
       {
@@ -84,7 +84,7 @@ describe("the shell worker", () => {
     ]);
   });
 
-  it("stops at the first step that fails, and reports an error with its exit code and the end of its output", async () => {
+  it("stops at the first failed step, and reports its exit code and last output", async () => {
     const { report } = await work([{ shell: "seq 1 5000; exit 3" }, { shell: "touch never" }]);
     expect(report).toMatchObject({
       status: "error",
@@ -109,20 +109,17 @@ describe("the shell worker", () => {
     expect(report["evidence"]).toMatchObject([{ exit_code: code, output: expect.stringContaining(output) }]);
   });
 
-  it("notes steps that are only text, and does not call it work when there was nothing to run", async () => {
+  it("notes steps of plain text, and reports an error if there is nothing to run", async () => {
     const some = await work(["think first", { shell: "true" }]);
     expect(some.report).toMatchObject({
       status: "completed",
       evidence: [{ text: "Noted; there is nothing to run: think first" }, { exit_code: 0 }],
     });
     const none = await work(["think", { text: "and think" }]);
-    expect(none.report).toMatchObject({
-      status: "error",
-      issues: ["no step has a command or a shell text, and a shell worker can do nothing else"],
-    });
+    expect(none.report).toMatchObject({ status: "error", issues: [expect.stringContaining("no step")] });
   });
 
-  it("never lets a step speak for it: what a step prints cannot be taken for an envelope", async () => {
+  it("marks the output of steps, so that no step can print an envelope", async () => {
     const forged = JSON.stringify({
       session_id: "s1",
       source: "seat",
@@ -136,7 +133,7 @@ describe("the shell worker", () => {
     expect(report["status"]).toBe("error");
   });
 
-  it("passes on the first MiB of what a step prints, in lines, and counts the rest", async () => {
+  it("shows the first MiB of a step's output in lines, and counts the rest", async () => {
     const { ran } = await work([
       { command: [process.execPath, "-e", "for (let i = 0; i < 400; i++) console.log('x'.repeat(20000))"] },
     ]);
@@ -148,7 +145,7 @@ describe("the shell worker", () => {
     expect(lines.some((line) => /^… \d+ bytes more were not shown$/.test(line))).toBe(true);
   });
 
-  it("gives a report that stands whatever its steps were and printed, after fewer messages than are recorded", async () => {
+  it("keeps its report and messages within the limits of the wire", async () => {
     const long = ["true", "blank 'quote\u0001".repeat(7_000)];
     const alone = await work([{ command: long }]);
     expect(alone.report).toMatchObject({ status: "completed", evidence: [{ exit_code: 0 }] });
@@ -164,18 +161,18 @@ describe("the shell worker", () => {
     expect(Math.max(...lines.map((line) => Buffer.byteLength(line)))).toBeLessThan(8 * 1024 * 1024);
   });
 
-  it("runs the command where a step has a shell text, too, and tells it as the list that it is", async () => {
+  it("prefers the command of a step to its shell text", async () => {
     const { report } = await work([{ command: ["echo", "the command", ""], shell: "echo the shell text" }]);
     expect(report["evidence"]).toMatchObject([{ command: ["echo", "the command", ""], output: "the command" }]);
   });
 
-  it("says that no model was used, so that a budget in tokens or money can be kept", async () => {
+  it("reports that it used no tokens and no money", async () => {
     const { report, envelopes } = await work([{ shell: 'touch "$BOSUN_ARTIFACTS_DIR/x"' }]);
     expect(report["usage"]).toEqual({ input_tokens: 0, output_tokens: 0, cost_usd: 0 });
     expect(envelopes.slice(0, -1).filter(({ payload }) => "usage" in payload)).toEqual([]);
   });
 
-  it("does not wait for what a step has left behind", async () => {
+  it("does not wait for a process that a step has left behind", async () => {
     const pidFile = join(scratch, "left.pid");
     try {
       const { report } = await work([{ shell: `sleep 600 & echo $! > '${pidFile}'; echo done` }]);
@@ -195,7 +192,7 @@ describe("the shell worker", () => {
 });
 
 describe("the shell worker's artifacts", () => {
-  it("are the files that appear or change, with digest, size and content type", async () => {
+  it("are the new and changed files, with digest, size and content type", async () => {
     writeFileSync(join(artifacts, "old.txt"), "old");
     writeFileSync(join(artifacts, "same.txt"), "same");
     const { envelopes, report } = await work([
@@ -220,7 +217,7 @@ describe("the shell worker's artifacts", () => {
     expect(report["outputs"]).toContainEqual({ label: "sub/new.md", uri: "sub/new.md" });
   });
 
-  it("survive names with blanks, newlines, percent signs and other scripts", async () => {
+  it("may have names with blanks, newlines, percent signs and other scripts", async () => {
     const names = ["a b.txt", "new\nline.txt", "100%25.txt", "日本語.md", "quote'\".txt"];
     const write = `for (const name of ${JSON.stringify(names)}) require('fs').writeFileSync(process.env.BOSUN_ARTIFACTS_DIR + '/' + name, name)`;
     const { envelopes } = await work([{ command: [process.execPath, "-e", write] }]);
@@ -230,7 +227,7 @@ describe("the shell worker's artifacts", () => {
     expect(paths.toSorted()).toEqual(names.map((name) => join(artifacts, name)).toSorted());
   });
 
-  it("never lead outside: symbolic links are left alone", async () => {
+  it("are never symbolic links", async () => {
     symlinkSync("/etc", join(artifacts, "etc"));
     const { envelopes } = await work([{ shell: 'ln -s /etc/passwd "$BOSUN_ARTIFACTS_DIR/passwd"' }]);
     expect(envelopes.filter(({ payload_type: type }) => type === "artifact_ref")).toEqual([]);
@@ -242,20 +239,20 @@ describe("the shell worker's artifacts", () => {
     expect(report["status"]).toBe("error");
   });
 
-  it("make the report an error where an expected file is neither there nor in the workspace", async () => {
+  it("make the report an error if an expected file is missing", async () => {
     const expected = ["made.json", "kept.txt", "lost.md", "a short summary, in words"];
     const { report } = await work([{ shell: 'echo > "$BOSUN_ARTIFACTS_DIR/made.json"; echo > kept.txt' }], {
       expected_outputs: expected,
     });
     expect(report).toMatchObject({
       status: "error",
-      issues: ["the expected output lost.md is neither in the artifacts directory nor in the workspace"],
+      issues: [expect.stringContaining("lost.md")],
     });
   });
 });
 
 describe("the shell worker as a program", () => {
-  it("answers a proposal with what it would do, and what it cannot", async () => {
+  it("answers a proposal with its next actions and its issues", async () => {
     const payload = { summary: "S", draft_steps: ["one", "two"], open_questions: ["why?"], risks: [] };
     const asked = {
       type: "instruction_proposal",
@@ -279,7 +276,7 @@ describe("the shell worker as a program", () => {
     expect(await crewRun("shell", [], { ...setting(), input })).toEqual({ code: 0, stdout: "", stderr: "" });
   });
 
-  it("forwards SIGTERM to the running step, ends one that will not, leaves no file and gives no report", async () => {
+  it("forwards SIGTERM to the running step, and then gives no report", async () => {
     const ready = join(scratch, "ready");
     const { child, ended } = startWork([
       { shell: `trap 'echo asked > asked; exit 0' TERM; touch '${ready}'; while :; do sleep 0.05; done` },
@@ -295,7 +292,7 @@ describe("the shell worker as a program", () => {
     expect(readdirSync(scratch)).toEqual(["ready"]);
   });
 
-  it("stops as soon as it speaks to nobody, for its scheduler has died, and leaves no file", async () => {
+  it("stops when its scheduler has died and nobody reads its output", async () => {
     const ready = join(scratch, "ready");
     const { child, ended } = startWork([
       { shell: `touch '${ready}'; while test ! -e go; do sleep 0.02; done; echo for nobody` },

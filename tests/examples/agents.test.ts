@@ -67,7 +67,7 @@ function envelopes(stdout: string): Json[] {
   return lines.map((text) => JSON.parse(text) as Json);
 }
 
-/** Takes one turn; gives the envelopes, each of which must be addressed as the wire says. */
+/** Runs one turn and gives its envelopes, whose addresses are checked. */
 function turn(program: readonly [string, string], role: string, name: Request, extra?: NodeJS.ProcessEnv): Json[] {
   const { status, stdout } = run(program, line(role, name), extra);
   expect(status).toBe(0);
@@ -79,7 +79,7 @@ function turn(program: readonly [string, string], role: string, name: Request, e
   return said;
 }
 
-/** The answer of a turn in which nothing else is said. */
+/** The answer of a turn with a single envelope. */
 function answer(program: readonly [string, string], role: string, name: Request, extra?: NodeJS.ProcessEnv): Json {
   const said = turn(program, role, name, extra);
   expect(said).toHaveLength(1);
@@ -92,11 +92,11 @@ describe.each(["debater", "judge"])("node %s.mjs", (name) => {
     return spawnSync(process.execPath, argv, { input, env: environment(), encoding: "utf8" });
   };
 
-  test("exits without working at an end of file without a line", () => {
+  test("exits without working if its input has no line", () => {
     expect(said("")).toMatchObject({ status: 0, stdout: "", stderr: "" });
   });
 
-  test("reads its line to the line feed, whatever other ends of lines stand in what somebody said", () => {
+  test("ends its line at a line feed only, not at U+2028 or U+0085", () => {
     const opinion = { round: 1, position: "One.\u2028Two.\u0085Three.", changed: false };
     const entry = { sequence: 4, source: "python", payload_type: "opinion", payload: opinion };
     const context = { requirement: opinion.position, transcript: [entry], metadata: { round: 2, rounds: 2 } };
@@ -112,7 +112,7 @@ describe.each(["debater", "judge"])("node %s.mjs", (name) => {
 });
 
 describe.each([...seats.manager, ...seats.worker, ...seats.minimal])("%s %s", (...program) => {
-  test("exits without working at an end of file without a line", () => {
+  test("exits without working if its input has no line", () => {
     expect(run(program, "")).toMatchObject({ status: 0, stdout: "", stderr: "" });
   });
 });
@@ -161,14 +161,14 @@ describe.each(seats.manager)("%s %s", (...program) => {
     expect(readFileSync(join(workspace, "text/words.txt"), "utf8")).toBe("Write the words\n");
   });
 
-  test("proposes an instruction when it is to be discussed, and gives it after the proposal", () => {
+  test("proposes an instruction in a discussion, and then gives it", () => {
     const proposal = asked("ticket, to discuss");
     expect(proposal).toMatchObject({ type: "instruction_proposal", summary: "Write the words" });
     expect(proposal).toMatchObject({ draft_steps: ["Write text/words.txt"], risks: ["Words may be wrong"] });
     expect(asked("report, proposal")).toMatchObject({ type: "instruction", steps: ["Write the words"] });
   });
 
-  test("passes the questions of a blocked ticket on, then goes on without the step", () => {
+  test("passes on the questions of a blocked ticket, then leaves out the step", () => {
     expect(asked("report, blocked")).toMatchObject({
       type: "clarification",
       questions: [{ question_id: "q", text: "No program. What now?" }],
@@ -179,7 +179,7 @@ describe.each(seats.manager)("%s %s", (...program) => {
     });
   });
 
-  test("reviews by the checks", () => {
+  test("approves a ticket only if its checks passed", () => {
     expect(asked("review_request, passed")).toMatchObject({ type: "review", decision: "approved" });
     expect(asked("review_request, failed")).toMatchObject({
       type: "review",
@@ -188,7 +188,7 @@ describe.each(seats.manager)("%s %s", (...program) => {
     });
   });
 
-  test("instructs anew after an error, and gives up after the second", () => {
+  test("gives a new instruction after an error, and an error after the second", () => {
     expect(asked("error, the first")).toMatchObject({
       type: "instruction",
       steps: ["The last attempts failed: It exited with 3", "x"],
@@ -197,7 +197,7 @@ describe.each(seats.manager)("%s %s", (...program) => {
     expect(asked("error, again")).toMatchObject({ type: "error", code: "agent_failed" });
   });
 
-  test("cannot answer what is meant for a worker", () => {
+  test("refuses a message for a worker", () => {
     expect(asked("instruction")).toMatchObject({ type: "error", code: "not_permitted" });
   });
 });
@@ -205,7 +205,7 @@ describe.each(seats.manager)("%s %s", (...program) => {
 describe.each(seats.worker)("%s %s", (...program) => {
   const asked = (name: Request) => turn(program, "hand", name).map((said) => said["payload"] as Json);
 
-  test("carries out an instruction", () => {
+  test("runs the steps of an instruction", () => {
     const { stderr } = run(program, line("hand", "instruction"));
     expect(stderr).toContain("refused before: no such status");
     const said = turn(program, "hand", "instruction");
@@ -241,7 +241,7 @@ describe.each(seats.worker)("%s %s", (...program) => {
     expect(asked("instruction, killed").at(-1)).toMatchObject({ status: "error", evidence: [{ exit_code: 137 }] });
   });
 
-  test("asks when a program is missing", () => {
+  test("asks what to do about a missing program", () => {
     expect(asked("instruction, cannot").at(-1)).toMatchObject({
       status: "blocked",
       evidence: [{ command: ["no-such-program", "-x"], exit_code: 127 }],
@@ -275,7 +275,7 @@ describe.each([
     run([language, file], line(role, name), { CREW_MISBEHAVE: how, ...extra });
   const good = () => run([language, file], line(role, name)).stdout;
 
-  test("as it is told", () => {
+  test("in every way that CREW_MISBEHAVE names", () => {
     expect(misbehave("exit3")).toMatchObject({ status: 3, stdout: good() });
     expect(() => envelopes(misbehave("garbage").stdout)).toThrow(SyntaxError);
     expect(misbehave("no_answer")).toMatchObject({ status: 0, stdout: "Nothing to say.\n" });
@@ -286,7 +286,7 @@ describe.each([
     expect(late.map((one) => one["payload_type"])).toEqual([envelopes(good())[0]?.["payload_type"], "error"]);
   });
 
-  test("only where it is told", () => {
+  test("only in the attempt and the ticket that it is told", () => {
     expect(misbehave("once:no_answer").stdout).not.toBe(good());
     expect(misbehave("once:no_answer", { BOSUN_ATTEMPT: "2" }).stdout).toBe(good());
     expect(misbehave("no_answer", { CREW_MISBEHAVE_ON: "words" }).stdout).not.toBe(good());
@@ -305,7 +305,7 @@ describe.each([
     return { child, chunks, ended };
   };
 
-  test("and can be slow, or silent", async () => {
+  test("by answering slowly or never", async () => {
     const silent = start("hang");
     const slow = start("slow_drip");
     expect(await Promise.race([silent.ended, slow.ended.then(() => "slow")])).toBe("slow");

@@ -6,27 +6,27 @@ import { ROOT, type Rig, rig } from "../commands/rig.ts";
 
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 
-/** The first block of code in that language after these words. */
+/** The first block of code in a language after some words. */
 function blockAfter(words: string, language: string): string {
   const [, block = ""] = README.slice(README.indexOf(words)).split(`\n\`\`\`${language}\n`);
   return block.split("\n```", 1)[0] ?? "";
 }
 
-/** As it is typed in the workspace, where nobody sits at the terminal. What npm has installed is this repository. */
+/** Types lines in the workspace, without a terminal. This repository is what npm has installed. */
 function typedAt(here: Rig, lines: string): { status: number | null; stdout: string; stderr: string } {
   const env = { ...here.environment, BOSUN_HOME: here.home };
   const typed = lines.replaceAll('"$(npm root -g)/bosun/', `"${ROOT}/`);
   return spawnSync("sh", ["-ec", typed], { cwd: here.workspace, env, input: "", encoding: "utf8" });
 }
 
-test("who follows the README with a plan of their own has it carried out, and sees what was counted", () => {
+test("the README's plan runs, and its output is in the log", () => {
   const here = rig();
   here.write("workspace/plan.yaml", blockAfter("no ticket is done against", "yaml"));
   expect(typedAt(here, "bosun run --plan plan.yaml")).toMatchObject({ status: 0, stderr: "" });
   expect(typedAt(here, "bosun log look").stdout).toContain("| 1 hello.txt");
 });
 
-test("who follows the README with an agent of their own is asked one question, and then has all four files", () => {
+test("the README's agent asks one question and makes all four files", () => {
   const here = rig();
   here.write("workspace/worker.py", blockAfter("## Put your own agent in a seat", "python"));
   const asked = typedAt(here, blockAfter("## Put your own agent in a seat", "sh"));

@@ -6,9 +6,9 @@ import type { PlanFile } from "./plan-file.ts";
 import type { Standing } from "./questions.ts";
 import { answersSoFar, openQuestions } from "./questions.ts";
 import { review } from "./review.ts";
-import { substitute } from "./texts.ts";
+import { substitute } from "./placeholders.ts";
 
-/** What the playbook answers to a turn; `program` is its own file. Same turn, same plan file: same answer. */
+/** The playbook's answer to a turn. `program` is its own file. The same turn and plan file always give the same answer. */
 export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
   const refused = listOf(turn.context["refused"]).map(objectOf)[0];
   if (refused !== undefined) {
@@ -31,7 +31,7 @@ export function answer(turn: Turn, plan: PlanFile, program: string): Reply {
       "run the plan this session was started with",
     );
   }
-  // A plan that came by another way has not been through its questions.
+  // A plan that another role made has not asked its questions.
   if (standing.unanswerable.length > 0) return ask(turn, plan, standing);
   const values = { answers: standing.settled, program };
   const playbook = objectOf(substitute(objectOf(objectOf(task["metadata"])["playbook"]), values));
@@ -65,9 +65,8 @@ function clarifyOrPlan(turn: Turn, plan: PlanFile, standing: Standing, program: 
   return { payload_type: "plan", payload: { ...made, summary } };
 }
 
-/** What a person is told whose words were to change a plan that nobody here can write anew. */
-const AS_IT_IS =
-  "The plan is as its file has it, whatever is said to it: edit it here, or reject it and change the file.";
+/** Added to the plan's summary when a person has sent it back with words. */
+const AS_IT_IS = "The playbook cannot change its plan file: edit the plan here, or reject it and change the file.";
 
 function ask(
   turn: Turn,
@@ -83,7 +82,7 @@ function ask(
   );
 }
 
-/** A task as the plan shows it: instructions are kept back for the ticket's own turn unless the file says otherwise. */
+/** A task in the plan. Its instruction waits for the ticket's own turn, unless the file says `with_plan`. */
 function planned(task: JsonObject, metadataOfPlan: Json | undefined): JsonObject {
   const own = objectOf(objectOf(task["metadata"])["playbook"])["instruction"];
   const general = objectOf(objectOf(metadataOfPlan)["playbook"])["instruction"];

@@ -3,16 +3,16 @@ import type { Reply, Turn } from "../turn.ts";
 import { errorReply, textOf } from "../turn.ts";
 import { answerTo } from "./questions.ts";
 
-/** One task of the plan file with its placeholders filled, and how far its instructions have come. */
+/** A task of the plan file with its placeholders filled in. */
 export interface Work {
   readonly task: JsonObject;
   /** The task's `metadata.playbook`. */
   readonly playbook: JsonObject;
-  /** Which instruction was given last: 0 the task's own, n the n-th revision, -1 none yet. */
+  /** The instruction that was given last: 0 the task's own, n the n-th revision, -1 none yet. */
   readonly revision: number;
 }
 
-/** Which instruction this ticket was given last, read from its history: the number travels in the instruction's metadata. */
+/** The number of the last instruction, from the metadata of the instructions in the ticket's history. */
 export function lastRevision(turn: Turn): number {
   const numbers = listOf(turn.context["history"])
     .map(objectOf)
@@ -21,7 +21,7 @@ export function lastRevision(turn: Turn): number {
   return Math.max(-1, ...numbers.map((revision) => (typeof revision === "number" ? revision : 0)));
 }
 
-/** The approach to discuss before the work: the file's own `proposal`, else the task's steps and risks. */
+/** The approach to discuss before the work: the file's `proposal`, else the task's steps and risks. */
 export function proposal({ task, playbook }: Work): Reply {
   const own = objectOf(playbook["proposal"]);
   if (own["summary"] !== undefined) return { payload_type: "instruction_proposal", payload: own };
@@ -37,12 +37,12 @@ export function proposal({ task, playbook }: Work): Reply {
   };
 }
 
-/** The instruction in force: the one given last, or the task's own. */
+/** The instruction that was given last, or the task's own. */
 export function instruction(work: Work): Reply {
   return numbered(work, Math.max(0, work.revision));
 }
 
-/** The manager's word on a worker's report: questions are passed on until they are answered, then the instruction is given. */
+/** The answer to a worker's report: its questions are passed on until they are answered, then the instruction is given. */
 export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<string, string>): Reply {
   const revision = Math.max(0, work.revision);
   if (report["status"] !== "blocked") return numbered(work, revision);
@@ -59,7 +59,7 @@ export function afterReport(work: Work, report: JsonObject, given: ReadonlyMap<s
   return numbered(work, revision, undefined, resources);
 }
 
-/** When the work cannot go on: the next revision; without one the same once more; after that, or if the file says so, giving up. */
+/** The answer to a failure: the next revision or, without revisions, the same instruction once more. After that, or with `give_up`, the task fails. */
 export function afterError({ task, playbook, revision }: Work, error: JsonObject): Reply {
   const revisions = listOf(playbook["revisions"]).length;
   const next = Math.max(0, revision) + 1;
@@ -76,7 +76,7 @@ export function afterError({ task, playbook, revision }: Work, error: JsonObject
   return numbered({ task, playbook, revision }, next, reason(`The work before this ended: ${code}: ${message}`));
 }
 
-/** So much of it as is worth repeating, and well formed: a message that holds half a character is refused. */
+/** The beginning of an error's text. A message with half a character in it would be refused. */
 function reason(text: string): string {
   return text.slice(0, 4000).toWellFormed();
 }

@@ -9,7 +9,7 @@ import { MAX_DEPTH, MAX_LINE_BYTES, parseFile } from "../../protocol/limits.ts";
 import type { PlanFile as ValidPlan } from "../../protocol/payload.ts";
 import { planFindings } from "../../protocol/playbook/plan-check.ts";
 import { fileFindings } from "../../protocol/schema-errors.ts";
-import { programBeside } from "./texts.ts";
+import { programBeside } from "./placeholders.ts";
 
 const MAX_SHOWN_PROBLEMS = 5;
 

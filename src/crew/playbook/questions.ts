@@ -3,13 +3,10 @@ import { patternOf } from "../../protocol/playbook/plan-check.ts";
 import type { Turn } from "../turn.ts";
 import { textOf } from "../turn.ts";
 
-/** How a question that nobody answered stands among the clarifications: not an answer. */
+/** The scheduler's text in place of an answer that nobody gave. */
 const LEFT_OPEN = /^\(not answered\b/;
 
-/**
- * Every answer the person has given, by question id and by the question's text; the latest counts. Ids may carry the scheduler's
- * scope in front (`c2.window`).
- */
+/** Every answer so far, by question id and by the question's text; the latest counts. Ids may have the scheduler's prefix (`c2.window`). */
 export function answersSoFar(turn: Turn): Map<string, string> {
   const given = new Map<string, string>();
   const remember = (key: Json | undefined, value: Json | undefined): void => {
@@ -28,24 +25,24 @@ export function answersSoFar(turn: Turn): Map<string, string> {
   return given;
 }
 
-/** The answer to a question, found by its id, its scoped id or its words. */
+/** The answer to a question, found by its id, with or without a prefix, or by its text. */
 export function answerTo(question: JsonObject, given: ReadonlyMap<string, string>): string | undefined {
   const id = textOf(question["question_id"]);
   const scoped = [...given.keys()].findLast((key) => key.endsWith(`.${id}`));
   return given.get(id) ?? (scoped === undefined ? undefined : given.get(scoped)) ?? given.get(textOf(question));
 }
 
-/** Where the plan file's own questions stand. */
+/** The state of the plan file's questions. */
 export interface Standing {
-  /** To be asked now: never answered, or answered in a way the plan cannot use. */
+  /** To ask now: without an answer, or with one that the plan cannot use. */
   readonly open: readonly JsonObject[];
-  /** Ids that would stay without a value if nothing more could be asked. */
+  /** The ids of questions with neither a usable answer nor a default. */
   readonly unanswerable: readonly string[];
-  /** The value of every question that has one: its answer, else its default. */
+  /** By question id: the answer, else the default. */
   readonly settled: ReadonlyMap<string, string>;
 }
 
-/** What of the plan file's own questions is open, and what the answers amount to. */
+/** Compares the plan file's questions with the answers so far. */
 export function openQuestions(questions: readonly JsonObject[], given: ReadonlyMap<string, string>): Standing {
   const open: JsonObject[] = [];
   const unanswerable: string[] = [];
@@ -67,6 +64,6 @@ export function openQuestions(questions: readonly JsonObject[], given: ReadonlyM
 
 function complaint(question: JsonObject, found: string): string {
   const examples = [...listOf(question["options"]), question["default"]].map(textOf).filter((text) => text !== "");
-  const advice = examples.length === 0 ? "" : ` Answers it can use: ${[...new Set(examples)].join(", ")}.`;
-  return `${JSON.stringify(found.slice(0, 200))} is not an answer this plan can use.${advice}`;
+  const advice = examples.length === 0 ? "" : ` Possible answers: ${[...new Set(examples)].join(", ")}.`;
+  return `${JSON.stringify(found.slice(0, 200))} is not an answer that this plan can use.${advice}`;
 }

@@ -6,8 +6,8 @@ const TAIL_LINES = 20;
 const TAIL_CHARACTERS = 2000;
 
 /**
- * The review of a finished ticket on its evidence alone: approved when every check passed and no issue of the report contains one of the
- * `fatal` texts; else every failed criterion is named with the end of its output.
+ * Reviews a ticket on its evidence alone. It is approved if every check passed and no issue in the report contains a `fatal` text; otherwise each
+ * failed criterion is named with the end of its output.
  */
 export function review(request: JsonObject, fatal: readonly string[]): Reply {
   const report = objectOf(request["report"]);
@@ -17,7 +17,7 @@ export function review(request: JsonObject, fatal: readonly string[]): Reply {
     ...listOf(report["issues"])
       .map(textOf)
       .filter((issue) => fatal.some((text) => issue.toLowerCase().includes(text.toLowerCase())))
-      .map((issue) => `The report names an issue that this plan does not accept: ${issue}`),
+      .map((issue) => `The report names an issue that the plan does not accept: ${issue}`),
   ];
   if (report["status"] !== "completed") changes.push(`The report says "${textOf(report["status"])}", not "completed".`);
   if (changes.length > 0) {

@@ -5,7 +5,7 @@ import { extname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { JsonObject } from "../../lib/json.ts";
 
-/** More files than this are not registered one by one; the report says so. */
+/** The report counts the files beyond these. */
 const MAX_ARTIFACTS = 200;
 const MAX_ENTRIES = 20_000;
 const MAX_URI_LENGTH = 4096;
@@ -28,10 +28,10 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   ".yml": "application/yaml",
 };
 
-/** The files of a directory, each with a mark that changes when the file is written again. */
+/** The files of a directory, each with a mark that changes when the file is written. */
 export type Snapshot = ReadonlyMap<string, string>;
 
-/** Regular files below `directory` by relative path; a directory that is not there has none. Symbolic links are not followed. */
+/** The regular files below `directory`, by relative path. Does not follow symbolic links. Empty if there is no such directory. */
 export async function snapshot(directory: string): Promise<Snapshot> {
   const marks = new Map<string, string>();
   const waiting = [""];
@@ -48,7 +48,7 @@ export async function snapshot(directory: string): Promise<Snapshot> {
   return marks;
 }
 
-/** References to the files that have appeared or changed since `before`, with what is worth saying about those left out. */
+/** The artifacts that have appeared or changed since `before`, and issues about those that were left out. */
 export async function changedArtifacts(
   directory: string,
   before: Snapshot,
@@ -79,7 +79,7 @@ async function reference(directory: string, path: string): Promise<JsonObject> {
     hash.update(chunk);
     size += chunk.length;
   }
-  // A name that reads the same as a URI and as a path goes as it is; any other is spelt out, so that nobody has to guess.
+  // A name that means the same as a URI and as a path stays as it is; any other becomes a complete URI.
   const plain = /^[\w.][\w./-]*$/.test(path);
   const uri = plain ? path : pathToFileURL(join(directory, path)).href;
   if (uri.length > MAX_URI_LENGTH) throw new Error("its name is too long to be told");

@@ -3,35 +3,35 @@ import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import type { Readable } from "node:stream";
 
-/** How much of a step's output is passed on as console text; what comes after is counted, so that the scheduler's own cap is never met. */
+/** So much of a step's output is shown, and the rest counted, which stays below the scheduler's own limit. */
 const SHOWN_BYTES = 1024 * 1024;
 const TAIL_BYTES = 4096;
-/** A line longer than this is shown in pieces. */
+/** Longer lines are shown in pieces. */
 const LINE_BYTES = 16 * 1024;
-/** How often a step that prints beyond the limit is still shown to be alive. */
+/** How often a step that prints beyond the limit shows that it is alive. */
 const ALIVE_EVERY_MS = 5000;
-/** How long the output may stay open after the step itself has ended, held by something it left behind. */
+/** How long to wait for the output to close after the step has ended: a process that it left behind may hold it open. */
 const DRAIN_MS = 500;
 const KILL_AFTER_MS = 2000;
 
 /** How a step ended. */
 interface Ended {
-  /** The exit code; 128 + n after signal n, 127 when there is no such program, 126 when it cannot be started, as shells have it. */
+  /** As in a shell: 128 + n after signal n, 127 for a missing program, 126 for one that cannot be started. */
   readonly exit_code: number;
-  /** The end of what it printed on both channels, at most 4 KiB. */
+  /** The end of its output, stdout and stderr together; at most 4 KiB. */
   readonly output: string;
 }
 
-/** A step that is under way. */
+/** A running step. */
 export interface Running {
   readonly ended: Promise<Ended>;
-  /** Asks it to end, and ends it after two seconds. */
+  /** Sends SIGTERM, and SIGKILL after two seconds. */
   stop(): void;
 }
 
 /**
- * Starts a program in `directory`, in this process's own group so that whoever ends the group ends the step too. Its output appears on our
- * stdout, each line behind `| `: a step that prints an envelope must not speak for us.
+ * Starts a program in `directory` and in this process's own group: ending the group ends the step. Its output appears on stdout with `| ` before
+ * each line, so that a step cannot print an envelope.
  */
 export function run(argv: readonly string[], directory: string, env: NodeJS.ProcessEnv): Running {
   const output = new Output();
@@ -72,7 +72,7 @@ export function run(argv: readonly string[], directory: string, env: NodeJS.Proc
   return { ended, stop: () => stop() };
 }
 
-/** What a step prints: shown line by line up to the limit, the end kept. */
+/** The output of a step: shown line by line up to the limit; the end is kept. */
 class Output {
   #shown = 0;
   #dropped = 0;
@@ -91,12 +91,12 @@ class Output {
     });
   }
 
-  /** Shows what is left without a newline, and gives the end of everything printed. */
+  /** Shows the last line without a newline, and gives the end of the whole output. */
   end(): string {
     for (const rest of this.#partial.values()) if (rest.length > 0) this.#print(rest);
     this.#partial.clear();
     if (this.#dropped > 0) process.stdout.write(`… ${this.#dropped} bytes more were not shown\n`);
-    // A cut may have left the middle of a character in front.
+    // The cut may have left half a character at the start.
     const start = this.#tail.length < TAIL_BYTES ? 0 : this.#tail.findIndex((byte) => (byte & 0xc0) !== 0x80);
     return this.#tail.subarray(Math.max(0, start)).toString("utf8");
   }

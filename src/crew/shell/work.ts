@@ -3,6 +3,7 @@ import { access } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Json, type JsonObject, listOf, objectOf } from "../../lib/json.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import type { Reply, Turn } from "../turn.ts";
 import { cutTo, say, textOf } from "../turn.ts";
 import type { Snapshot } from "./artifacts.ts";
@@ -10,24 +11,24 @@ import { changedArtifacts, snapshot } from "./artifacts.ts";
 import type { Running } from "./run.ts";
 import { run } from "./run.ts";
 
-/** An expected output is looked for as a file when it can be nothing else: one word with an extension, below the directory. */
+/** An expected output with this form is the name of a file; any other is prose. */
 const FILE_NAME = /^(?!\/)(?!.*\.\.)[\w@+./-]+\.[A-Za-z0-9]+$/;
 
-/** How often steps are told of: of the messages of a run only 1,000 are recorded, and the artifacts come last. */
+/** Progress messages of one instruction. The scheduler records 1,000 messages of a run, and the artifacts come last. */
 const MOST_PROGRESS = 100;
 /**
- * How many UTF-16 units all evidence may have together, each step an equal share: written as JSON one takes up to six bytes, and a report
- * that is longer than a line would have the same work done again.
+ * UTF-16 units of all evidence, shared equally by the steps. In JSON a unit takes up to six bytes, and a report longer than a line would be refused
+ * and the work repeated.
  */
 const EVIDENCE_LENGTH = 1_000_000;
-/** The most that a command may have as one text. */
+/** The longest text on the wire. */
 const COMMAND_LENGTH = 100_000;
-/** No issue or title is longer, of which there may be a thousand. */
+/** The longest issue or title, of which there may be a thousand. */
 const TITLE_LENGTH = 500;
-/** The most entries a list on the wire may have. */
+/** The longest list on the wire. */
 const MOST_ENTRIES = 1_000;
 
-/** The carrying-out of one instruction, which can be told to stop. */
+/** The work on one instruction. */
 export class Work {
   readonly #turn: Turn;
   readonly #evidence: JsonObject[] = [];
@@ -38,13 +39,13 @@ export class Work {
     this.#turn = turn;
   }
 
-  /** Ends the step under way; the promise of `report` then resolves to undefined. */
+  /** Ends the running step; `report` then resolves to undefined. */
   stop(): void {
     this.#stopped = true;
     this.#running?.stop();
   }
 
-  /** Runs the steps in order until one fails, registers what they made, and gives the report; undefined when stopped. */
+  /** Runs the steps in order until one fails, registers their artifacts and gives the report; undefined when stopped. */
   async report(): Promise<Reply | undefined> {
     const { workspace, artifacts_dir: artifactsDir, message } = this.#turn;
     const scratch = mkdtempSync(join(tmpdir(), "bosun-shell-"));
@@ -62,12 +63,12 @@ export class Work {
     }
   }
 
-  /** What was wrong with the step that failed; undefined when all went well. */
+  /** Gives the issue of the step that failed; undefined if all steps succeeded. */
   async #steps(steps: readonly Json[], workspace: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
     const share = Math.min(Math.floor(EVIDENCE_LENGTH / 3 / Math.max(steps.length, 1)), COMMAND_LENGTH);
     const told = Math.ceil(steps.length / MOST_PROGRESS);
     for (const [index, step] of steps.entries()) {
-      const { argv, line, told_as } = commandOf(step);
+      const { argv, line, as_evidence } = commandOf(step);
       const title = cutTo(textOf(step) || line, Math.min(TITLE_LENGTH, share));
       if (this.#stopped) return undefined;
       if (index % told === 0) this.#progress(`step ${index + 1} of ${steps.length}: ${title}`);
@@ -77,13 +78,13 @@ export class Work {
       }
       this.#running = run(argv, workspace, env);
       const { exit_code, output } = await this.#running.ended;
-      const command = JSON.stringify(told_as).length <= share ? told_as : cutTo(line, share);
+      const command = JSON.stringify(as_evidence).length <= share ? as_evidence : cutTo(line, share);
       this.#evidence.push({ text: title, command, exit_code, output: endOf(output, share) });
       if (exit_code === 0) continue;
-      return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}${lastWords(output)}`;
+      return `step ${index + 1} of ${steps.length} ended with exit code ${exit_code}: ${title}${lastLine(output)}`;
     }
     const worked = this.#evidence.some((entry) => entry["exit_code"] !== undefined);
-    return worked ? undefined : "no step has a command or a shell text, and a shell worker can do nothing else";
+    return worked ? undefined : "no step has a command or a shell text, so a shell worker has nothing to run";
   }
 
   async #finished(steps: number, failed: string | undefined, before: Snapshot): Promise<Reply> {
@@ -99,11 +100,13 @@ export class Work {
       ),
     ];
     const done = this.#evidence.filter((entry) => entry["exit_code"] === 0).length;
+    const kept =
+      artifacts.length === 0 ? "" : `, ${artifacts.length} ${artifacts.length === 1 ? "artifact" : "artifacts"} kept`;
     return {
       payload_type: "report",
       payload: {
         status: problems.length === 0 ? "completed" : "error",
-        summary: problems[0] ?? `${done} of ${steps} steps run${keptWords(artifacts.length)}`,
+        summary: problems[0] ?? `${done} of ${steps} steps run${kept}`,
         outputs: artifacts.map((artifact) => ({ label: artifact["label"], uri: artifact["uri"] })),
         evidence: this.#evidence,
         issues: [...problems, ...issues].slice(0, MOST_ENTRIES),
@@ -127,27 +130,23 @@ export class Work {
   }
 }
 
-/** Files of the workspace are nobody's to count: only those put into the artifacts directory are kept. */
-function keptWords(artifacts: number): string {
-  return artifacts === 0 ? "" : `, ${artifacts} ${artifacts === 1 ? "artifact" : "artifacts"} kept`;
-}
-
-/** What a step runs, that as one line for people, and as evidence tells it. */
-function commandOf(step: Json): { argv: readonly string[]; line: string; told_as: Json } {
+/** The command of a step: to run, as one line for people, and as evidence. */
+function commandOf(step: Json): { argv: readonly string[]; line: string; as_evidence: Json } {
   const { shell, command } = objectOf(step);
   const argv = listOf(command).filter((part) => typeof part === "string");
-  if (argv.length === 0 && typeof shell === "string") return { argv: ["sh", "-c", shell], line: shell, told_as: shell };
-  const line = argv.map((part) => (/^[\w@%+=:,./-]+$/.test(part) ? part : JSON.stringify(part))).join(" ");
-  return { argv, line, told_as: argv };
+  if (argv.length === 0 && typeof shell === "string")
+    return { argv: ["sh", "-c", shell], line: shell, as_evidence: shell };
+  const line = argv.map(shellWord).join(" ");
+  return { argv, line, as_evidence: argv };
 }
 
-/** Why a step failed, as far as it said so itself: whoever reads the report has not seen the evidence. */
-function lastWords(output: string): string {
+/** The last line that a failed step printed: a reader of the report has not seen the evidence. */
+function lastLine(output: string): string {
   const last = output.split("\n").findLast((line) => line.trim() !== "");
   return last === undefined ? "" : `; the last it said: ${cutTo(last.trim(), TITLE_LENGTH)}`;
 }
 
-/** The last so many UTF-16 units of a text, from the beginning of a character on. */
+/** The end of a text, at most so many UTF-16 units long and without half a character at its start. */
 function endOf(text: string, most: number): string {
   return text.slice(-most).replace(/^[\uDC00-\uDFFF]/, "");
 }

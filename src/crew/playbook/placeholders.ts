@@ -1,26 +1,27 @@
 import { dirname, extname, join } from "node:path";
 import type { Json, JsonObject } from "../../lib/json.ts";
+import { shellWord } from "../../lib/shell-word.ts";
 import { PLACEHOLDER, programNamed } from "../../protocol/playbook/placeholders.ts";
 
-/** What the placeholders of a plan file stand for. */
+/** The values of a plan file's placeholders. */
 interface Values {
   readonly answers: ReadonlyMap<string, string>;
-  /** The running program's file: its neighbours are the crew, under the same extension. */
+  /** The running program's file. The crew's other programs are beside it, with the same extension. */
   readonly program: string;
 }
 
 /**
- * The value with every placeholder in its texts replaced: `${node}`, `${crew}` (the crew's directory), `${crew.<program>}` (the file of
- * one of its programs), `${answers.<question_id>}`; `$${` is a literal `${`. In a `shell` text the values come quoted for `sh`, so that an
- * answer can never become a command. Names must have been checked by `planFindings` first; an unknown one here is a bug.
+ * Replaces every placeholder in the texts of a value: `${node}`, `${crew}` (the folder of the crew's programs), `${crew.<program>}` (the file of one
+ * of them) and `${answers.<question_id>}`; `$${` becomes `${`. In a `shell` text the values are quoted, so that an answer cannot become a command.
+ * `planFindings` must have checked the names.
  */
 export function substitute(value: Json, values: Values, quoted = false): Json {
   if (typeof value === "string") {
     return value.replace(PLACEHOLDER, (whole, name: string | undefined) => {
       if (name === undefined) return "${";
       const found = lookUp(name, values);
-      if (found === undefined) throw new Error(`${whole} stands for nothing`);
-      return quoted ? shellQuoted(found) : found;
+      if (found === undefined) throw new Error(`${whole} has no value`);
+      return quoted ? shellWord(found) : found;
     });
   }
   if (Array.isArray(value)) return (value as Json[]).map((item) => substitute(item, values));
@@ -29,7 +30,7 @@ export function substitute(value: Json, values: Values, quoted = false): Json {
   return Object.fromEntries(entries.map(([key, item]) => [key, substitute(item ?? null, values, key === "shell")]));
 }
 
-/** What a name stands for; undefined when its question has no answer yet. */
+/** The value of a name; undefined if its question has no answer. */
 function lookUp(name: string, values: Values): string | undefined {
   if (name === "node") return process.execPath;
   if (name === "crew") return dirname(values.program);
@@ -38,11 +39,7 @@ function lookUp(name: string, values: Values): string | undefined {
   return program === undefined ? undefined : programBeside(values.program, program);
 }
 
-/** The file of the crew's program with this name, beside another of them. */
+/** The file of one of the crew's programs, from the file of another. */
 export function programBeside(program: string, name: string): string {
   return join(dirname(program), name + extname(program));
-}
-
-function shellQuoted(text: string): string {
-  return `'${text.replaceAll("'", `'\\''`)}'`;
 }
