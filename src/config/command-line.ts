@@ -1,9 +1,9 @@
 import { err, ok, type Result } from "../lib/result.ts";
 
 /**
- * Splits a command line into its arguments as a shell would, without a shell: blanks separate; `'…'` keeps all as it is; in
- * `"…"` a backslash keeps `"`, `\`, `$` and `` ` ``; elsewhere a backslash keeps the next character. Nothing is expanded; what a
- * shell would act on (`|`, `>`, `;`, `&`, `$NAME`, `*` …) fails with a sentence, since to pass it on would silently do something else.
+ * Splits a command line into its arguments as a shell would: blanks separate; `'…'` is literal; in `"…"` a backslash escapes `"`,
+ * `\`, `$` and `` ` ``; elsewhere a backslash escapes the next character. Nothing is expanded; the operators of a shell (`|`, `>`,
+ * `;`, `&`, `$NAME`, `*` …) fail with a sentence, since passing them on would silently do something else.
  */
 export function splitCommand(line: string): Result<string[], string> {
   const words: string[] = [];
@@ -21,7 +21,7 @@ export function splitCommand(line: string): Result<string[], string> {
       quote = character;
       word ??= "";
     } else if (character === "\\" && quote !== "'") {
-      if (next === "") return err("it ends with a backslash that keeps nothing");
+      if (next === "") return err("it ends with a backslash that escapes nothing");
       const kept = quote === undefined || '"\\$`'.includes(next);
       word = (word ?? "") + (kept ? next : `\\${next}`);
       at += 1;

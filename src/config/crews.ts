@@ -14,9 +14,8 @@ export interface CrewFile {
 }
 
 /**
- * Every crew there is, by name: the shipped ones, then those in the given `crews` folders of the person and the project, of which
- * a later one takes the place of an earlier one with the same name. A folder that is not there holds none; failure `configuration` for
- * one that cannot be read.
+ * All crews by name: the shipped ones, and those in the `crews` folders of the user and the project, where a later one replaces an
+ * earlier one of the same name. A missing folder has none; failure `configuration` for one that cannot be read.
  */
 export function listCrews(folders: readonly string[]): Result<CrewFile[], Failure> {
   const crews = new Map<string, CrewFile>();
@@ -31,7 +30,7 @@ export function listCrews(folders: readonly string[]): Result<CrewFile[], Failur
   return ok([...crews.values()].sort((one, other) => (one.name < other.name ? -1 : 1)));
 }
 
-/** The roles of the crew with this name; failure `usage` for an unknown one, `configuration` for a wrong file. */
+/** The roles of the crew with this name; failure `usage` for an unknown name, `configuration` for a wrong file. */
 export async function loadCrew(name: string, folders: readonly string[]): Promise<Result<Role[], Failure>> {
   const crews = listCrews(folders);
   if (!crews.ok) return crews;
@@ -39,7 +38,7 @@ export async function loadCrew(name: string, folders: readonly string[]): Promis
   if (crew) return loadRoles([], [crew.file]);
   const names = crews.value.map((candidate) => candidate.name);
   return err(
-    failure("usage", `There is no crew called ${JSON.stringify(name)}.${didYouMean(name, names)}`, {
+    failure("usage", `There is no crew named ${JSON.stringify(name)}.${didYouMean(name, names)}`, {
       hint: `The crews are ${names.join(", ")}.`,
     }),
   );

@@ -7,19 +7,19 @@ import { type Failure, failure } from "../protocol/failure.ts";
 /** The environment variables of a process, by name. */
 export type Environment = { readonly [name: string]: string | undefined };
 
-/** A configuration folder that was found and not named: the project's `.bosun/`, or the person's own. */
+/** A configuration folder that was found and not named on the command line: the project's `.bosun/`, or the user's own. */
 export interface FoundConfiguration {
   /** The folder itself, absolute. */
   readonly folder: string;
   readonly settings: string | undefined;
   readonly roles: string | undefined;
-  /** Where it keeps its crews; the folder need not be there. */
+  /** The folder of its crews, which may be missing. */
   readonly crews: string;
 }
 
 /**
- * The project's shareable configuration: the nearest `.bosun/` from `directory` up to the root of its repository; outside of one
- * only in `directory` itself, so that a stray folder above never takes part. Failure `configuration` when a file is there twice.
+ * The project's configuration: the nearest `.bosun/` from `directory` up to the root of its repository; outside of a repository only
+ * in `directory` itself, so that a stray folder above never counts. Failure `configuration` when a file exists in two formats.
  */
 export function findProjectConfiguration(directory: string): Result<FoundConfiguration | undefined, Failure> {
   const root = repositoryRoot(directory) ?? resolve(directory);
@@ -30,20 +30,20 @@ export function findProjectConfiguration(directory: string): Result<FoundConfigu
   }
 }
 
-/** The person's own configuration: `$XDG_CONFIG_HOME/bosun/`. Failure `configuration` when a file is there twice. */
+/** The user's own configuration: `$XDG_CONFIG_HOME/bosun/`. Failure `configuration` when a file exists in two formats. */
 export function findUserConfiguration(environment: Environment): Result<FoundConfiguration | undefined, Failure> {
   const folder = join(baseDirectory(environment, "XDG_CONFIG_HOME", ".config"), "bosun");
   return isDirectory(folder) ? configurationIn(folder) : ok(undefined);
 }
 
-/** A base directory by the XDG rules: a relative one in the environment does not count. */
+/** A base directory by the XDG rules: a relative path in the environment is ignored. */
 export function baseDirectory(environment: Environment, variable: string, fallback: string): string {
   const given = environment[variable];
   if (given !== undefined && isAbsolute(given)) return given;
   return join(environment.HOME !== undefined && isAbsolute(environment.HOME) ? environment.HOME : homedir(), fallback);
 }
 
-/** The nearest directory from here up that has a `.git`, be it a folder or the file of a worktree. */
+/** The nearest directory from here up with a `.git`: a folder, or the file of a worktree. */
 export function repositoryRoot(directory: string): string | undefined {
   for (let here = resolve(directory); ; here = dirname(here)) {
     if (existsSync(join(here, ".git"))) return here;
@@ -51,7 +51,7 @@ export function repositoryRoot(directory: string): string | undefined {
   }
 }
 
-/** Whether there is a directory at this path, links followed; none where nobody can say, be it that the path is too long. */
+/** Whether this path is a directory, links followed; false for a path that cannot be examined, such as one too long. */
 export function isDirectory(path: string): boolean {
   try {
     return statSync(path).isDirectory();
@@ -60,7 +60,7 @@ export function isDirectory(path: string): boolean {
   }
 }
 
-/** What lies in a folder of configuration; undefined if it is not there. Failure `configuration` for one that cannot be read. */
+/** The entries of a configuration folder; undefined if it is missing. Failure `configuration` for one that cannot be read. */
 export function entriesOf(folder: string): Result<Dirent[] | undefined, Failure> {
   try {
     return ok(readdirSync(folder, { withFileTypes: true }));
@@ -69,7 +69,7 @@ export function entriesOf(folder: string): Result<Dirent[] | undefined, Failure>
     if (code === "ENOENT" || code === "ENOTDIR") return ok(undefined);
     return err(
       failure("configuration", `The configuration in ${folder} cannot be read (${code}).`, {
-        hint: "Make it readable, or take it away.",
+        hint: "Make it readable, or remove it.",
       }),
     );
   }
@@ -87,7 +87,7 @@ function onlyFile(folder: string, name: string): Result<string | undefined, Fail
   const files = ["json", "yaml", "yml"].map((extension) => join(folder, `${name}.${extension}`)).filter(existsSync);
   if (files.length < 2) return ok(files[0]);
   return err(
-    failure("configuration", `${files.join(" and ")} are there together, and only one can hold.`, {
+    failure("configuration", `${files.join(" and ")} both exist, and only one may.`, {
       hint: "Keep one of them.",
     }),
   );

@@ -8,10 +8,10 @@ import { baseDirectory, type Environment, isDirectory, repositoryRoot } from "./
 import { DATABASE, isKnownHome } from "./known-homes.ts";
 
 /**
- * The directory with the database, the logs and the sessions, absolute, which need not be there yet: `--home`, else `BOSUN_HOME`, else
- * the nearest directory from here up that holds a `bosun.db`, else `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong to the person who runs this, who has named it
- * before (`rememberHome`), since resuming its sessions runs their commands. Failures: `configuration` for a path that cannot be a home,
- * `trust` for another's.
+ * The directory with the database, the logs and the sessions, absolute, which may be missing yet: `--home`, else `BOSUN_HOME`, else
+ * the nearest directory from here up with a `bosun.db`, else `$XDG_STATE_HOME/bosun/<repository id>`. A home that is found must belong
+ * to the user and have been named before (`rememberHome`), since resuming its sessions runs their commands. Failures: `configuration`
+ * for a path that cannot be a home, `trust` for a home of another user or one never named.
  */
 export function resolveHome(
   flag: string | undefined,
@@ -30,8 +30,8 @@ export function resolveHome(
 }
 
 /**
- * A name for the repository a directory lies in, the same from all its worktrees: the repository's name and a hash of the real
- * path of its common git directory. Outside of a repository the directory itself counts. Git need not be installed.
+ * A name for the repository of a directory, the same in all its worktrees: the repository's name and a hash of the real path of its
+ * common git directory; outside of a repository, of the directory itself. Git need not be installed.
  */
 export function repositoryId(directory: string): string {
   const root = repositoryRoot(directory);
@@ -46,7 +46,7 @@ export function repositoryId(directory: string): string {
   return `${name === "" ? "root" : name}-${digest}`;
 }
 
-/** A worktree's or submodule's `.git` is a file that names its own git directory; that one's `commondir` names the common one. */
+/** The `.git` of a worktree or submodule is a file that names its own git directory, in which `commondir` names the common one. */
 function commonDirectory(root: string): string {
   const dotGit = join(root, ".git");
   if (isDirectory(dotGit)) return realPath(dotGit);
@@ -65,7 +65,7 @@ function namedHome(name: string, path: string, directory: string): Result<string
   if (existsSync(home) && !isDirectory(home)) {
     return err(
       failure("configuration", `${name} ${path}: this is a file, and the home must be a directory.`, {
-        hint: "Name a directory; it is made if it is not there.",
+        hint: "Name a directory; a missing one is created.",
       }),
     );
   }
@@ -79,7 +79,7 @@ function foundHome(directory: string, environment: Environment): Result<string, 
   if (!another && isKnownHome(environment, directory)) return ok(directory);
   const why = another
     ? `belongs to another user (${owner})`
-    : "was never named by you: it may have come with what you fetched";
+    : "was never named by you: it may have come with a repository";
   return err(
     failure("trust", `The home found in ${directory} ${why}, and its sessions can run commands.`, {
       hint: `Name it once if you mean it: --home ${shellWord(directory)}. If not, choose another home, or delete its ${DATABASE}.`,

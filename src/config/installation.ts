@@ -1,35 +1,35 @@
 import { existsSync } from "node:fs";
 import { dirname, extname, join } from "node:path";
 
-/** `.ts` where this runs from the sources, by Node's own type stripping, `.js` in the bundle. */
+/** `.ts` when run from the sources with Node's type stripping, `.js` in the bundle. */
 const EXTENSION = extname(import.meta.filename);
 
-/** A file or folder that is shipped with the program, such as `schemas/` or `config/crews/`, as an absolute path. */
+/** The absolute path of a shipped file or folder, such as `schemas/` or `config/crews/`. */
 export function shipped(...segments: string[]): string {
   return join(folderWith(join("schemas", "roles.schema.json")), ...segments);
 }
 
-/** The program of the embedded crew with this name (`playbook`, `shell`, …), as an absolute path that Node can run. */
+/** The absolute path of a program of the embedded crew (`playbook`, `shell`, …), for Node to run. */
 export function crewProgram(name: string): string {
   return join(programs(), "crew", `${name}${EXTENSION}`);
 }
 
-/** The program itself, from the sources or from the bundle: whichever this is. Absolute. */
+/** The absolute path of the program itself, in the sources or in the bundle. */
 export function bosunProgram(): string {
   return join(programs(), EXTENSION === ".ts" ? "cli.ts" : "bin.js");
 }
 
-/** `src`, or wherever the bundle was put. */
+/** `src`, or the folder of the bundle. */
 function programs(): string {
   return folderWith(join("crew", `playbook${EXTENSION}`));
 }
 
-/** The nearest folder above that holds a file: source and bundle lie at different depths, so it is looked for. */
+/** The nearest folder above with a file: sources and bundle are at different depths. */
 function folderWith(file: string): string {
   for (let directory = import.meta.dirname; ; directory = dirname(directory)) {
     if (existsSync(join(directory, file))) return directory;
     if (directory === dirname(directory)) {
-      throw new Error(`The program is not complete: there is no ${file} above ${import.meta.dirname}.`);
+      throw new Error(`The installation is incomplete: there is no ${file} above ${import.meta.dirname}.`);
     }
   }
 }

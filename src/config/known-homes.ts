@@ -2,22 +2,22 @@ import { appendFileSync, mkdirSync, readFileSync, realpathSync, statSync, writeF
 import { dirname, join } from "node:path";
 import { baseDirectory, type Environment } from "./found.ts";
 
-/** What a home is known by. */
+/** The file that makes a directory a home. */
 export const DATABASE = "bosun.db";
 
-/** More lines than this are cleared of homes that are gone. */
+/** With more lines, those of missing homes are removed. */
 const MANY = 500;
 
 /**
- * Whether this person has named the home before, with the database that is in it now. One that is found and was never named may have
- * come with a repository, and resuming its sessions would run a stranger's commands.
+ * Whether this user has named the home before, with the database that is in it now. A home that was never named may have come with
+ * a repository, and resuming its sessions would run a stranger's commands.
  */
 export function isKnownHome(environment: Environment, directory: string): boolean {
   const line = lineOf(directory);
   return line !== undefined && linesIn(fileOf(environment)).includes(line);
 }
 
-/** Keeps in mind that this person named the home. Where that cannot be written, it must be named again. */
+/** Remembers that this user named the home. If that cannot be written, the home must be named again. */
 export function rememberHome(environment: Environment, directory: string): void {
   const file = fileOf(environment);
   const line = lineOf(directory);
@@ -28,7 +28,7 @@ export function rememberHome(environment: Environment, directory: string): void 
     if (lines.length < MANY) appendFileSync(file, `${line}\n`);
     else writeFileSync(file, [...lines.filter(isThere), line, ""].join("\n"));
   } catch {
-    // A courtesy: naming a home never fails for this.
+    // Naming a home must not fail because it cannot be remembered.
   }
 }
 
@@ -37,9 +37,9 @@ function fileOf(environment: Environment): string {
 }
 
 /**
- * The line of a home: its path, and the number and time of birth of its database's file, so that another database in its place is
- * not the one that was named. The number alone would not do, since file systems give it to the next file (ext4 at once); but only
- * the system sets the time of birth. Where files have no time of birth (some FUSE) no home is known.
+ * The line of a home: its path, and the inode number and birth time of its database, so that another database in its place does not
+ * count as named. The inode number is not enough, since file systems reuse it (ext4 at once); only the system sets the birth time.
+ * Where files have no birth time (some FUSE) no home is known.
  */
 function lineOf(directory: string): string | undefined {
   try {

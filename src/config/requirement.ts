@@ -7,30 +7,29 @@ import { readText } from "./read-text.ts";
 /** Most characters of a requirement; its schema has the same limit. */
 export const MAX_REQUIREMENT_CHARACTERS = 200_000;
 
-/** More bytes than this cannot be a requirement that fits, and need not be read. */
+/** More bytes are never a valid requirement, and need not be read. */
 export const MAX_REQUIREMENT_BYTES = MAX_REQUIREMENT_CHARACTERS * 4;
 
-/** Where a requirement comes from: the words on the command line, a file, or the bytes that came on standard input. */
+/** The source of a requirement: words on the command line, a file, or bytes from standard input. */
 export type RequirementSource =
   | { readonly words: string }
   | { readonly file: string }
   | { readonly standard_input: Uint8Array };
 
-/** What a command that begins a session calls its requirement, and how it is typed. */
+/** How a command names its requirement. */
 export interface AskedOf {
   readonly command: string;
   readonly noun: string;
-  /** What there is to say in it. */
+  /** The imperative for it, such as "Say what you want done". */
   readonly say: string;
 }
 
 /**
- * A requirement's text, without the blanks around it. Empty, too long, not UTF-8 or not readable fail with `usage`, since it was
- * named on this very command line.
+ * The trimmed text of a requirement. An empty, too long, unreadable or non-UTF-8 one fails with `usage`: the command line named it.
  */
 export function readRequirement(source: RequirementSource, { command, noun, say }: AskedOf): Result<string, Failure> {
   if ("standard_input" in source && source.standard_input.length > MAX_REQUIREMENT_BYTES) {
-    return tooLong(noun, `The ${noun} on standard input`, "more characters than can be read");
+    return tooLong(noun, `The ${noun} on standard input`, "too many characters");
   }
   const read =
     "words" in source

@@ -5,7 +5,7 @@ import type { Dialect, Role, Sandbox } from "../protocol/roles.ts";
 /** The agent programs that have a dialect of their own; each is the name of both. */
 export const AGENT_PROGRAMS = ["claude", "codex", "gemini", "opencode"] as const satisfies readonly Dialect[];
 
-/** A role with nothing left to guess. Only a `cli` role has a dialect. */
+/** A role with all its defaults. Only a `cli` role has a dialect. */
 export type CompleteRole = Role &
   Required<
     Pick<
@@ -20,7 +20,7 @@ export type CompleteRole = Role &
     >
   >;
 
-/** Fills in what a registry left out, from the scheduler configuration where that decides. */
+/** Adds the defaults that a registry omits, some of them from the scheduler configuration. */
 export function completeRole(role: Role, settings: ResolvedConfiguration): CompleteRole {
   const backend = role.backend ?? "cli";
   const dialect = dialectOf(role);
@@ -34,11 +34,11 @@ export function completeRole(role: Role, settings: ResolvedConfiguration): Compl
     max_instances: several ? (role.max_instances ?? settings.max_workers) : 1,
     timeout_s: role.timeout_s ?? settings.timeout_s,
     idle_timeout_s: role.idle_timeout_s ?? settings.idle_timeout_s,
-    recovery: role.recovery ?? (isProgramWithMemory(backend, dialect) ? "resume" : "restart"),
+    recovery: role.recovery ?? (keepsConversations(backend, dialect) ? "resume" : "restart"),
   };
 }
 
-/** How a `cli` role's program is spoken to: as it says, else by the program's name, else by the envelope. */
+/** The dialect of a `cli` role: its own, else by the program's name, else `envelope`; undefined for other backends. */
 export function dialectOf(role: Role): Dialect | undefined {
   if ((role.backend ?? "cli") !== "cli") return undefined;
   const program = basename(role.cli_command?.[0] ?? "");
@@ -46,14 +46,14 @@ export function dialectOf(role: Role): Dialect | undefined {
 }
 
 /**
- * What a role's program is kept from if its registry does not say, where the machine can: nothing it starts outlives it. The big
- * agent programs keep conversations and locks by pid, so they are kept from nothing until somebody has seen that they bear it.
+ * The default sandbox of a role: no process it starts outlives it. The big agent programs keep conversations and locks by pid, so
+ * they run without a sandbox until they are known to work in one.
  */
 export function defaultSandbox(role: Role): Sandbox {
   return dialectOf(role) === "envelope" ? "processes" : "none";
 }
 
-/** Whether a turn of this role costs money as far as anyone can tell beforehand. */
+/** Whether a turn of this role presumably costs money. */
 export function costsMoney(role: Role): boolean {
   const backend = role.backend ?? "cli";
   return backend === "model" || backend === "acp" || (backend === "cli" && dialectOf(role) !== "envelope");
@@ -64,7 +64,7 @@ export function isAgentProgram(name: string): name is (typeof AGENT_PROGRAMS)[nu
   return (AGENT_PROGRAMS as readonly string[]).includes(name);
 }
 
-/** These keep their conversations, and can be asked to go on with one. */
-function isProgramWithMemory(backend: string, dialect: Dialect | undefined): boolean {
+/** Whether the program keeps its conversations and can resume one. */
+function keepsConversations(backend: string, dialect: Dialect | undefined): boolean {
   return backend === "acp" || (dialect !== undefined && dialect !== "envelope");
 }

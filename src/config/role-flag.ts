@@ -28,7 +28,7 @@ export function roleFromFlag(type: "manager" | "worker", text: string): Result<R
   return program.includes("/") ? ok(seat(type, { cli_command: [program] })) : unknownProgram(flag, program, name);
 }
 
-/** The registry with every role of this one's type taken out and this one put in. */
+/** The roles with this one in place of all of its type. */
 export function replaceSeat(roles: readonly Role[], role: Role): Role[] {
   return [role, ...roles.filter((other) => other.type !== role.type && other.role_id !== role.role_id)];
 }

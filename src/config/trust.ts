@@ -9,26 +9,26 @@ import { CONFIGURATION_DEFAULTS } from "../protocol/payload.ts";
 import { loadDocument, problemsFailure } from "./document.ts";
 import { entriesOf, type FoundConfiguration } from "./found.ts";
 
-/** More files than this are no configuration. */
+/** Most files of a configuration folder. */
 const MAX_FILES = 1_000;
 
-/** A found configuration that wants more than a stranger's may have, for a person to look at and to trust or not. */
+/** A found configuration that needs the user's trust. */
 export interface TrustRequest {
   readonly folder: string;
   readonly powers: readonly Power[];
 }
 
-/** One thing the configuration would do: where it says so, and what. Both are safe to print. */
+/** One dangerous effect of a configuration: its position and a description, both safe to print. */
 export interface Power {
   readonly where: string;
   readonly what: string;
 }
 
 /**
- * What a person must trust before a project's found configuration may be used; undefined when it asks for nothing dangerous. What is
- * dangerous is seen against what would hold without it: the person's own settings, and the defaults. Files that a person names with a flag
- * are trusted by that. Failure `trust` for a folder that cannot be pinned down (links, too many files), `configuration` for a file that
- * cannot be read.
+ * The effects that the user must trust before a project's found configuration is used; undefined when none is dangerous. Dangerous is
+ * measured against the settings that would apply without it: the user's own, and the defaults. Files named with a flag are trusted
+ * without this. Failure `trust` for a folder that could change unseen (links, too many files), `configuration` for a file that cannot
+ * be read.
  */
 export function trustNeeded(
   found: FoundConfiguration,
@@ -53,7 +53,7 @@ export function trustNeeded(
   return ok(powers.length === 0 ? undefined : { folder: found.folder, powers });
 }
 
-/** What a person's own file sets; whether it fits its schema is found where it is used. */
+/** The settings of the user's own file; its schema is checked where it is used. */
 function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, Failure> {
   if (person?.settings === undefined) return ok({});
   const document = loadDocument(person.settings);
@@ -61,7 +61,7 @@ function settingsOf(person: FoundConfiguration | undefined): Result<JsonObject, 
   return ok(isJsonObject(document.value.value) ? document.value.value : {});
 }
 
-/** The paths of all files, in byte order. A link could be turned elsewhere after it was trusted, so none is accepted. */
+/** The paths of all files, in byte order. A link is refused: its target could change after it was trusted. */
 function filesBelow(folder: string): Result<string[], Failure> {
   const files: string[] = [];
   const open = [folder];
@@ -82,7 +82,7 @@ function filesBelow(folder: string): Result<string[], Failure> {
 
 function refused(path: string, why: string): Result<never, Failure> {
   return err(
-    failure("trust", `${path} ${why}, so what it would be trusted for could change unseen.`, {
+    failure("trust", `${path} ${why}, so its content could change after you trust it.`, {
       hint: "Put a plain file in its place, or name the files you want with --config and --roles.",
     }),
   );
@@ -104,7 +104,7 @@ function rolePowers(value: Json): Claim[] {
   });
 }
 
-/** Which work is discussed before it begins, as `proposal` has it: each more than those before it. */
+/** The values of `proposal`, from the least discussion before the work to the most. */
 const DISCUSSED: readonly Json[] = ["never", "risk", "always"];
 
 function settingPowers(value: Json, usual: JsonObject): Claim[] {
@@ -125,27 +125,27 @@ function settingPowers(value: Json, usual: JsonObject): Claim[] {
     claims.push({ pointer: "/notify/command", what: `a notification runs ${JSON.stringify(value.notify.command)}` });
   }
   if (value.plan_approval === "never") {
-    claims.push({ pointer: "/plan_approval", what: "plans are carried out without a person's approval" });
+    claims.push({ pointer: "/plan_approval", what: "plans run without your approval" });
   }
   if (value.workspace !== undefined) {
     claims.push({ pointer: "/workspace", what: `the work is done in ${JSON.stringify(value.workspace)}` });
   }
   const review = usual.review ?? CONFIGURATION_DEFAULTS.review;
   if (value.review !== undefined && value.review !== review) {
-    const words = `work is reviewed by ${JSON.stringify(value.review)} and not by ${JSON.stringify(review)}`;
+    const words = `work is reviewed by ${JSON.stringify(value.review)}, not by ${JSON.stringify(review)}`;
     claims.push({ pointer: "/review", what: words });
   }
   const proposal = usual.proposal ?? CONFIGURATION_DEFAULTS.proposal;
   if (DISCUSSED.indexOf(value.proposal ?? proposal) < DISCUSSED.indexOf(proposal)) {
-    const words = `work is discussed before it begins ${JSON.stringify(value.proposal)} and not ${JSON.stringify(proposal)}`;
+    const words = `work is discussed before it begins: ${JSON.stringify(value.proposal)}, not ${JSON.stringify(proposal)}`;
     claims.push({ pointer: "/proposal", what: words });
   }
-  // The metadata is nobody's but its writer's.
+  // Bosun does not read the metadata.
   const { metadata: _, ...figures } = value;
   return [...claims, ...raised(figures, [{ budget: CONFIGURATION_DEFAULTS.budget }, usual])];
 }
 
-/** A larger figure lets a session use up more than it would; `below` is what those are laid over, the nearest last. */
+/** Numbers that are larger than in the layers `below`, the nearest last: a larger number lets a session use more. */
 function raised(value: Json | undefined, below: readonly (Json | undefined)[], path: readonly string[] = []): Claim[] {
   if (isJsonObject(value)) {
     return Object.entries(value).flatMap(([name, inner]) => {

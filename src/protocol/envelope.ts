@@ -10,22 +10,22 @@ import { quote, type Refusal, refusal } from "./refusal.ts";
 import { refusalOf } from "./schema-errors.ts";
 import { instant, parseInstant } from "./timestamp.ts";
 
-/** An envelope whose header was checked and whose payload was not. */
+/** An envelope with a valid header and an unchecked payload. */
 export type Header = Omit<DocumentByName["envelope"], "payload_type"> & { readonly payload_type: PayloadType };
 
-/** One message, checked wholly; narrows in a `switch` on `payload_type`. */
+/** A valid message; narrows in a `switch` on `payload_type`. */
 export type Envelope<K extends PayloadType = PayloadType> = Omit<Header, "payload_type" | "payload"> & TypedPayload<K>;
 
-/** What the scheduler knows of a turn from its channel, against which an agent's own words are held. */
+/** The facts of a turn that the scheduler knows from its channel; an agent's envelope is compared with them. */
 export interface Channel {
   readonly session_id: string;
   readonly role_id: string;
   readonly turn_id: string;
-  /** The ticket the turn is about, if it is about one. */
+  /** The ticket of the turn, if it has one. */
   readonly subject?: string;
 }
 
-/** The first step: the seven fields, whatever the payload. The timestamp comes back in UTC. */
+/** Checks the seven fields, but not the payload. Gives the timestamp in UTC. */
 export function validateHeader(value: unknown): Result<Header, Refusal> {
   const claimed = claimedType(value);
   const failed = firstError(validators.envelope, value, claimed);
@@ -38,24 +38,18 @@ export function validateHeader(value: unknown): Result<Header, Refusal> {
   return ok({ ...header, payload_type: header.payload_type, timestamp: timestamp.value });
 }
 
-/**
- * The second step: the payload by the schema of its type. Pointers are within the payload. Times in it come back in UTC. Errors
- * are about this type only.
- */
+/** Checks a payload against the schema of its type. Pointers are within the payload. Gives its times in UTC. */
 export function validatePayload<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
   return checkPayload(type, payload, "");
 }
 
-/**
- * The same for a payload that did not come as a line, such as a person's word: also by the rules for all that is recorded, which
- * `parseLine` holds every line to.
- */
+/** The same for a payload that did not come as a line, such as a person's message: also by the rules that `parseLine` applies to lines. */
 export function validateWord<K extends PayloadType>(type: K, payload: unknown): Result<Payload<K>, Refusal> {
   const unfit = unfitIn(payload);
   return unfit === undefined ? validatePayload(type, payload) : err(refusalOfUnfit(type, "validation_failed", unfit));
 }
 
-/** Both steps; pointers are within the envelope. */
+/** Checks the header and the payload; pointers are within the envelope. */
 export function validateEnvelope(value: unknown): Result<Envelope, Refusal> {
   const header = validateHeader(value);
   if (!header.ok) return header;
@@ -65,11 +59,11 @@ export function validateEnvelope(value: unknown): Result<Envelope, Refusal> {
 }
 
 /**
- * Checks what an agent printed. Who it is, is known from the channel: an envelope that says otherwise is `not_permitted`, as is a
- * type that no agent sends; anything malformed is `validation_failed`. Whether the type answers the turn is for rights and `expects`.
+ * Checks an agent's envelope. One that contradicts the channel is `not_permitted`, as is a type that no agent may send; anything
+ * malformed is `validation_failed`. Whether the type answers the turn is checked by the rights and `expects`.
  */
 export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedPayload<AgentPayloadType>, Refusal> {
-  // The scheduler stamps its own time on what it records, so an agent without a clock may leave its out.
+  // The scheduler records its own time, so an agent without a clock may omit the timestamp.
   const header = validateHeader("timestamp" in value ? value : { ...value, timestamp: instant(0) });
   if (!header.ok) return header;
   const { payload_type, payload } = header.value;
@@ -82,7 +76,7 @@ export function acceptAnswer(value: JsonObject, channel: Channel): Result<TypedP
   ] as const;
   for (const [pointer, claimed, actual] of claims) {
     if (claimed === undefined || claimed === actual) continue;
-    const belongs = actual === undefined ? "this turn has none: leave it out" : `in this turn it is ${quote(actual)}`;
+    const belongs = actual === undefined ? "this turn has none: omit it" : `in this turn it is ${quote(actual)}`;
     return err(
       refusal(payload_type, "not_permitted", pointer, `${pointer} is ${quote(claimed)}, but ${belongs}. [identity]`),
     );
@@ -122,7 +116,7 @@ function unknownType(type: string): Refusal {
   return refusal(type, "validation_failed", "/payload_type", message);
 }
 
-// `error.details.retry_at` is the only time that agents write into payloads; the others are the scheduler's own, in UTC by schema.
+// `error.details.retry_at` is the only time in payloads of agents; the schema requires UTC of the others.
 function inUtc<K extends PayloadType>(type: K, payload: Payload<K>, within: string): Result<Payload<K>, Refusal> {
   if (type !== "error") return ok(payload);
   const error = payload as Payload<"error">;

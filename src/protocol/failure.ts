@@ -1,6 +1,6 @@
 import type { JsonObject } from "../lib/json.ts";
 
-/** The codes an `error` payload may carry (SPEC.md): what agents and the scheduler tell each other. */
+/** The codes of an `error` payload (SPEC.md), between agents and the scheduler. */
 export const WIRE_CODES = [
   "validation_failed",
   "not_permitted",
@@ -21,12 +21,12 @@ export const WIRE_CODES = [
   "internal",
 ] as const;
 
-/** Failures that another try would only repeat: a spent budget stays spent, and what a person gave up is not begun again by itself. */
+/** Failures that a retry would repeat, or that a person chose: a spent budget, a cancelled ticket. */
 export const NOT_RETRIED: ReadonlySet<string> = new Set<WireCode>(["budget_exhausted", "cancelled"]);
 
 export type WireCode = (typeof WIRE_CODES)[number];
 
-/** What went wrong in the product itself; each belongs to one exit code, which `cli.ts` maps. */
+/** Failures of the product itself; `cli.ts` maps each code to an exit code. */
 export type ProductCode =
   | "usage"
   | "configuration"
@@ -53,12 +53,12 @@ export interface Failure {
   readonly details?: JsonObject;
 }
 
-/** Whether the disk or the database refused something: then nothing was wrong with what was to be stored, nor with who brought it. */
+/** Whether the disk or the database refused, and not the value or its sender is wrong. */
 export function isOfStorage({ code }: Pick<Failure, "code">): boolean {
   return code === "storage" || code === "storage_full";
 }
 
-/** Makes a failure; leaves out what is not given, so that failures compare and serialise the same. */
+/** Makes a failure without undefined fields, so that failures compare and serialise alike. */
 export function failure(
   code: FailureCode,
   message: string,

@@ -4,19 +4,19 @@ import { err, ok, type Result } from "../lib/result.ts";
 import type { FailureCode } from "./failure.ts";
 import { quote, type Refusal, refusal } from "./refusal.ts";
 
-/** The most an envelope line may hold, in bytes without its line feed: 8 MiB. */
+/** Most bytes of an envelope line without its line feed: 8 MiB. */
 export const MAX_LINE_BYTES = 8 * 1024 * 1024;
 
 /**
- * The most a payload may have as canonical JSON, in bytes: 64 MiB. An agent's line has less, also with its numbers written out; what
- * comes as a file is measured, and what the scheduler puts together is cut to it.
+ * Most bytes of a payload as canonical JSON: 64 MiB. An agent's line is always smaller, also with its numbers written out. A payload
+ * from a file is measured; one that the scheduler builds is cut to this size.
  */
 export const MAX_PAYLOAD_BYTES = 64 * 1024 * 1024;
 
-/** The most a record may have, in bytes: twice a payload, so that the effects on every ticket of the largest plan have room beside it. */
+/** Most bytes of a record: twice a payload, so that the effects on every ticket of the largest plan fit beside it. */
 export const MAX_RECORD_BYTES = 2 * MAX_PAYLOAD_BYTES;
 
-/** How many objects and lists may stand in each other. Past some thousands, ordinary code that walks a value overflows its stack. */
+/** Most levels of nested objects and lists. Beyond some thousands, code that walks a value overflows its stack. */
 export const MAX_DEPTH = 64;
 
 export interface LineLimits {
@@ -29,9 +29,9 @@ const COLON = 0x3a;
 const BACKSLASH = 0x5c;
 
 /**
- * Reads one line as a JSON object that later code can trust: within its limits, real UTF-8, no key twice, no key that reaches a
- * prototype, every number finite, every string well formed. Takes time in proportion to the line and never throws. Refuses with
- * `output_limit` for size and `malformed_output` for the rest; the refusal's `payload_type` is empty, since none was read.
+ * Reads one line as a JSON object that later code can trust: within its limits, valid UTF-8, no duplicate keys, no key that reaches
+ * a prototype, every number finite, every string well formed. Takes time in proportion to the line and never throws. Refuses with
+ * `output_limit` for size and `malformed_output` for the rest; the refusal's `payload_type` is empty.
  */
 export function parseLine(
   line: Uint8Array,
@@ -39,7 +39,7 @@ export function parseLine(
 ): Result<JsonObject, Refusal> {
   if (line.length > limits.bytes) {
     return refuse(
-      `The line has ${line.length} bytes; at most ${limits.bytes} are read. Put what is large into an artifact. [size]`,
+      `The line has ${line.length} bytes; at most ${limits.bytes} are read. Put large content into an artifact. [size]`,
       "output_limit",
     );
   }
@@ -51,7 +51,7 @@ export function parseLine(
   return ok(value.value);
 }
 
-/** Reads what an agent has put into a file as strictly as a line, but for its size; it may hold any value. */
+/** Reads a JSON file as strictly as a line, without a limit on its size; it may hold any value. */
 export function parseFile(bytes: Uint8Array, depth: number): Result<unknown, Refusal> {
   return parseValue(bytes, depth, "file");
 }
@@ -68,9 +68,9 @@ function parseValue(bytes: Uint8Array, depth: number, holder: "file" | "line"): 
   const isScalar = typeof value.value !== "object" || value.value === null;
   const found = isScalar ? { keys: 0, wrong: unfitIn(value.value) } : inspect(value.value, depth);
   if (found.wrong !== undefined) return err(refusalOfUnfit("", "malformed_output", found.wrong));
-  // Parsing keeps the last of equal keys, however each was written; so fewer keys than colons means that one stood twice.
+  // JSON.parse keeps only the last of equal keys, so fewer keys than colons means a duplicate.
   if (found.keys !== shape.colons) {
-    return refuse(`The key ${quote(repeatedKey(text))} stands twice in one object. [duplicate_key]`);
+    return refuse(`The key ${quote(repeatedKey(text))} is a duplicate in its object. [duplicate_key]`);
   }
   return ok(value.value);
 }
@@ -81,7 +81,7 @@ function refuse(message: string, code: FailureCode = "malformed_output"): Result
 
 function decode(line: Uint8Array): string | undefined {
   try {
-    // A byte order mark is kept, and is then no JSON: RFC 8259 forbids it between programs.
+    // A byte order mark is kept and then refused as JSON: RFC 8259 forbids it between programs.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(line);
   } catch {
     return undefined;
@@ -92,13 +92,13 @@ function parse(text: string): Result<unknown, string> {
   try {
     return ok(JSON.parse(text) as unknown);
   } catch (thrown) {
-    // Without the excerpt that some messages carry: it is the sender's text, with whatever control characters are in it.
+    // Without the excerpt that some messages have: it is the sender's text, which may contain control characters.
     const [what = ""] = (thrown as Error).message.split(/, (?:\.\.\.)?"/);
     return err(`${JSON.stringify(what).slice(1, -1)}.`);
   }
 }
 
-// Bytes suffice: those of a longer UTF-8 sequence are never a bracket, quote or colon.
+// Bytes suffice: in UTF-8 no byte of a longer sequence equals a bracket, quote or colon.
 function scan(line: Uint8Array): { readonly depth: number; readonly colons: number } {
   let depth = 0;
   let deepest = 0;
@@ -117,20 +117,19 @@ function scan(line: Uint8Array): { readonly depth: number; readonly colons: numb
   return { depth: deepest, colons };
 }
 
-/** What a value holds that no record may. */
+/** A part of a value that no record may contain. */
 export interface Unfit {
-  /** JSON pointer to it; as ill-formed as its keys are. */
+  /** JSON pointer to it, ill-formed if one of its keys is. */
   readonly pointer: string;
-  /** Whether the value there is unfit, or the key. */
   readonly at: "key" | "value";
-  /** A sentence without its subject and its full stop. */
+  /** A predicate, such as "is a number too large to keep". */
   readonly what: string;
   readonly rule: "depth" | "finite" | "prototype" | "well_formed";
 }
 
 /**
- * The first thing in a value that no record may hold, for what did not come as a line: the same rules but for keys that stand
- * twice, which only a text can have. Takes time in proportion to the value.
+ * The first part of a value that no record may contain, by the rules of `parseLine` except for duplicate keys, which only a text can
+ * have. For values that did not come as a line. Takes time in proportion to the value.
  */
 export function unfitIn(value: unknown): Unfit | undefined {
   if (typeof value === "object" && value !== null) return inspect(value, MAX_DEPTH).wrong;
@@ -138,30 +137,30 @@ export function unfitIn(value: unknown): Unfit | undefined {
   return wrong && { pointer: "", at: "value", ...wrong };
 }
 
-/** The refusal of a value for what it holds that no record may. */
+/** The refusal of a value with such a part. */
 export function refusalOfUnfit(payloadType: string, code: FailureCode, { pointer, what, rule }: Unfit): Refusal {
   return refusal(payloadType, code, pointer, `${pointer === "" ? "It" : quote(pointer)} ${what}. [${rule}]`);
 }
 
-interface Place {
+/** An object or list on the way down. */
+interface Container {
   readonly value: object;
   readonly key: string | number;
-  /** How many objects and lists it stands in, itself being one. */
+  /** Levels from the root, which is level 1. */
   readonly depth: number;
-  readonly parent?: Place;
+  readonly parent?: Container;
 }
 
-/** Walks without recursion; counts keys, and stops at the first thing no record may hold. */
+/** Walks without recursion; counts the keys, and stops at the first part that no record may contain. */
 function inspect(root: object, most: number): { readonly keys: number; readonly wrong?: Unfit } {
   let keys = 0;
-  const open: Place[] = [{ value: root, key: "", depth: 1 }];
-  for (let place = open.pop(); place !== undefined; place = open.pop()) {
-    const parent = place;
-    const depth = place.depth + 1;
-    const isList = Array.isArray(place.value);
-    const names = isList ? (place.value as unknown[]).keys() : Object.keys(place.value);
+  const open: Container[] = [{ value: root, key: "", depth: 1 }];
+  for (let parent = open.pop(); parent !== undefined; parent = open.pop()) {
+    const depth = parent.depth + 1;
+    const isList = Array.isArray(parent.value);
+    const names = isList ? (parent.value as unknown[]).keys() : Object.keys(parent.value);
     for (const key of names) {
-      const value = (place.value as Record<string | number, unknown>)[key];
+      const value = (parent.value as Record<string | number, unknown>)[key];
       if (!isList) keys++;
       const wrongInKey = isList ? undefined : wrongKey(key as string, value);
       const wrong = wrongInKey ?? wrongValue(value) ?? (depth > most ? tooDeep(value, most) : undefined);
@@ -177,7 +176,7 @@ function inspect(root: object, most: number): { readonly keys: number; readonly 
 
 type Wrong = Pick<Unfit, "what" | "rule">;
 
-const PROTOTYPE: Wrong = { what: "is a key that may reach a prototype", rule: "prototype" };
+const PROTOTYPE: Wrong = { what: "is a key that can reach a prototype", rule: "prototype" };
 const HALF_IN_KEY: Wrong = { what: "has half a surrogate pair in its key", rule: "well_formed" };
 const HALF: Wrong = { what: "holds half a surrogate pair", rule: "well_formed" };
 const TOO_LARGE: Wrong = { what: "is a number too large to keep", rule: "finite" };
@@ -201,11 +200,11 @@ function tooDeep(value: unknown, most: number): Wrong | undefined {
   return { what: `nests deeper than the ${most} levels that are read`, rule: "depth" };
 }
 
-function pointerOf({ parent, key }: Place): string {
+function pointerOf({ parent, key }: Container): string {
   return parent === undefined ? "" : pointerTo(pointerOf(parent), key);
 }
 
-/** The first key that its object already has, in text that is known to be JSON. */
+/** The first duplicate key of a text that is JSON. */
 function repeatedKey(text: string): string {
   const open: Set<string>[] = [];
   let string = "";

@@ -29,7 +29,7 @@ export type {
 /** The name of a payload's schema; an envelope's `payload_type`. */
 export type PayloadType = keyof PayloadByType;
 
-/** The content of an envelope of some type, or of any. */
+/** The content of an envelope of one type, or of any. */
 export type Payload<K extends PayloadType = PayloadType> = PayloadByType[K];
 
 /** A payload with its type: narrows in a `switch` on `payload_type`. */
@@ -37,7 +37,7 @@ export type TypedPayload<K extends PayloadType = PayloadType> = {
   [T in K]: { readonly payload_type: T; readonly payload: PayloadByType[T] };
 }[K];
 
-/** The types that an agent can have any reason to send; which of them a role may send when is for the mode's rights. */
+/** The types that an agent may send at all; the mode's rights say which role may send which when. */
 export const AGENT_PAYLOAD_TYPES = [
   "artifact_ref",
   "clarification",
@@ -66,7 +66,7 @@ export function isAgentPayloadType(name: string): name is AgentPayloadType {
   return agentPayloadTypes.has(name);
 }
 
-/** Whether an agent may say this before its answer: it moves nothing and ends no turn. */
+/** Whether an agent may send this before its answer: it moves nothing and does not end the turn. */
 export function isNotice(message: TypedPayload): boolean {
   return (
     message.payload_type === "artifact_ref" ||

@@ -5,20 +5,20 @@ import type { Instant } from "./timestamp.ts";
 /** The `version` of every envelope that this program writes. */
 export const WIRE_VERSION = "1.0";
 
-/** What a session's chain begins with: `previous` of its first record, and its head before it has any. */
+/** The start of a session's chain: `previous` of its first record, and its head before it has any. */
 export const GENESIS = `sha256:${"0".repeat(64)}`;
 
-/** How a recorded envelope was taken: it moved the mode, came too late, repeated another, or was refused. */
+/** What became of a recorded envelope: it moved the mode, came too late, repeated another, or was refused. */
 export type Disposition = "applied" | "late" | "duplicate" | "refused";
 
-/** Who put something to a session, and by which door. */
+/** The user who sent a message to a session, and by which channel. */
 export interface Actor {
   readonly user: string;
   readonly host: string;
   readonly via: string;
 }
 
-/** How the process that carried a turn ended; both are null while nothing is known. */
+/** How the process of a turn ended; both are null while unknown. */
 export interface Exit {
   readonly code: number | null;
   readonly signal: string | null;
@@ -33,7 +33,7 @@ export interface RecordedEffect {
   readonly reason?: string;
 }
 
-/** What the scheduler knows of an envelope from its channel. `received_at` is the only time that rules read. */
+/** The facts about an envelope that the scheduler knows from its channel. `received_at` is the only time that rules read. */
 export interface RecordMeta {
   readonly kind: "fact" | "decided";
   readonly received_at: Instant;
@@ -56,8 +56,8 @@ export interface Integrity {
 }
 
 /**
- * An envelope with what the channel knew of it, before it has a place in the chain. The payload is plain JSON: a refused one
- * may be anything, and a recorded `turn_request` holds references.
+ * An envelope with the facts of its channel, before it has a place in the chain. The payload is plain JSON: a refused one may be
+ * anything, and a recorded `turn_request` contains references.
  */
 export interface UnsealedRecord {
   readonly session_id: string;

@@ -20,7 +20,7 @@ export interface Effect {
   readonly reason?: string;
 }
 
-/** Everything that the scheduler knows of an envelope when it records it. On the wire a subject is called `ticket_id`. */
+/** Everything the scheduler knows about an envelope when it records it. On the wire a subject is a `ticket_id`. */
 export interface Recording {
   readonly session_id: string;
   readonly at: Instant;
@@ -68,12 +68,12 @@ export function recordedEffect({ subject, ...rest }: Effect): RecordedEffect {
   return { ticket_id: subject, ...rest };
 }
 
-/** A subject as a payload names it, as one property or none. */
+/** The property that names a subject in a payload; none without a subject. */
 export function about(subject: string | undefined): { readonly ticket_id?: string } {
   return subject === undefined ? {} : { ticket_id: subject };
 }
 
-/** What a person's payload is about, as it says itself. */
+/** The subject that a person's payload names. */
 export function subjectIn(payload: JsonObject): string | undefined {
   return typeof payload.ticket_id === "string" ? payload.ticket_id : undefined;
 }

@@ -1,19 +1,19 @@
 import { PAYLOAD_TYPES, type PayloadType } from "./payload.ts";
 import type { RoleType } from "./roles.ts";
 
-/** Whoever an envelope can come from: a role of some type, the person, or the scheduler itself. */
+/** The sender of an envelope: a role of some type, the user, or the scheduler. */
 export type Sender = RoleType | "user" | "scheduler";
 
 /**
- * When a sender may send a payload type: as the answer to a message of one of the listed types, as the answer to any message
- * (`"any_turn"`), or at any time, answering nothing (`"always"`).
+ * When a sender may send a payload type: as the answer to a message of a listed type, as the answer to any message
+ * (`"any_turn"`), or at any time, as no answer (`"always"`).
  */
 export type Right = readonly PayloadType[] | "any_turn" | "always";
 
-/** Who may say what: one table for a mode. What is not in it is not permitted. */
+/** The rights of a mode: which sender may send which type when. Everything else is forbidden. */
 export type Rights = Readonly<Record<Sender, { readonly [K in PayloadType]?: Right }>>;
 
-/** Whether `sender` may send `payloadType` while it holds a turn about `messageType`, or unasked if that is left out. */
+/** Whether `sender` may send `payloadType` in a turn about `messageType`, or without a turn if that is omitted. */
 export function permits(rights: Rights, sender: Sender, payloadType: PayloadType, messageType?: PayloadType): boolean {
   const right = rights[sender][payloadType];
   if (right === undefined) return false;
@@ -22,7 +22,7 @@ export function permits(rights: Rights, sender: Sender, payloadType: PayloadType
   return right === "any_turn" || right.includes(messageType);
 }
 
-/** The payload types that end a turn about `messageType`: the `expects` of its `turn_request`. What may always be sent is no answer. */
+/** The payload types that end a turn about `messageType`: the `expects` of its `turn_request`. A type with the right `always` is no answer. */
 export function expectedAnswers(rights: Rights, sender: Sender, messageType: PayloadType): PayloadType[] {
   return PAYLOAD_TYPES.filter(
     (type) => rights[sender][type] !== "always" && permits(rights, sender, type, messageType),

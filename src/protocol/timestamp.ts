@@ -1,16 +1,16 @@
 import { err, ok, type Result } from "../lib/result.ts";
 import { failure, type Failure } from "./failure.ts";
 
-/** A moment in UTC as RFC 3339 text that ends in `Z`, to the millisecond: what every record and payload carries. */
+/** A time in UTC as RFC 3339 text that ends in `Z`, to the millisecond, as in every record and payload. */
 export type Instant = string;
 
 // Stricter than ajv-formats and Date.parse, which take a space for the `T`, `+0100`, year 0000, second 60 or 30 February.
 const RFC_3339 = /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?(Z|[+-]\d{2}:\d{2})?$/;
 
-/** The end of the year 9999: what comes after is no RFC 3339 time. */
+/** The end of the year 9999, the last RFC 3339 time. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Reads RFC 3339 text and converts an explicit offset to UTC. A time without a zone, or one no calendar has, is `validation_failed`. */
+/** Reads RFC 3339 text and converts an explicit offset to UTC. A time without a zone or outside the calendar is `validation_failed`. */
 export function parseInstant(text: string): Result<Instant, Failure> {
   const match = RFC_3339.exec(text);
   if (match === null) return refuse(text, "is not an RFC 3339 time");
@@ -28,8 +28,8 @@ export function parseInstant(text: string): Result<Instant, Failure> {
   const offset = zone === "Z" ? 0 : offsetMinutes(zone);
   const days = new Date(Date.UTC(2000, month, 0)).getUTCDate() - (month === 2 && !isLeap(year) ? 1 : 0);
   const real = year >= 1 && month >= 1 && month <= 12 && day >= 1 && day <= days;
-  if (!real || hour > 23 || minute > 59 || second > 59) return refuse(text, "is a time that no calendar has");
-  if (offset === null) return refuse(text, "has an offset that is no time zone");
+  if (!real || hour > 23 || minute > 59 || second > 59) return refuse(text, "is not a time of the calendar");
+  if (offset === null) return refuse(text, "has an invalid offset");
   const moment = new Date(0);
   moment.setUTCFullYear(year, month - 1, day);
   moment.setUTCHours(hour, minute - offset, second, fraction);
@@ -48,7 +48,7 @@ export function milliseconds(time: Instant): number {
   return Date.parse(time);
 }
 
-/** The instant `ms` milliseconds after another, and the last one there is where that would be beyond it: a log may hold any number. */
+/** The instant `ms` milliseconds after another, at most the last one: a log can contain any number. */
 export function later(time: Instant, ms: number): Instant {
   return instant(Math.min(milliseconds(time) + ms, LAST_MS));
 }

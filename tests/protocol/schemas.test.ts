@@ -28,7 +28,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(scratch, { recursive: true }));
 
-/** What SPEC.md calls required, and the scheduler's own payloads besides; `*` stands for any place in a list. */
+/** The required fields by SPEC.md, and those of the scheduler's own payloads; `*` is any entry of a list. */
 const required: { [name: string]: string } = {
   envelope: "/session_id /timestamp /source /target /payload_type /version /payload",
   requirement: "/text /attachments/*/label /attachments/*/uri",
@@ -75,7 +75,7 @@ const required: { [name: string]: string } = {
     "/tasks /questions/*/question_id /questions/*/text /tasks/*/task_id /tasks/*/description /tasks/*/instruction/summary /tasks/*/instruction/steps/*/shell /tasks/*/acceptance_criteria/*/text",
 };
 
-/** The objects in the examples that may hold anything: Bosun does not read them, or passes them on. */
+/** The objects in the examples that may have any fields: Bosun does not read them, or passes them on. */
 const open = [
   "answers",
   "approval_request/about",
@@ -87,7 +87,7 @@ const open = [
   "turn_request/message/payload",
 ];
 
-/** What holds numbers that are added up, or counted into the time to come. */
+/** Objects with numbers that are added up, or added to a time. */
 const COUNTING: { [name: string]: JsonObject } = {
   plan: { tasks: [{ task_id: "a", description: "b", budget: {} }] },
   plan_file: { tasks: [{ task_id: "a", description: "b", budget: {} }] },
@@ -106,7 +106,7 @@ function generalised(pointer: string): string {
 }
 
 describe("every schema", () => {
-  it.each(schemaFiles)("$name says its dialect, title and purpose, and has examples", ({ schema }) => {
+  it.each(schemaFiles)("$name has a dialect, a title, a description and examples", ({ schema }) => {
     expect(schema).toMatchObject({
       $schema: "https://json-schema.org/draft/2020-12/schema",
       title: expect.stringMatching(/^[A-Z]/),
@@ -119,7 +119,7 @@ describe("every schema", () => {
     expect(validate(name, example)).toMatchObject({ ok: true });
   });
 
-  it.each(schemaFiles)("$name requires exactly what it promises to require", ({ name, schema }) => {
+  it.each(schemaFiles)("$name requires exactly the fields of SPEC.md", ({ name, schema }) => {
     const missed = new Set<string>();
     for (const example of schema.examples ?? []) {
       for (const [pointer, object] of objectsIn(example)) {
@@ -137,7 +137,7 @@ describe("every schema", () => {
     expect([...missed].toSorted()).toEqual(required[name]?.split(" ").toSorted());
   });
 
-  it("refuses an unknown field wherever Bosun reads the fields, and points at it", () => {
+  it("refuses an unknown field wherever Bosun reads the fields", () => {
     const accepted = new Set<string>();
     const astray: string[] = [];
     for (const { name, example } of examples) {
@@ -152,11 +152,11 @@ describe("every schema", () => {
       }
     }
     expect([...accepted].toSorted()).toEqual(open);
-    // Having two of its fields is what stands out there.
+    // There the number of fields is refused first.
     expect(astray).toEqual(["plan/tasks/0/assigned_to"]);
   });
 
-  test.each(PAYLOAD_TYPES)("%s may carry metadata of any content, and no metadata that is not an object", (type) => {
+  test.each(PAYLOAD_TYPES)("%s takes metadata of any content if it is an object", (type) => {
     const example = schemaFiles.find((file) => file.name === type)?.schema.examples?.[0] as JsonObject;
     expect(validatePayload(type, { ...example, metadata: { anything: [{}, null] } }).ok).toBe(true);
     expect(validatePayload(type, { ...example, metadata: "text" })).toMatchObject({
@@ -165,7 +165,7 @@ describe("every schema", () => {
     });
   });
 
-  it("lets a plain string stand for every text", () => {
+  it("takes a plain string as every text", () => {
     const texts = ["plain", { text: "object" }];
     expect(validatePayload("review", { decision: "changes_requested", requested_changes: texts }).ok).toBe(true);
     expect(
@@ -176,7 +176,7 @@ describe("every schema", () => {
     ).toBe(true);
   });
 
-  it("bounds every string that an agent sends, in itself or by its values", () => {
+  it("bounds every string and list of an agent", () => {
     const unbounded: string[] = [];
     for (const { name, schema } of schemaFiles) {
       for (const [pointer, object] of objectsIn({ ...schema, examples: [] })) {
@@ -204,7 +204,7 @@ describe("every schema", () => {
     ["roles", "/roles/0/idle_timeout_s", 604_800],
     ["roles", "/roles/0/rate_limit/turns_per_minute", 10_000],
     ["roles", "/roles/0/rate_limit/messages_per_minute", 10_000],
-  ])("takes in %s no number at %s that no sum and no date can hold", (name, pointer, most) => {
+  ])("bounds the number in %s at %s", (name, pointer, most) => {
     const [, place = "", key = ""] = /^(.*)\/(.*)$/.exec(pointer) ?? [];
     const whole = (value: number) => changed(COUNTING[name] ?? {}, place, (inner) => ({ ...inner, [key]: value }));
     expect(validate(name, whole(most))).toMatchObject({ ok: true });
@@ -213,7 +213,7 @@ describe("every schema", () => {
     }
   });
 
-  it("takes no rate so low that its next turn would never come", () => {
+  it("refuses a rate so low that the next turn would never begin", () => {
     const roles = (rate: number) => ({
       roles: [{ role_id: "a", type: "worker", cli_command: ["a"], rate_limit: { turns_per_minute: rate } }],
     });
@@ -221,7 +221,7 @@ describe("every schema", () => {
     expect(validate("roles", roles(1e-12))).toMatchObject({ ok: false });
   });
 
-  it("means the same to ajv when it reads the files as they are", async () => {
+  it("means the same to ajv when it compiles the files", async () => {
     const ajv = new Ajv2020({ strict: true, strictRequired: false, allowUnionTypes: true, ownProperties: true });
     for (const { path, schema } of schemaFiles) ajv.addSchema(schema, path.slice(path.indexOf("/schemas/") + 1));
     ajv.addSchema(
@@ -237,7 +237,7 @@ describe("every schema", () => {
             for (const value of ["", 0, null, {}, [7], "\n"]) {
               const mutant = changed(example, pointer, (inner) => ({ ...inner, [key]: value }));
               const ours = validate(name, mutant);
-              // Whether a time is real is more than a schema says.
+              // A schema does not check the calendar.
               if (!ours.ok && ours.error.message.includes("[instant]")) continue;
               expect(ours.ok, `${name}${pointer}/${key} = ${JSON.stringify(value)}`).toBe(check?.(mutant));
             }
@@ -249,24 +249,24 @@ describe("every schema", () => {
 });
 
 describe("configuration", () => {
-  it("has defaults that its schema accepts", () => {
+  it("has defaults that fit its schema", () => {
     expect(validate("scheduler_config", CONFIGURATION_DEFAULTS)).toEqual({ ok: true, value: CONFIGURATION_DEFAULTS });
   });
 
-  it("is resolved when it has every default, an approval policy and a workspace", () => {
+  it("is complete with every default, an approval policy and a workspace", () => {
     const opened = schemaFiles.find((file) => file.name === "session_opened")?.schema.examples?.[0] as JsonObject;
     const config = { ...CONFIGURATION_DEFAULTS, plan_approval: "ask", workspace: "/srv/project" };
     expect(validatePayload("session_opened", { ...opened, config }).ok).toBe(true);
   });
 });
 
-describe("what is generated", () => {
-  it("names each payload file's type", () => {
+describe("the generated code", () => {
+  it("names the type of each payload file", () => {
     const files = schemaFiles.filter((file) => file.path.includes("/payloads/")).map((file) => file.name);
     expect([...PAYLOAD_TYPES]).toEqual(files);
   });
 
-  it("types every payload as JSON that nobody may write to", () => {
+  it("types every payload as read-only JSON", () => {
     const json: { [K in PayloadType]: PayloadByType[K] extends JsonObject ? true : never } = Object.fromEntries(
       PAYLOAD_TYPES.map((type) => [type, true]),
     ) as never;
@@ -274,13 +274,13 @@ describe("what is generated", () => {
     expect([Object.keys(json).length, tasks]).toEqual([PAYLOAD_TYPES.length, []]);
   });
 
-  it("is what the schemas say", async () => {
+  it("is up to date with the schemas", async () => {
     await expect(run(process.execPath, [join(root, "schemas/generate.ts"), "--check"])).resolves.toMatchObject({
       stderr: "",
     });
   });
 
-  it("is found to differ when a schema changed and nobody generated", async () => {
+  it("fails the check when a schema has changed", async () => {
     await cp(join(root, "schemas"), join(scratch, "schemas"), { recursive: true });
     await cp(join(root, "src/protocol/generated"), join(scratch, "src/protocol/generated"), { recursive: true });
     await symlink(join(root, "node_modules"), join(scratch, "node_modules"));
@@ -294,7 +294,7 @@ describe("what is generated", () => {
     });
   });
 
-  it("validates in a bundle that stands alone, without ajv, require or the schema files", async () => {
+  it("validates in a bundle without ajv, require or the schema files", async () => {
     const outfile = join(scratch, "bundle.mjs");
     const { output } = await build({
       input: join(root, "src/protocol/envelope.ts"),

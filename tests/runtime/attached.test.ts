@@ -105,7 +105,7 @@ describe("a plan that brings its tasks as a file", () => {
     [
       "has a key twice",
       '[{"task_id":"a","task_id":"b"}]',
-      'The key "task_id" stands twice in one object. [duplicate_key]',
+      'The key "task_id" is a duplicate in its object. [duplicate_key]',
     ],
   ])("that %s is told as what it is, by its own places", async (_what, text, why) => {
     const rig = newRig();
