@@ -12,8 +12,8 @@ import type { StoreReader } from "../store/store.ts";
 import { recordsOf } from "../store/kept-record.ts";
 import { safeLine } from "../ui/display.ts";
 import { PROGRESS_MS, progressLine } from "../ui/progress.ts";
-import { type RecordLine, WHOLE } from "../ui/format-options.ts";
-import { storyLines } from "../ui/story-lines.ts";
+import { type RecordLine, WHOLE } from "../ui/record-lines.ts";
+import { timelineLines } from "../ui/timeline.ts";
 import { RecordFormatter } from "../ui/record-formatter.ts";
 import type { Output } from "../ui/terminal.ts";
 import { counted, tellNext, wordsOf } from "../ui/words.ts";
@@ -121,7 +121,7 @@ function show(story: Story, from: number): number {
     }
     const words = about === ticket_id ? progressOf(record) : undefined;
     if (words !== undefined) story.progress = { record, words, times: (story.progress?.times ?? 0) + 1 };
-    for (const told of formatter.tell(record, { ...WHOLE, output })) {
+    for (const told of formatter.format(record, { ...WHOLE, output })) {
       const ticket = told.ticket ?? ticketAnswered(story, record);
       if (ticket_id !== undefined && ticket !== ticket_id) continue;
       tellProgress(story);
@@ -133,7 +133,7 @@ function show(story: Story, from: number): number {
 
 function tell(story: Story, at: string, told: RecordLine): void {
   story.told = true;
-  for (const line of storyLines(story.out, new Date(at), told)) story.out.line(line);
+  for (const line of timelineLines(story.out, new Date(at), told)) story.out.line(line);
 }
 
 /** How far a turn was when something else happened, or when nothing more is known. */

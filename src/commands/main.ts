@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import type { Failure } from "../protocol/failure.ts";
 import { EXIT_DONE, EXIT_USAGE } from "../runtime/exit.ts";
 import { catchStorage } from "../store/storage-error.ts";
-import { safeText } from "../ui/display.ts";
+import { safeText, wrappedLines } from "../ui/display.ts";
 import type { Terminal } from "../ui/terminal.ts";
 import { localize } from "../ui/words.ts";
 import { invocationName } from "./context/invocation.ts";
@@ -87,7 +87,8 @@ function completeHelp(program: Command): string {
 
 /** Shows what is wrong and where, then what to do next. */
 function tellFailure({ err }: Terminal, { message, hint, code }: Failure): void {
-  err.line(`${err.style("red", "Error:")} ${safeText(message)}`);
+  const [first = "", ...more] = wrappedLines(`Error: ${message}`, err.width, 0);
+  for (const line of [first.replace(/^Error:/, err.style("red", "Error:")), ...more]) err.line(line);
   // An error inside a file shows its place and what was expected, and needs no hint.
   const next =
     hint ?? (code === "configuration" && !message.includes("\n") ? "Correct the name or the file, and try again." : "");

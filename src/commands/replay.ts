@@ -13,7 +13,7 @@ import { sessionPaths } from "../runtime/paths.ts";
 import { databasePath } from "../store/database.ts";
 import { StorageError } from "../store/storage-error.ts";
 import { safeJson, safeLine } from "../ui/display.ts";
-import { localTime } from "../ui/time.ts";
+import { localTime } from "../ui/timeline.ts";
 import { tellNext } from "../ui/words.ts";
 import type { CommandContext, Run } from "./context/command.ts";
 import { homeOf, readHome } from "./context/home.ts";

@@ -1,13 +1,13 @@
 import { isPlain, jsonEscaped, replaceEachUnsafe, withoutSequences } from "../lib/terminal-text.ts";
 import { cut, widthOf, wrap } from "../lib/text-layout.ts";
 
-/** Marks that are piled on a character beyond this many are taken off, since a pile covers the lines above. */
+/** A character keeps so many combining marks, since more would cover the lines above. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
 
 /**
- * Text of whatever origin, made safe for a terminal, in lines: escape sequences are taken out, a tab becomes a blank, and every
- * other character that could move a cursor, hide, or reorder is written out as `\u{202e}`. Every text that Bosun did not write
- * itself goes through here, and through nothing else.
+ * Foreign text made safe for a terminal, in lines. Escape sequences are removed, a tab becomes two blanks, and every other character
+ * that could move the cursor, hide or reorder text is written as `\u{202e}`. All text that Bosun did not write itself goes through
+ * here.
  */
 export function safeText(text: string): string {
   if (isPlain(text)) return text;
@@ -15,7 +15,7 @@ export function safeText(text: string): string {
   return replaceEachUnsafe(spaced.replace(PILED_MARKS, "$1"), escaped);
 }
 
-/** The same on one line: line breaks and runs of blanks become one blank. */
+/** Foreign text made safe, on one line: line breaks and runs of blanks become one blank. */
 export function safeLine(text: string): string {
   return safeText(text).replace(/\s+/gu, " ").trim();
 }
@@ -29,6 +29,13 @@ export function clipped(text: string, width: number): string {
 /** Text as lines of at most `width` columns with `indent` blanks before each, broken between words. A longer word stays whole. */
 export function wrapped(text: string, width: number, indent: number): string[] {
   return wrap(safeLine(text), width - indent).map((line) => " ".repeat(indent) + line);
+}
+
+/** A text of several lines: each as it was written if it fits, else broken between words. */
+export function wrappedLines(text: string, width: number, indent: number): string[] {
+  return safeText(text)
+    .split("\n")
+    .flatMap((line) => (indent + widthOf(line) <= width ? [" ".repeat(indent) + line] : wrapped(line, width, indent)));
 }
 
 /**
@@ -46,15 +53,12 @@ export function hanging(text: string, width: number, indent: number, command?: s
   return [first.slice(indent), ...more];
 }
 
-/**
- * A value as one line of JSON that is the same to a program and harmless to a terminal: what `safeText` would write out stands as
- * JSON's own escapes.
- */
+/** A value as one line of JSON, safe for a terminal and the same to a program: unsafe characters are JSON's own escapes. */
 export function safeJson(value: unknown): string {
   return safeQuoted(JSON.stringify(value));
 }
 
-/** The same for a text of JSON or YAML in lines; in YAML, whatever holds such a character must stand in double quotes. */
+/** JSON or YAML in lines made safe with such escapes. In YAML a text with an unsafe character must be in double quotes. */
 export function safeQuoted(text: string): string {
   if (isPlain(text)) return text;
   return replaceEachUnsafe(text, (character) => (character === "\n" ? character : jsonEscaped(character)));

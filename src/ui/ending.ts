@@ -1,35 +1,36 @@
 import type { ResultPart, Presentation } from "../kernel/presentation.ts";
 import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
-import { clipped, hanging, safeLine, safeText } from "./display.ts";
+import { clipped, hanging, safeLine, wrappedLines } from "./display.ts";
 import type { Ending, TicketLine } from "./reporter.ts";
 import { type Column, PROSE_WIDTH, tableLines } from "./table.ts";
-import { STATE_STYLE } from "./format-options.ts";
+import { STATE_STYLE } from "./record-lines.ts";
 import type { Output, Style } from "./terminal.ts";
 import { type ChildWaiting, holdSentence, sentenceFor, unheardLines } from "./waiting.ts";
 import { counted, localize, nextLines } from "./words.ts";
 
-/** More tickets than this are more than anybody reads at the end; `bosun status` shows them all. */
+/** So many tickets are shown at the end; `bosun status` shows all. */
 const MOST_TICKETS = 40;
 
-/** The last lines of a command that ran a session: what became of its tickets, where things lie, and what to type next. */
+/** The last lines of a command that ran a session: its tickets, how it ended, where its files are, and what to type next. */
 export function endingLines(output: Output, ending: Ending, resumed = false): string[] {
   const { presentation } = ending;
   const lines = [""];
-  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthTelling(ending.tickets), output));
-  const untold = ending.tickets.length - MOST_TICKETS;
-  if (untold > 0) {
+  if (ending.tickets.length > 0) lines.push(...ticketTable(presentation, worthShowing(ending.tickets), output));
+  const hidden = ending.tickets.length - MOST_TICKETS;
+  if (hidden > 0) {
     const command = localize(output, `bosun status ${ending.session_id}`);
-    lines.push(output.style("dim", `and ${counted(untold, `more ${presentation.subjectName}`)}: ${command}`));
+    lines.push(output.style("dim", `and ${counted(hidden, `more ${presentation.subjectName}`)}: ${command}`));
   }
   if (ending.tickets.length > 0) lines.push("");
-  lines.push(output.style(headlineStyle(ending), headline(ending, resumed)));
-  if (ending.message !== undefined) lines.push(...localize(output, safeText(ending.message)).split("\n"));
+  const style = headlineStyle(ending);
+  lines.push(...hanging(headline(ending, resumed), output.width, 2).map((line) => output.style(style, line)));
+  if (ending.message !== undefined) lines.push(...wrappedLines(localize(output, ending.message), output.width, 0));
   lines.push(...unheardLines(output, ending.unheard));
   if (ending.result) lines.push(...resultLines(presentation.parts(ending.result), output));
   const needed = [...ending.waiting.map(sentenceFor), ...ending.children.flatMap(childSentences)];
   if (needed.length > 0) {
-    lines.push("", "A person is needed:");
+    lines.push("", "To decide:");
     for (const words of needed) {
       const [first = "", ...more] = hanging(words, output.width, 4);
       lines.push(`  ${output.style("yellow", "?")} ${first}`, ...more);
@@ -47,15 +48,15 @@ function childSentences({ session_id, waiting, holds }: ChildWaiting): string[] 
   );
 }
 
-/** Of many tickets first those that are not done, then as many others as there is room for; in the plan's order. */
-function worthTelling(tickets: readonly TicketLine[]): readonly TicketLine[] {
+/** Of many tickets, those that are not done and then the first others, in the plan's order. */
+function worthShowing(tickets: readonly TicketLine[]): readonly TicketLine[] {
   if (tickets.length <= MOST_TICKETS) return tickets;
   const undoneFirst = tickets.toSorted((a, b) => Number(a.status === "done") - Number(b.status === "done"));
-  const told = new Set(undoneFirst.slice(0, MOST_TICKETS));
-  return tickets.filter((ticket) => told.has(ticket));
+  const shown = new Set(undoneFirst.slice(0, MOST_TICKETS));
+  return tickets.filter((ticket) => shown.has(ticket));
 }
 
-/** Tickets as a table: what is in trouble comes first in the eye by its colour, the order is the plan's. */
+/** A table of tickets in the plan's order, coloured by their states. */
 export function ticketTable(presentation: Presentation, tickets: readonly TicketLine[], output: Output): string[] {
   const columns = columnsFor(presentation);
   const rows = tickets.map((ticket) => columns.map(({ cell }) => cell(ticket)));
@@ -96,15 +97,15 @@ function saidBy({ ticket_id, title }: TicketLine): string {
   return title === ticket_id ? "-" : clipped(title, PROSE_WIDTH);
 }
 
-/** What a mode without tickets came to, in its own words. */
+/** The result of a mode without tickets. */
 function resultLines(parts: readonly ResultPart[], output: Output): string[] {
   return parts.flatMap(({ title, text, points }) => [
     "",
     output.style("bold", safeLine(title)),
-    ...safeText(text)
-      .split("\n")
-      .map((line) => `  ${line}`),
-    ...points.map((point) => `  - ${safeLine(point)}`),
+    ...wrappedLines(text, output.width, 2),
+    ...points.flatMap((point) =>
+      hanging(`- ${point}`, output.width, 4).map((line, index) => (index === 0 ? `  ${line}` : line)),
+    ),
   ]);
 }
 
@@ -113,7 +114,7 @@ function reasonOf({ reason, blocked_by }: TicketLine): string {
   return reason === undefined ? "" : ` (${reason})`;
 }
 
-/** How it was left, in one line. Where it was taken up its figures are the whole session's, and the time is not. */
+/** The session's outcome or state, and its figures. After a resume the time is since then; the other figures are of the whole session. */
 export function headline(ending: Ending, resumed = false): string {
   const { session_id, presentation, state, outcome, failure, tickets, usage, elapsed_ms } = ending;
   const done = tickets.filter((ticket) => ticket.status === "done").length;
@@ -123,7 +124,7 @@ export function headline(ending: Ending, resumed = false): string {
       : []),
     counted(numberOf(usage, "turns"), "turn"),
     ...costOf(ending),
-    ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since it was taken up" : ""}`]),
+    ...(elapsed_ms === undefined ? [] : [`${formatDuration(elapsed_ms)}${resumed ? " since resume" : ""}`]),
   ];
   return `${session_id} ${failure ? "was left" : "is"} ${outcome ?? state}: ${figures.join(", ")}`;
 }

@@ -1,19 +1,18 @@
 import { formatDuration } from "../lib/durations.ts";
 import type { UnsealedRecord } from "../protocol/record.ts";
 import type { Standing } from "../runtime/feed/standing.ts";
-import { BRIEF, type RecordLine } from "./format-options.ts";
-import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
+import { clipped, hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import { endingLines } from "./ending.ts";
 import { startHeartbeat } from "./heartbeat.ts";
-import { PROGRESS_MS, UntoldProgress } from "./progress.ts";
+import { PROGRESS_MS, PendingProgress } from "./progress.ts";
 import type { Opening, Reporter } from "./reporter.ts";
 import { RecordFormatter } from "./record-formatter.ts";
-import { storyLines, TICKET_WIDTH } from "./story-lines.ts";
+import { BRIEF, type RecordLine } from "./record-lines.ts";
 import type { Style, Terminal } from "./terminal.ts";
+import { TICKET_WIDTH, timelineLines } from "./timeline.ts";
 import { TurnLines } from "./turn-lines.ts";
-import { runningWords } from "./workload.ts";
 import { showHolds, showWaiting } from "./waiting.ts";
-import { counted, localize } from "./words.ts";
+import { counted, localize, runningWords } from "./words.ts";
 
 const BUNDLED_WORKER = "its worker is Bosun's own, which only runs commands that it is given; another: --worker CMD";
 
@@ -23,14 +22,14 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
   let heartbeat: NodeJS.Timeout | undefined;
   let progressTimer: NodeJS.Timeout | undefined;
   const formatter = new RecordFormatter();
-  const progress = new UntoldProgress();
+  const progress = new PendingProgress();
   const turns = new TurnLines();
 
   const tell = (at: Date, told: RecordLine) => {
     // An infinite width means no terminal, so nothing is cut.
     const isCut = told.ticket !== undefined && out.width !== Number.POSITIVE_INFINITY;
     const shown = isCut ? { ...told, ticket: clipped(told.ticket, TICKET_WIDTH) } : told;
-    for (const text of storyLines(out, at, shown, opening?.session_id ?? "-")) out.line(text);
+    for (const text of timelineLines(out, at, shown, opening?.session_id ?? "-")) out.line(text);
     heartbeat?.refresh();
   };
   const head = (style: Style, words: string, command?: string) => {
@@ -56,7 +55,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
   const tellRecord = (record: UnsealedRecord) => {
     progress.note(record);
     const telling = opening === undefined ? BRIEF : { ...BRIEF, output: opening.output };
-    for (const told of formatter.tell(record, telling)) tell(new Date(record.record.received_at), told);
+    for (const told of formatter.format(record, telling)) tell(new Date(record.record.received_at), told);
   };
 
   const tellStopping = (running: number) => {
@@ -68,7 +67,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
 
   return {
     earlier(record) {
-      formatter.tell(record, BRIEF);
+      formatter.format(record, BRIEF);
       progress.note(record);
     },
     begin(begun) {
@@ -85,7 +84,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       }
       heartbeat = startHeartbeat(() => line(`HEARTBEAT ${standing()}`));
       progressTimer = setInterval(() => {
-        for (const { at, told } of progress.take()) tell(at, told);
+        for (const { at, line: told } of progress.take()) tell(at, told);
       }, PROGRESS_MS).unref();
     },
     event(event) {
@@ -105,7 +104,7 @@ export function plainReporter({ out, err }: Pick<Terminal, "out" | "err">): Repo
       showHolds(out, session_id, holds);
     },
     end(ending) {
-      if (ending.failure) err.line(safeText(ending.failure.message));
+      if (ending.failure) for (const text of wrappedLines(ending.failure.message, err.width, 0)) err.line(text);
       for (const text of endingLines(out, ending, opening?.resumed)) out.line(text);
     },
     close() {

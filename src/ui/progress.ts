@@ -1,42 +1,42 @@
 import type { UnsealedRecord } from "../protocol/record.ts";
 import { progressOf } from "../runtime/feed/standing.ts";
-import type { RecordLine } from "./format-options.ts";
+import type { RecordLine } from "./record-lines.ts";
 import { quoted } from "./words.ts";
 
-/** How often those who watch are told how far a turn is, in ms: an agent may say so a thousand times in a second. */
+/** How often progress is shown, in ms: an agent may report it a thousand times in a second. */
 export const PROGRESS_MS = 10_000;
 
-/** More than these are not told at once: the others have their turn the next time. */
-const MOST_TOLD = 8;
+/** So many turns are shown at once; the others follow the next time. */
+const MOST_SHOWN = 8;
 
-/** How it is told; `times` is how often the agent has said something of the kind. */
+/** The line for progress that was reported so many `times` since the last. */
 export function progressLine({ source, record }: UnsealedRecord, words: string, times = 1): RecordLine {
   const latest = times === 1 ? "" : `, the latest of ${times}`;
   return { ticket: record.ticket_id, text: `progress of ${source} ${quoted(words)}${latest}`, style: "dim" };
 }
 
-/** What agents said of the turns that they are at and nobody was told yet: of each turn the latest. */
-export class UntoldProgress {
-  readonly #untold = new Map<string, { readonly record: UnsealedRecord; readonly words: string }>();
+/** Progress that was not shown yet: the latest of each open turn. */
+export class PendingProgress {
+  readonly #pending = new Map<string, { readonly record: UnsealedRecord; readonly words: string }>();
 
-  /** To be called with every record: what ends a turn, or moves its ticket, says more than how far it was. */
+  /** To be called with every record. The end of a turn, and a move of its ticket, make its progress obsolete. */
   note(record: UnsealedRecord): void {
     const { turn_id, effects = [] } = record.record;
     const words = progressOf(record);
-    if (turn_id !== undefined && words !== undefined) this.#untold.set(turn_id, { record, words });
+    if (turn_id !== undefined && words !== undefined) this.#pending.set(turn_id, { record, words });
     if (record.payload_type === "artifact_ref" || words !== undefined) return;
-    for (const [id, { record: of }] of this.#untold) {
+    for (const [id, { record: of }] of this.#pending) {
       const isMoved = effects.some(({ ticket_id }) => ticket_id === of.record.ticket_id);
-      if (isMoved || (id === turn_id && record.record.disposition === "applied")) this.#untold.delete(id);
+      if (isMoved || (id === turn_id && record.record.disposition === "applied")) this.#pending.delete(id);
     }
   }
 
-  /** What is to be told now, each with when it was said; the longest untold first. */
-  take(): { readonly at: Date; readonly told: RecordLine }[] {
-    const now = [...this.#untold].slice(0, MOST_TOLD);
+  /** Takes what to show now, with the time of each report; the longest pending first. */
+  take(): { readonly at: Date; readonly line: RecordLine }[] {
+    const now = [...this.#pending].slice(0, MOST_SHOWN);
     return now.map(([turn_id, { record, words }]) => {
-      this.#untold.delete(turn_id);
-      return { at: new Date(record.record.received_at), told: progressLine(record, words) };
+      this.#pending.delete(turn_id);
+      return { at: new Date(record.record.received_at), line: progressLine(record, words) };
     });
   }
 }

@@ -1,21 +1,20 @@
 import { clearScreenDown, createInterface, cursorTo, type Interface, type Key, moveCursor } from "node:readline";
 import { setImmediate, setTimeout } from "node:timers/promises";
 import { answerTo, isCounted } from "../config/picked-option.ts";
-import { widthOf } from "../lib/text-layout.ts";
-import { hanging, safeLine, safeText, wrapped } from "./display.ts";
+import { hanging, safeLine, wrapped, wrappedLines } from "./display.ts";
 import type { OpenPrompt, Output, Terminal } from "./terminal.ts";
 import type { OpenQuestion } from "./waiting.ts";
 
-/** What a person typed; `left` when they closed the input (Ctrl-D) or the question was taken away. */
+/** What a person typed; `left` if they pressed Ctrl-D or the question was withdrawn. */
 export type Typed = { readonly kind: "text"; readonly text: string } | { readonly kind: "left" };
 
-/** One of a few things to choose from; `key` is what the caller gets. */
+/** A thing to choose; the caller gets its `key`. */
 export interface Choice<K extends string> {
   readonly key: K;
   readonly label: string;
 }
 
-/** Which of the questions that are asked together it is. */
+/** The position among the questions that are asked together. */
 export interface Place {
   readonly number: number;
   readonly of: number;
@@ -127,8 +126,8 @@ function shortened(label: string, output: Output): string {
 }
 
 /**
- * Asks a question of an agent: Enter takes the default, a number picks an option, anything else is the answer, which is shown as it
- * was taken. Asks again while there is nothing to take, and for a number that no option has.
+ * Asks an agent's question and shows the answer. Enter takes the default, a number picks an option, anything else is the answer. Asks
+ * again if there is no default, or no option of that number.
  */
 export async function promptQuestion(
   terminal: Terminal,
@@ -144,7 +143,7 @@ export async function promptQuestion(
     if (typed.kind === "left") return typed;
     const words = typed.text === "" ? question.default : typed.text;
     if (words === undefined) {
-      err.line("  There is no default: type an answer, or Ctrl-D to leave it open.");
+      err.line("  There is no default: type an answer, or press Ctrl-D to leave it open.");
       continue;
     }
     const answer = answerTo(question, words);
@@ -157,7 +156,6 @@ export async function promptQuestion(
   }
 }
 
-/** The question as it was written where that fits; longer lines are broken between words. */
 function questionLines(output: Output, question: OpenQuestion, place: Place): string[] {
   const about = question.ticket_id === undefined ? "" : `  (about ${question.ticket_id})`;
   const { width } = output;
@@ -165,9 +163,7 @@ function questionLines(output: Output, question: OpenQuestion, place: Place): st
   return [
     "",
     output.style("bold", `Question ${place.number} of ${place.of}${about}`),
-    ...safeText(question.text)
-      .split("\n")
-      .flatMap((line) => (widthOf(`  ${line}`) <= width ? [`  ${line}`] : wrapped(line, width, 2))),
+    ...wrappedLines(question.text, width, 2),
     ...(question.why === undefined
       ? []
       : wrapped(`why: ${question.why}`, width, 2).map((line) => output.style("dim", line))),
@@ -188,7 +184,7 @@ function optionLines(question: OpenQuestion, output: Output): string[] {
   });
 }
 
-/** Asks for one of the choices, by its number; undefined if the person left. */
+/** Asks for one of the choices by its number. Undefined if the person left. */
 export async function promptChoice<K extends string>(
   terminal: Terminal,
   choices: readonly Choice<K>[],
@@ -201,6 +197,6 @@ export async function promptChoice<K extends string>(
     if (typed.kind === "left") return undefined;
     const choice = choices[Number(typed.text) - 1];
     if (choice) return choice.key;
-    terminal.err.line(`  Type a number from 1 to ${choices.length}, or Ctrl-D to leave it open.`);
+    terminal.err.line(`  Type a number from 1 to ${choices.length}, or press Ctrl-D to leave it open.`);
   }
 }

@@ -2,34 +2,59 @@ import { formatDuration } from "../lib/durations.ts";
 import type { JsonObject } from "../lib/json.ts";
 import type { RecordedEffect, UnsealedRecord } from "../protocol/record.ts";
 import { clipped } from "./display.ts";
-import { checkLines, failedChecks, printedLines } from "./failure-lines.ts";
-import { BRIEF, type RecordLine, STATE_STYLE, type FormatOptions } from "./format-options.ts";
+import { failedChecks, type PrintedLimits, printedLines, resultsOf } from "./failure-lines.ts";
+import type { Style } from "./terminal.ts";
 import { allWords, counted, quoted, said, wordsOf } from "./words.ts";
 
+/** One line about a record: the ticket it concerns, and what happened. */
+export interface RecordLine {
+  readonly ticket: string | undefined;
+  readonly text: string;
+  /** A command to type, at the end of the line and never broken. */
+  readonly command?: string | undefined;
+  readonly style?: Style | undefined;
+}
+
+type Told = Omit<RecordLine, "ticket">;
+
+/** How much of a record is shown; `width` is for errors, refusals and failures. */
+export interface FormatOptions extends PrintedLimits {
+  /** The role that took the record's turn, if it is known. */
+  readonly role_id?: string | undefined;
+}
+
+/** For following a session. */
+export const BRIEF: FormatOptions = { width: 400, last_lines: 2 };
+
+/** For finding a reason: nothing is cut. */
+export const WHOLE: FormatOptions = { width: Number.POSITIVE_INFINITY, last_lines: 10 };
+
+/** The styles of ticket states; others have none. */
+export const STATE_STYLE: Readonly<Record<string, Style>> = { done: "green", error: "red", blocked: "yellow" };
+
 /**
- * What a record means to somebody who follows a session: a line for every transition, and for what else they would want to
- * know, with the last words of what failed. Requests, progress (`progress.ts` has its latest) and what merely repeats a transition give
- * none. Questions are told by the reporter, with the answer's command.
+ * The lines of one record for a person who follows the session: each transition, other events, and the last output of what failed.
+ * A ticket's requests, progress, and records that repeat a transition give none. The reporter shows questions.
  */
-export function recordLines(record: UnsealedRecord, telling: FormatOptions = BRIEF): RecordLine[] {
+export function recordLines(record: UnsealedRecord, options: FormatOptions = BRIEF): RecordLine[] {
   const { disposition, ticket_id } = record.record;
-  if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record, telling) }];
-  // A plan makes all its tickets at once, and is one line of its own.
+  if (disposition !== "applied") return [{ ticket: ticket_id, ...setAside(record, options) }];
+  // A plan creates all its tickets at once and has one line.
   const effects = (record.record.effects ?? []).filter((effect) => effect.from !== null);
-  const told = effects.length === 0 || OWN_LINE.has(record.payload_type) ? eventOf(record, telling) : undefined;
+  const event = effects.length === 0 || OWN_LINE.has(record.payload_type) ? eventOf(record, options) : undefined;
   return [
-    ...(told ? [{ ticket: ticket_id, ...told }] : []),
-    ...transitions(record, effects, telling),
-    ...printedLines(record, telling).map((text): RecordLine => ({ ticket: ticket_id, text, style: "dim" })),
+    ...(event ? [{ ticket: ticket_id, ...event }] : []),
+    ...transitions(record, effects, options),
+    ...printedLines(record, options).map((text): RecordLine => ({ ticket: ticket_id, text, style: "dim" })),
   ];
 }
 
-/** What is said with these is more than why a subject moved: an opinion, a plan, or a person's word, which moves one subject or many. */
+/** These say more than why a ticket moved, so they have a line beside the transitions. */
 const OWN_LINE: ReadonlySet<string> = new Set(["opinion", "verdict", "plan", "approval", "user_command"]);
 
-function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], telling: FormatOptions): RecordLine[] {
+function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[], options: FormatOptions): RecordLine[] {
   const { ticket_id } = record.record;
-  const why = OWN_LINE.has(record.payload_type) ? "" : details(record, telling);
+  const why = OWN_LINE.has(record.payload_type) ? "" : details(record, options);
   return effects.map((effect): RecordLine => {
     const reason = effect.reason === undefined ? "" : ` reason=${effect.reason}`;
     const own = effect.ticket_id === ticket_id || effects.length === 1 ? why : "";
@@ -38,33 +63,30 @@ function transitions(record: UnsealedRecord, effects: readonly RecordedEffect[],
   });
 }
 
-/** The scheduler writes the refusal; whose message it was is known from the turn. */
-function setAside(
-  { source, payload_type, payload, record }: UnsealedRecord,
-  { room, role_id }: FormatOptions,
-): Omit<RecordLine, "ticket"> {
-  const what = payload_type === "error" ? "a message" : payload_type;
-  const whose = source === "scheduler" ? role_id : source;
-  const of = whose === undefined ? "" : ` of ${whose}`;
-  return { text: `${record.disposition.toUpperCase()} ${what}${of}${said(payload.message, room)}`, style: "dim" };
+/** The scheduler writes a refusal; the turn tells whose message it refused. */
+function setAside({ source, payload_type, payload, record }: UnsealedRecord, { width, role_id }: FormatOptions): Told {
+  const what = payload_type === "error" ? "message" : payload_type;
+  const author = source === "scheduler" ? role_id : source;
+  const from = author === undefined ? "" : ` from ${author}`;
+  return { text: `${record.disposition.toUpperCase()} ${what}${from}${said(payload.message, width)}`, style: "dim" };
 }
 
-function details(whole: UnsealedRecord, { room }: FormatOptions): string {
+function details(whole: UnsealedRecord, { width }: FormatOptions): string {
   const { source, payload_type, payload, record } = whole;
   const parts: string[] = [];
   if (payload_type === "report" || payload_type === "turn_failed") {
     if (record.attempt !== undefined) parts.push(`attempt=${record.attempt}`);
   }
-  if (source !== "scheduler") parts.push(`by=${who(whole)}`);
+  if (source !== "scheduler") parts.push(`by=${authorOf(whole)}`);
   if (payload_type === "turn_failed" || payload_type === "error") {
-    parts.push(`${said(payload.message, room)}${said(payload.resolution_hint, room)}`.trim());
+    parts.push(`${said(payload.message, width)}${said(payload.resolution_hint, width)}`.trim());
   } else {
     const words = summaryOf(payload_type, payload);
     const isTrouble = payload_type === "check_result" || payload.status === "error" || payload.status === "blocked";
-    if (words !== "") parts.push(quoted(words, isTrouble ? room : undefined));
+    if (words !== "") parts.push(quoted(words, isTrouble ? width : undefined));
   }
-  const told = parts.filter((part) => part !== "");
-  return told.length === 0 ? "" : `  ${told.join(" ")}`;
+  const shown = parts.filter((part) => part !== "");
+  return shown.length === 0 ? "" : `  ${shown.join(" ")}`;
 }
 
 function summaryOf(payload_type: string, payload: JsonObject): string {
@@ -77,120 +99,117 @@ function summaryOf(payload_type: string, payload: JsonObject): string {
   return wordsOf(payload.summary ?? payload.message ?? payload.notes);
 }
 
-function eventOf(record: UnsealedRecord, { room, role_id }: FormatOptions): Omit<RecordLine, "ticket"> | undefined {
+function eventOf(record: UnsealedRecord, { width, role_id }: FormatOptions): Told | undefined {
   const { payload_type, payload, source, target } = record;
   switch (payload_type) {
     case "turn_request":
       return record.record.ticket_id === undefined ? { text: `asked ${target}`, style: "dim" } : undefined;
-    case "plan":
+    case "plan": {
+      const tasks = counted(lengthOf(payload.tasks), "task");
       return {
-        text: `PLAN ${counted(lengthOf(payload.tasks), "task")} by ${source}${said(payload.summary)}${revised(record, room)}`,
+        text: `PLAN ${tasks} by ${source}${said(payload.summary)}${revision(record, width)}`,
         style: "bold",
       };
+    }
     case "clarification":
-      return { text: `QUESTIONS of ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
-    case "approval":
-      return {
-        text: `${wordsOf(payload.decision).toUpperCase()} by ${who(record)}${edited(payload)}${said(payload.notes)}`,
-      };
+      return { text: `QUESTIONS from ${source} ${quoted(allWords(payload.questions).join(" / "))}` };
+    case "approval": {
+      const edits = payload.plan === undefined ? "" : ", with edits";
+      const decision = wordsOf(payload.decision).toUpperCase();
+      return { text: `${decision} by ${authorOf(record)}${edits}${said(payload.notes)}` };
+    }
     case "clarification_response":
-      return { text: `ANSWERED by ${who(record)}${answered(payload)}` };
+      return { text: `ANSWERED by ${authorOf(record)}${answersOf(payload)}` };
     case "turn_failed":
-      return { text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${codeOf(payload, room)}`, style: "yellow" };
+      return {
+        text: `FAILED ${role_id === undefined ? "" : `${role_id} `}${errorOf(payload, width)}`,
+        style: "yellow",
+      };
     case "error":
-      return { text: `ERROR ${source} ${codeOf(payload, room)}`, style: "yellow" };
+      return { text: `ERROR ${source} ${errorOf(payload, width)}`, style: "yellow" };
     case "check_result":
-      return checkLines(payload, room);
+      return checks(payload, width);
     case "report":
       return source === "scheduler"
-        ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), room)}`, style: "yellow" }
+        ? { text: `LONG WAIT ${quoted(allWords(payload.issues).join("; "), width)}`, style: "yellow" }
         : undefined;
-    case "artifact_ref":
-      return { text: `artifact ${wordsOf(payload.label)}${sizeOf(payload.size_bytes)}`, style: "dim" };
-    case "user_command":
-      return {
-        text: `${[wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim()} by ${who(record)}${said(payload.text ?? payload.reason)}`,
-      };
+    case "artifact_ref": {
+      const size = typeof payload.size_bytes === "number" ? ` ${payload.size_bytes} bytes` : "";
+      return { text: `artifact ${wordsOf(payload.label)}${size}`, style: "dim" };
+    }
+    case "user_command": {
+      const command = [wordsOf(payload.command).toUpperCase(), wordsOf(payload.role_id)].join(" ").trim();
+      return { text: `${command} by ${authorOf(record)}${said(payload.text ?? payload.reason)}` };
+    }
     case "session_begun":
-      return { text: `DISCUSSED in ${wordsOf(payload.session_id)}, a ${wordsOf(payload.mode)} of its own` };
+      return { text: `STARTED ${wordsOf(payload.mode)} ${wordsOf(payload.session_id)}` };
     case "session_finished":
-      return {
-        text: `${wordsOf(payload.session_id)} ENDED ${wordsOf(payload.outcome)}${said(payload.reason, room)}`,
-      };
-    case "session_recovered":
-      return { text: `RESUMED${repeated(lengthOf(payload.turns))}` };
+      return { text: `${wordsOf(payload.session_id)} ENDED ${wordsOf(payload.outcome)}${said(payload.reason, width)}` };
+    case "session_recovered": {
+      const turns = lengthOf(payload.turns);
+      return { text: `RESUMED${turns === 0 ? "" : ` ${counted(turns, "turn")} to repeat`}` };
+    }
     case "time_shifted":
-      return { text: shifted(payload), style: "dim" };
+      return { text: timeShift(payload), style: "dim" };
     case "session_reopened":
-      return { text: `REOPENED${said(payload.reason, room)}` };
+      return { text: `REOPENED${said(payload.reason, width)}` };
     case "session_stopped":
-      return { text: `STOPPED ${wordsOf(payload.reason)}${said(payload.message, room)}`, style: "yellow" };
-    case "session_closed":
-      return closed(payload);
+      return { text: `STOPPED ${wordsOf(payload.reason)}${said(payload.message, width)}`, style: "yellow" };
+    case "session_closed": {
+      const reason = typeof payload.reason === "string" ? ` reason=${payload.reason}` : "";
+      const style = payload.outcome === "done" ? "green" : "red";
+      return { text: `CLOSED ${wordsOf(payload.outcome)}${reason}`, style };
+    }
     case "opinion":
-      return { text: `OPINION of ${source}${said(payload.summary ?? payload.position ?? payload.text, room)}` };
-    case "verdict":
-      return {
-        text: `VERDICT of ${source}${said(payload.summary ?? payload.conclusion ?? payload.text, room)}`,
-        style: "bold",
-      };
+      return { text: `OPINION from ${source}${said(payload.summary ?? payload.position ?? payload.text, width)}` };
+    case "verdict": {
+      const words = payload.summary ?? payload.conclusion ?? payload.text;
+      return { text: `VERDICT from ${source}${said(words, width)}`, style: "bold" };
+    }
     default:
       return undefined;
   }
 }
 
-/**
- * What a plan made of the tickets that were there before, as far as it moved them: which pending ones are changed only the plans
- * themselves would tell. A first plan makes all its tickets.
- */
-function revised({ payload, record: { effects = [] } }: UnsealedRecord, room: number): string {
+function checks(payload: JsonObject, width: number): Told {
+  const failed = failedChecks(payload);
+  const all = resultsOf(payload).length;
+  if (failed.length === 0) return { text: `checks: ${all} passed`, style: "dim" };
+  return { text: `checks: ${failed.length} of ${all} FAILED ${quoted(failed.join("; "), width)}`, style: "yellow" };
+}
+
+/** What a revised plan did to the tickets, as far as it moved them. Changed tasks that are still pending are not known here. */
+function revision({ payload, record: { effects = [] } }: UnsealedRecord, width: number): string {
   const made = effects.filter(({ from }) => from === null);
-  const told = [
+  const groups = [
     { what: "new", of: made.length < lengthOf(payload.tasks) ? made : [] },
-    { what: "begun anew", of: effects.filter(({ from, to }) => from !== null && to === "pending") },
-    { what: "left out", of: effects.filter(({ reason }) => reason === "withdrawn") },
+    { what: "restarted", of: effects.filter(({ from, to }) => from !== null && to === "pending") },
+    { what: "removed", of: effects.filter(({ reason }) => reason === "withdrawn") },
   ].filter(({ of }) => of.length > 0);
-  const lists = told.map(
-    ({ what, of }) => `${what}: ${clipped(of.map(({ ticket_id }) => ticket_id).join(", "), room)}`,
+  const lists = groups.map(
+    ({ what, of }) => `${what}: ${clipped(of.map(({ ticket_id }) => ticket_id).join(", "), width)}`,
   );
   return lists.length === 0 ? "" : `, ${lists.join("; ")}`;
 }
 
-function repeated(turns: number): string {
-  return turns === 0 ? "" : ` ${counted(turns, "turn")} to repeat`;
-}
-
-function closed(payload: JsonObject): Omit<RecordLine, "ticket"> {
-  const reason = typeof payload.reason === "string" ? ` reason=${payload.reason}` : "";
-  return { text: `CLOSED ${wordsOf(payload.outcome)}${reason}`, style: payload.outcome === "done" ? "green" : "red" };
-}
-
-function shifted({ cause, shift_ms }: JsonObject): string {
+function timeShift({ cause, shift_ms }: JsonObject): string {
   const by = formatDuration(Math.abs(Number(shift_ms)));
   if (cause === "sleep") return `the machine slept ${by}`;
   return `the wall clock was set ${Number(shift_ms) < 0 ? "back" : "forward"} by ${by}`;
 }
 
-function codeOf(payload: JsonObject, room: number): string {
-  return `${wordsOf(payload.code)}${said(payload.message, room)}${said(payload.resolution_hint, room)}`;
+function errorOf(payload: JsonObject, width: number): string {
+  return `${wordsOf(payload.code)}${said(payload.message, width)}${said(payload.resolution_hint, width)}`;
 }
 
-function edited({ plan }: JsonObject): string {
-  return plan === undefined ? "" : ", as they edited it";
-}
-
-function answered({ answers, status }: JsonObject): string {
+function answersOf({ answers, status }: JsonObject): string {
   const given = (Array.isArray(answers) ? answers : []) as JsonObject[];
   const words = given.map((answer) => `${wordsOf(answer.question_id)}: ${wordsOf(answer.text)}`).join("; ");
-  return `${words === "" ? "" : ` ${quoted(words)}`}${status === "complete" ? ", and wants no more questions" : ""}`;
+  return `${words === "" ? "" : ` ${quoted(words)}`}${status === "complete" ? ", no more questions" : ""}`;
 }
 
-function who({ source, record }: UnsealedRecord): string {
+function authorOf({ source, record }: UnsealedRecord): string {
   return record.actor ? `${record.actor.user} (${record.actor.via})` : source;
-}
-
-function sizeOf(bytes: unknown): string {
-  return typeof bytes === "number" ? ` ${bytes} bytes` : "";
 }
 
 function lengthOf(value: unknown): number {

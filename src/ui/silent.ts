@@ -1,4 +1,4 @@
-import { safeLine, safeText } from "./display.ts";
+import { safeLine, wrappedLines } from "./display.ts";
 import type { Reporter } from "./reporter.ts";
 import type { Terminal } from "./terminal.ts";
 import { commandFor, showWaiting, unheardLines } from "./waiting.ts";
@@ -16,8 +16,10 @@ export function silentReporter({ err }: Pick<Terminal, "err">): Reporter {
     end({ exit_code, session_id, failure, message, waiting, unheard, next }) {
       for (const line of unheardLines(err, unheard)) err.line(line);
       if (exit_code === 0) return;
-      if (failure) err.line(`${session_id}: ${safeText(failure.message)}`);
-      if (message !== undefined) err.line(`${session_id}: ${localize(err, safeText(message))}`);
+      for (const text of [failure?.message, message]) {
+        if (text === undefined) continue;
+        for (const line of wrappedLines(`${session_id}: ${localize(err, text)}`, err.width, 0)) err.line(line);
+      }
       for (const one of waiting) showWaiting(err, session_id, one);
       const shown = new Set(waiting.map((one) => commandFor(session_id, one)));
       for (const command of next) if (!shown.has(command)) err.line(`  ${localize(err, command)}`);

@@ -1,24 +1,23 @@
 import { widthOf } from "../lib/text-layout.ts";
 import { clipped, safeLine } from "./display.ts";
 
-/** One column: its heading, and the widest it may get. */
+/** A column: its heading, and its greatest width. */
 export interface Column {
   readonly heading: string;
   readonly widest?: number;
 }
 
-/** The columns that free text gets in a row wherever that is read: it is there to tell rows apart, and `--json` has the whole. */
+/** The width of free text in a row, even without a terminal. It tells rows apart; `--json` has the whole. */
 export const PROSE_WIDTH = 120;
 
 const BETWEEN = "  ";
 
-/** The last column is cut to what is left, but not to less than this. */
+/** The last column is at least so wide. */
 const LEAST_LAST = 10;
 
 /**
- * A table, a text for each row, each column as wide as it must be; the last one gets what is left of `width` columns. Where they do not
- * fit beside each other a row has further lines, indented, and each column its place in them. Without an end to the width nothing is
- * cut. Every cell is made safe.
+ * A table: a text for the headings and one for each row. Columns are as wide as their cells, and the last is cut to `width`. Columns
+ * that do not fit beside each other continue on further lines, indented. With an infinite width nothing is cut. Cells are made safe.
  */
 export function tableLines(columns: readonly Column[], rows: readonly (readonly string[])[], width: number): string[] {
   const cells = [columns.map((column) => column.heading), ...rows.map((row) => row.map(safeLine))];
@@ -33,7 +32,7 @@ export function tableLines(columns: readonly Column[], rows: readonly (readonly 
   const lines: number[][] = [[]];
   let used = 0;
   for (const [index, wide] of widths.entries()) {
-    // One that is cut to less than half of a line has more room in the next.
+    // A column that would get less than half a line goes to the next line.
     const least = Math.min(wide, index === last ? LEAST_LAST : Math.floor(width / 2) - BETWEEN.length);
     if (index > 0 && used + BETWEEN.length + least > width) {
       lines.push([]);

@@ -5,35 +5,32 @@ export interface Terminal {
   readonly out: Output;
   readonly err: Output;
   readonly input: NodeJS.ReadStream;
-  /** Whether a person sits there who can be asked: input and messages are a terminal, and this is no automatic build. */
+  /** Whether a person can be asked: input and messages are a terminal, and this is no automatic build. */
   readonly hasPerson: boolean;
-  /** Whether it can move no cursor (`TERM=dumb`). */
+  /** Whether it cannot move its cursor (`TERM=dumb`). */
   readonly isDumb: boolean;
 }
 
 /** The colours and weights the product uses. */
 export type Style = "bold" | "dim" | "red" | "green" | "yellow" | "cyan";
 
-/** A stream of lines. Whoever writes text of foreign origin makes it safe first (`display.ts`). */
+/** A stream of lines. Foreign text must be made safe first (`display.ts`). */
 export interface Output {
   readonly stream: NodeJS.WriteStream;
   /** What a person types for this program; set once the command line is read. Commands are written by it (`localize`). */
   program: string;
   line(text?: string): void;
-  /** Why something of it has not been written; undefined where all of it was, or nobody reads it any more. */
+  /** Why some lines were not written; undefined if all were, or if its reader has gone. */
   readonly lost: string | undefined;
-  /** Aborted as soon as nothing more of it can be written: who only shows something need not go on. */
+  /** Aborted once no more lines can be written, so a command that only shows something can stop. */
   readonly ended: AbortSignal;
-  /** Rings, where there is a terminal that can. */
+  /** Rings the bell of a terminal. */
   bell(): void;
   /** Keeps a prompt below all lines that are written to this terminal, until the returned function is called. */
   keepBelow(prompt: OpenPrompt): () => void;
-  /** Styled where the stream shows styles: NO_COLOR, FORCE_COLOR and pipes are respected. */
+  /** Styles a text if the stream shows styles, with respect to NO_COLOR, FORCE_COLOR and pipes. */
   style(style: Style, text: string): string;
-  /**
-   * The terminal's columns; without end where there is none, since what is read later or by a program is not to be cut, and where it
-   * has not told them: a container's or a build's often says 0.
-   */
+  /** The terminal's columns. Infinite if there is no terminal, or if it reports 0 as in containers and builds: nothing is cut. */
   readonly width: number;
 }
 
@@ -64,7 +61,7 @@ export function processTerminal(environment: { readonly [name: string]: string |
   };
 }
 
-/** A reader that has gone (`| head`, a terminal that was closed) takes the output with it, and nothing else. */
+/** Errors of a reader that has gone (`| head`, a closed terminal). They end the output and nothing else. */
 const NO_READER = new Set(["EPIPE", "ECONNRESET", "ERR_STREAM_DESTROYED", "ERR_STREAM_WRITE_AFTER_END"]);
 
 /** Lines on a stream. Where that is a terminal, they go above the prompt that is open on its `screen`. */
@@ -73,7 +70,7 @@ export function outputOn(stream: NodeJS.WriteStream, screen: Screen = {}): Outpu
   let lost: string | undefined;
   stream.on("error", ({ code = "", message }: NodeJS.ErrnoException) => {
     ended.abort();
-    // Of a file it means that its disk is broken.
+    // On a file, EIO means a broken disk.
     const isHungUp = code === "EIO" && stream.isTTY;
     if (!NO_READER.has(code) && !isHungUp) lost ??= message;
   });

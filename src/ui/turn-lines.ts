@@ -1,7 +1,7 @@
 import type { SessionEvent, TurnAbout } from "../runtime/bus.ts";
 import { formatDuration } from "../lib/durations.ts";
 import { clipped } from "./display.ts";
-import type { RecordLine } from "./format-options.ts";
+import type { RecordLine } from "./record-lines.ts";
 
 /** A turn shows so many console lines at once, and then one a second, so that a chatty agent does not flood the screen. */
 const BURST = 3;

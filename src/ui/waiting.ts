@@ -1,13 +1,12 @@
 import { shellWord } from "../lib/shell-word.ts";
-import { widthOf } from "../lib/text-layout.ts";
 import { heldRole, remedyFor } from "../kernel/holds.ts";
 import type { LedgerHold } from "../kernel/ledger.ts";
-import { clipped, hanging, safeLine, safeText } from "./display.ts";
+import { clipped, hanging, safeLine, safeText, wrapped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 import { localize, quoted } from "./words.ts";
 
-/** The columns that each thing that was reported, or failed, gets where a review is asked for. */
-const ROOM = 400;
+/** The width of each report and failure in a request for a review, in columns. */
+const REPORT_WIDTH = 400;
 
 /** A question that waits for its answer. */
 export interface OpenQuestion {
@@ -22,7 +21,7 @@ export interface OpenQuestion {
   readonly ticket_id?: string | undefined;
 }
 
-/** Something a person must say before a session, or one ticket of it, can go on. */
+/** A decision that a session, or one of its tickets, needs from a person. */
 export type Waiting =
   | OpenQuestion
   | { readonly kind: "approval"; readonly ask_id: string; readonly about: "plan" | "result" }
@@ -30,22 +29,22 @@ export type Waiting =
       readonly kind: "review";
       readonly ask_id: string;
       readonly ticket_id: string;
-      /** What was reported of the work. */
+      /** The worker's summary. */
       readonly summary: string;
       readonly outputs: readonly string[];
       readonly issues: readonly string[];
-      /** What did not hold when the work was checked: it can be sent back, and not approved. */
+      /** The checks that the work failed: it can only be sent back. */
       readonly failed_checks?: readonly string[];
     };
 
-/** What a child session waits for a person for: what it asks, and the roles that only a person releases. */
+/** What a child session needs from a person: decisions, and roles that only a person releases. */
 export interface ChildWaiting {
   readonly session_id: string;
   readonly waiting: readonly Waiting[];
   readonly holds: readonly LedgerHold[];
 }
 
-/** A word that a session closed before it heard of, and the command that does now what was meant, if one does. */
+/** A message that a session closed before taking, and the command that does the same now, if there is one. */
 export interface Unheard {
   readonly said: string;
   readonly again?: string;
@@ -63,7 +62,7 @@ export function commandFor(session_id: string, waiting: Waiting): string {
   }
 }
 
-/** The command that gives a question this answer, to copy. One that would not say exactly what it shows leaves a place to write it. */
+/** The command that gives a question this answer. An answer that the screen would not show exactly is left out. */
 export function answerCommand(
   session_id: string,
   { question_id }: { readonly question_id: string },
@@ -77,22 +76,22 @@ export function answerCommand(
 /** The longest answer that is spelled out, in characters. */
 const LONGEST_ANSWER = 60;
 
-/** What it is, in one line of plain words. */
+/** What is needed, as a sentence. */
 export function sentenceFor(waiting: Waiting): string {
   switch (waiting.kind) {
     case "question":
       return `${safeLine(waiting.question_id)}: ${safeLine(waiting.text)}`;
     case "approval":
-      return waiting.about === "plan" ? "The plan waits to be approved." : "The result waits to be accepted.";
+      return waiting.about === "plan" ? "The plan needs your approval." : "The result needs your approval.";
     case "review":
-      return `The work on ${waiting.ticket_id} waits for your review.${failedWords(waiting.failed_checks)}`;
+      return `The work on ${waiting.ticket_id} needs your review.${failedWords(waiting.failed_checks)}`;
   }
 }
 
-/** That nobody is asked it any more, with what was said to it elsewhere, if that is why. */
+/** Why a question is withdrawn: it was answered elsewhere, with this answer, or is not open any more. */
 export function settledSentence(waiting: Waiting, taken: string | undefined): string {
   const [what, how] = settledWords(waiting);
-  return taken === undefined ? `${what} waits for nobody any more.` : `${what} was ${how} elsewhere: ${quoted(taken)}`;
+  return taken === undefined ? `${what} is no longer open.` : `${what} was ${how} elsewhere: ${quoted(taken)}`;
 }
 
 function settledWords(waiting: Waiting): [what: string, how: string] {
@@ -100,27 +99,27 @@ function settledWords(waiting: Waiting): [what: string, how: string] {
     case "question":
       return [safeLine(waiting.question_id), "answered"];
     case "approval":
-      return [`The ${waiting.about}`, "decided on"];
+      return [`The ${waiting.about}`, "decided"];
     case "review":
       return [`The work on ${waiting.ticket_id}`, "reviewed"];
   }
 }
 
-/** What work that is to be reviewed made, and what is wrong with it by the word of who did it. */
+/** The outputs of work that is reviewed, and the issues that its worker reported. */
 export function workLines({ outputs, issues }: Extract<Waiting, { kind: "review" }>): string[] {
   return [
-    ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), ROOM)}`] : []),
-    ...issues.map((issue) => `issue: ${clipped(issue, ROOM)}`),
+    ...(outputs.length > 0 ? [`outputs: ${clipped(outputs.join(", "), REPORT_WIDTH)}`] : []),
+    ...issues.map((issue) => `issue: ${clipped(issue, REPORT_WIDTH)}`),
   ];
 }
 
 function failedWords(failed: readonly string[] | undefined): string {
   return failed === undefined
     ? ""
-    : ` It can only be sent back, for its checks failed: ${quoted(failed.join("; "), ROOM)}`;
+    : ` Its checks failed, so it can only be sent back: ${quoted(failed.join("; "), REPORT_WIDTH)}`;
 }
 
-/** A held role, and what helps, in one line of plain words. */
+/** A held role and its remedy, as a sentence. */
 export function holdSentence(hold: LedgerHold): string {
   const { reason, until } = hold;
   return until === undefined
@@ -128,59 +127,64 @@ export function holdSentence(hold: LedgerHold): string {
     : `${heldRole(hold)} is held until ${until} (${reason}).`;
 }
 
-/** Roles of one account are held and released together, so one of them stands for all. */
+/** One hold for each account, whose roles are held and released together. */
 export function oneOfEachAccount(holds: readonly LedgerHold[]): LedgerHold[] {
   const accounts = new Set<string>();
   return holds.filter(({ account }) => account === undefined || (!accounts.has(account) && accounts.add(account)));
 }
 
-/** The commands that release roles: one for all that an account holds together. */
+/** The commands that release roles, one for each account. */
 export function releasesOf(session_id: string, holds: readonly LedgerHold[]): string[] {
   return oneOfEachAccount(holds).map(({ role_id }) => `bosun resume ${session_id} --release ${role_id}`);
 }
 
-/** The roles that only a person releases, and how. */
+/** Shows roles that only a person releases, and the commands for it. */
 export function showHolds(output: Output, session_id: string, holds: readonly LedgerHold[]): void {
-  for (const hold of holds) output.line(`  ${output.style("yellow", "?")} ${safeLine(holdSentence(hold))}`);
+  for (const hold of holds) writeNeed(output, holdSentence(hold));
   for (const release of releasesOf(session_id, holds)) output.line(`      ${localize(output, safeLine(release))}`);
 }
 
-/** What was said beside answers and is kept until the session is resumed. */
+/** Shows messages that the session takes when it is resumed. */
 export function showKept(output: Output, session_id: string, words: readonly Unheard[]): void {
   const command = localize(output, `bosun resume ${session_id}`);
-  for (const { said } of words) output.line(`  ${safeLine(said)}, waits for: ${command}`);
+  for (const { said } of words) output.line(`  ${safeLine(said)}; to deliver it: ${command}`);
 }
 
-/** What a session closed before it heard of, and what does it now. */
+/** Messages that the session closed before taking, and the commands that do the same now. */
 export function unheardLines(output: Output, words: readonly Unheard[]): string[] {
   return words.flatMap(({ said, again }) => [
-    `Not heard, since the session closed first: ${safeLine(said)}`,
+    `Not taken, because the session closed first: ${safeLine(said)}`,
     ...(again === undefined ? [] : [`  ${localize(output, safeLine(again))}`]),
   ]);
 }
 
-/** The whole of it, with everything one needs to answer; or what is kept of an answer to it until the session is resumed. */
+/** Shows what is needed and how to give it; or the answer that is `kept` until the session is resumed. */
 export function showWaiting(output: Output, session_id: string, waiting: Waiting, kept?: string): void {
   const about = waiting.kind === "question" && waiting.ticket_id !== undefined ? ` (about ${waiting.ticket_id})` : "";
-  const tell = (text: string, before = "      ") => {
-    const [first = "", ...more] =
-      output.width === Number.POSITIVE_INFINITY ? [text] : hanging(text, output.width, widthOf(before));
-    for (const line of [before + first, ...more]) output.line(line);
-  };
-  tell(`${sentenceFor(waiting)}${about}`, `  ${output.style("yellow", "?")} `);
+  writeNeed(output, `${sentenceFor(waiting)}${about}`);
   if (kept !== undefined) {
     const command = localize(output, `bosun resume ${session_id}`);
-    output.line(`      answered ${JSON.stringify(safeLine(kept))}, waits for: ${command}`);
+    output.line(`      answered ${JSON.stringify(safeLine(kept))}; to deliver it: ${command}`);
     return;
   }
+  for (const detail of detailsOf(waiting)) for (const line of wrapped(detail, output.width, 6)) output.line(line);
+  output.line(`      ${localize(output, commandFor(session_id, waiting))}`);
+}
+
+function writeNeed(output: Output, sentence: string): void {
+  const [first = "", ...more] = hanging(sentence, output.width, 4);
+  for (const line of [`  ${output.style("yellow", "?")} ${first}`, ...more]) output.line(line);
+}
+
+function detailsOf(waiting: Waiting): string[] {
   if (waiting.kind === "review") {
     const summary = waiting.summary === "" ? [] : [`reported: ${waiting.summary}`];
-    for (const line of [...summary, ...workLines(waiting)]) tell(clipped(line, ROOM));
+    return [...summary, ...workLines(waiting)].map((line) => clipped(line, REPORT_WIDTH));
   }
-  if (waiting.kind === "question") {
-    if (waiting.why !== undefined) for (const line of safeText(waiting.why).split("\n")) tell(`why: ${line}`);
-    if (waiting.options.length > 0) tell(`options: ${waiting.options.map(safeLine).join(" | ")}`);
-    if (waiting.default !== undefined) tell(`default: ${safeLine(waiting.default)}`);
-  }
-  output.line(`      ${localize(output, commandFor(session_id, waiting))}`);
+  if (waiting.kind !== "question") return [];
+  return [
+    ...(waiting.why === undefined ? [] : safeText(waiting.why).split("\n")).map((line) => `why: ${line}`),
+    ...(waiting.options.length === 0 ? [] : [`options: ${waiting.options.join(" | ")}`]),
+    ...(waiting.default === undefined ? [] : [`default: ${waiting.default}`]),
+  ];
 }

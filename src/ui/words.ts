@@ -1,11 +1,13 @@
+import { formatDuration } from "../lib/durations.ts";
 import { isJsonObject, type Json } from "../lib/json.ts";
+import type { RunningTurn } from "../runtime/feed/standing.ts";
 import { clipped } from "./display.ts";
 import type { Output } from "./terminal.ts";
 
-/** The columns that what somebody said gets where it is only mentioned. */
+/** The width of a quotation in passing, in columns. */
 const QUOTE_WIDTH = 100;
 
-/** The words of a text on the wire, where a plain string may stand for the object that has only that text. */
+/** The text of a value on the wire: a string, or an object with a text, label or address. Empty for anything else. */
 export function wordsOf(value: Json | undefined): string {
   if (typeof value === "string") return value;
   if (!isJsonObject(value)) return "";
@@ -14,7 +16,7 @@ export function wordsOf(value: Json | undefined): string {
   return "";
 }
 
-/** The words of each text in a list; nothing if it is none. */
+/** The texts of a list on the wire. Empty for anything else. */
 export function allWords(value: Json | undefined): string[] {
   return Array.isArray(value) ? (value as Json[]).map(wordsOf).filter((words) => words !== "") : [];
 }
@@ -44,12 +46,27 @@ export function tellNext(output: Output, ...commands: readonly string[]): void {
   for (const line of nextLines(output, commands)) output.line(line);
 }
 
-/** Words of foreign origin on one line, in quotation marks, cut to `width` columns. */
+/** Of the running turns so many are named, the others counted. */
+export const MOST_NAMED = 8;
+
+/** The running turns with their durations: `build (hand, 4m), docs (hand, 12s)`. Empty if there are none. */
+export function runningWords(running: readonly RunningTurn[], now: number): string {
+  const names = running.slice(0, MOST_NAMED).map(({ role_id, subject, since }) => {
+    const long = since === undefined ? [] : [formatDuration(now - since)];
+    return subject === undefined || subject === role_id
+      ? `${role_id}${long.map((time) => ` (${time})`).join("")}`
+      : `${subject} (${[role_id, ...long].join(", ")})`;
+  });
+  const others = running.length - names.length;
+  return [...names, ...(others > 0 ? [`${others} more`] : [])].join(", ");
+}
+
+/** Foreign text on one line, in quotation marks, cut to `width` columns. */
 export function quoted(text: string, width: number = QUOTE_WIDTH): string {
   return `"${clipped(text, width)}"`;
 }
 
-/** The same for the text of a payload, with a blank before it; nothing if there is none. */
+/** A text on the wire, quoted, after a blank. Empty if there is none. */
 export function said(value: Json | undefined, width?: number): string {
   const words = wordsOf(value);
   return words === "" ? "" : ` ${quoted(words, width)}`;

@@ -4,7 +4,7 @@ import { widthOf } from "../../src/lib/text-layout.ts";
 import { clipped, safeJson, safeLine, safeText, wrapped } from "../../src/ui/display.ts";
 import { computing } from "../computing.ts";
 
-/** What hostile text tries, and what is shown of it. */
+/** Hostile texts, and what is shown of them. */
 const CORPUS: readonly (readonly [what: string, text: string, shown: string])[] = [
   ["colours", "\u001b[31mred\u001b[0m", "red"],
   ["clearing the screen", "a\u001b[2Jb\u001b[H", "ab"],
@@ -39,7 +39,7 @@ const CORPUS: readonly (readonly [what: string, text: string, shown: string])[] 
   ["nothing at all", "Ünïcode, 漢字, emoji ❤️ 👍", "Ünïcode, 漢字, emoji ❤️ 👍"],
 ];
 
-/** What joins two emoji, and shows that it is there by both. */
+/** A joiner between two emoji. */
 const JOINED_EMOJI =
   /(?<=\p{Extended_Pictographic}[\uFE0E\uFE0F\p{Emoji_Modifier}]?)\u200D(?=\p{Extended_Pictographic})/gu;
 
@@ -48,7 +48,7 @@ describe("text on a terminal", () => {
     expect(safeText(text)).toBe(shown);
   });
 
-  it("never holds a control, format or invisible character, whatever it was made from", () => {
+  it("never has a control, format or invisible character", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200, size: "max" }), (text) => {
         const shown = safeText(text);
@@ -58,14 +58,14 @@ describe("text on a terminal", () => {
     );
   });
 
-  it("takes time in proportion to its length, however it is made", () => {
+  it("is made safe in linear time", () => {
     for (const piece of ["\u001b]0;", "\u001b[", "\u009d", "\u001b[1;", "\u0301", "\u001b"]) {
       const text = piece.repeat(200_000);
       expect(computing(() => safeText(text))).toBeLessThan(2_000);
     }
   });
 
-  it("is the same JSON to a program, and harmless to a terminal", () => {
+  it("is safe as JSON, and the same to a program", () => {
     const value = { "\u009bk": ["\u202e", "\u{e0041}", "\u007f", "\u2028", "plain ❤ é"] };
     const line = safeJson(value);
     expect(JSON.parse(line)).toEqual(value);
@@ -73,11 +73,11 @@ describe("text on a terminal", () => {
     expect(line).toContain("plain ❤ é");
   });
 
-  it("stays on one line where one line is wanted", () => {
+  it("can be put on one line", () => {
     expect(safeLine("  a\n\n b\r\n\tc ")).toBe("a b c");
   });
 
-  it("is cut to columns, not to characters, and never inside one", () => {
+  it("is cut to columns, never inside a character", () => {
     expect(clipped("漢字漢字", 5)).toBe("漢字…");
     expect(clipped("short", 5)).toBe("short");
     expect(clipped("👩‍👩‍👧 family", 200)).toBe("👩‍👩‍👧 family");
@@ -92,7 +92,7 @@ describe("text on a terminal", () => {
     );
   });
 
-  it("breaks between words within the width, and never inside a word", () => {
+  it("is broken between words and never inside one", () => {
     const lines = wrapped("one two three four /a/path/that/is/longer/than/any/line five", 16, 3);
     expect(lines).toEqual(["   one two three", "   four", "   /a/path/that/is/longer/than/any/line", "   five"]);
     expect(wrapped("日本語 日本語 日本語", 10, 2)).toEqual(["  日本語", "  日本語", "  日本語"]);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { tableLines } from "../../src/ui/table.ts";
 
-it("a table may have more rows than a function takes arguments", () => {
+it("lays out more rows than a function takes arguments", () => {
   const rows = Array.from({ length: 150_000 }, (_, n) => [`t${n}`, "done"]);
   const lines = tableLines([{ heading: "ticket" }, { heading: "status" }], rows, 80);
   expect(lines[0]).toBe("ticket   status");
@@ -22,7 +22,7 @@ describe("a table", () => {
   ];
   const shown = (width: number) => tableLines(COLUMNS, ROWS, width).join("\n").split("\n");
 
-  it("has a line for each row where that fits, the last column cut", () => {
+  it("has a line for each row if that fits, and cuts the last column", () => {
     expect(shown(100)).toEqual([
       "TICKET           STATE                                OWNER  TRY  WHAT",
       "write-changelog  awaiting_review                      shell  1    Write what has changed since the…",
@@ -30,7 +30,7 @@ describe("a table", () => {
     ]);
   });
 
-  it("has further lines for what does not fit, each column in its place, and none of them broken by the terminal", () => {
+  it("continues on indented lines, all within the width", () => {
     expect(shown(40)).toEqual([
       "TICKET           STATE",
       "  OWNER  TRY  WHAT",
@@ -41,5 +41,23 @@ describe("a table", () => {
     ]);
     for (let width = 12; width < 120; width += 1)
       for (const line of shown(width)) expect(line.length).toBeLessThanOrEqual(width);
+  });
+
+  it("is not cut without a terminal", () => {
+    const columns = [{ heading: "ID", widest: 6 }, { heading: "WHAT" }];
+    const lines = tableLines(columns, [["a-long-name", "x".repeat(500)]], Number.POSITIVE_INFINITY);
+    expect(lines[1]).toBe(`a-long-name  ${"x".repeat(500)}`);
+  });
+
+  it("aligns columns of wide characters, and cuts the last to the width", () => {
+    const lines = tableLines(
+      [{ heading: "ID", widest: 6 }, { heading: "WHAT" }],
+      [
+        ["漢字", "x".repeat(50)],
+        ["toolongid", "\u001b[31my\n z"],
+      ],
+      24,
+    );
+    expect(lines).toEqual(["ID      WHAT", `漢字    ${"x".repeat(15)}…`, "toolo…  y z"]);
   });
 });

@@ -8,7 +8,7 @@ const question = (
   more: { readonly default?: string; readonly options?: readonly string[] } = {},
 ) => ({ kind: "question", ask_id: "c1", question_id, text: "Which?", options: [], ...more }) as const;
 
-/** What a shell makes of the command: its words, one a line. */
+/** The words that a shell makes of the command. */
 function words(command: string): string[] {
   return execFileSync("sh", ["-c", command.replace(/^bosun/, "printf '%s\\n'")], { encoding: "utf8" })
     .trimEnd()
@@ -16,7 +16,7 @@ function words(command: string): string[] {
 }
 
 describe("the command that answers a question", () => {
-  it("can be copied into a shell whatever the agent called the question and proposed", () => {
+  it("is safe to paste into a shell, whatever the agent wrote", () => {
     const hostile = "c1.x'; echo owned; '$(echo owned)`echo owned`";
     expect(words(commandFor("s", question(hostile, { default: "it's $HOME; echo owned" })))).toEqual([
       "answer",
@@ -32,7 +32,7 @@ describe("the command that answers a question", () => {
     expect(commandFor("s", question("c1.q"))).toBe('bosun answer s c1.q "…"');
   });
 
-  it("never spells out an answer that would be another than it looks, nor one that reads as an option", () => {
+  it("leaves out an answer that the screen would not show exactly", () => {
     for (const text of ["a\nb", "x".repeat(61), "good\u202elive", "a  b"]) {
       expect(commandFor("s", question("c1.q", { default: text }))).toBe('bosun answer s c1.q "…"');
     }
@@ -50,44 +50,7 @@ describe("the command that answers a question", () => {
   });
 });
 
-it("is broken between words on a terminal, but for the command, and as it was said off one", () => {
-  const asked = {
-    ...question("c1.q", { options: ["main", "the next one"] }),
-    text: "Which of the branches shall be released?",
-    why: "It is  tagged, and\nthat stays.",
-  };
-  const shown = (width: number) => {
-    const lines: string[] = [];
-    const output = {
-      program: "bosun",
-      line: (text = "") => void lines.push(text),
-      style: (_style: string, text: string) => text,
-      width,
-    };
-    showWaiting(output as unknown as Output, "d", asked);
-    return lines;
-  };
-  expect(shown(22)).toEqual([
-    "  ? c1.q: Which of the",
-    "    branches shall be",
-    "    released?",
-    "      why: It is",
-    "      tagged, and",
-    "      why: that stays.",
-    "      options: main |",
-    "      the next one",
-    "      bosun answer d c1.q main",
-  ]);
-  expect(shown(Number.POSITIVE_INFINITY)).toEqual([
-    "  ? c1.q: Which of the branches shall be released?",
-    "      why: It is  tagged, and",
-    "      why: that stays.",
-    "      options: main | the next one",
-    "      bosun answer d c1.q main",
-  ]);
-});
-
-it("says what a question is about in words that fit the subjects of any mode", () => {
+it("names the subject of a question", () => {
   const lines: string[] = [];
   const output = {
     program: "bosun",

@@ -1,7 +1,6 @@
 import { expect, it } from "vitest";
-import { storyLines } from "../../src/ui/story-lines.ts";
 import type { Output } from "../../src/ui/terminal.ts";
-import { localTime } from "../../src/ui/time.ts";
+import { localTime, timelineLines } from "../../src/ui/timeline.ts";
 
 const AT = new Date("2026-01-02T03:04:05Z");
 const TOLD = {
@@ -12,36 +11,36 @@ const TOLD = {
 const on = (width: number) =>
   ({ program: "bosun", width, style: (style: string, text: string) => `<${style}>${text}` }) as unknown as Output;
 
-it("what happened has columns where they leave enough room for it, as off a terminal", () => {
+it("an event has columns if they leave enough width for its text", () => {
   const line = `${localTime(AT)} s-1 write-changelog  <dim>in_progress -> awaiting_review attempt=1 by=shell`;
   for (const width of [85, 110, Number.POSITIVE_INFINITY])
-    expect(storyLines(on(width), AT, TOLD, "s-1")).toEqual([line]);
-  expect(storyLines(on(80), AT, TOLD)).toEqual([line.replace(" s-1", "")]);
+    expect(timelineLines(on(width), AT, TOLD, "s-1")).toEqual([line]);
+  expect(timelineLines(on(80), AT, TOLD)).toEqual([line.replace(" s-1", "")]);
 });
 
-it("is broken between words where it does not fit beside them, below where it began", () => {
+it("its text continues below where it began, broken between words", () => {
   const told = { ...TOLD, text: `${TOLD.text} "All that has changed since the last release is written down"` };
-  expect(storyLines(on(90), AT, told, "s-1")).toEqual([
+  expect(timelineLines(on(90), AT, told, "s-1")).toEqual([
     `${localTime(AT)} s-1 write-changelog  <dim>in_progress -> awaiting_review attempt=1 by=shell "All`,
     `<dim>${" ".repeat(34)}that has changed since the last release is written down"`,
   ]);
-  expect(storyLines(on(Number.POSITIVE_INFINITY), AT, told, "s-1")).toHaveLength(1);
+  expect(timelineLines(on(Number.POSITIVE_INFINITY), AT, told, "s-1")).toHaveLength(1);
 });
 
-it("ends with what to type about it, unbroken where everything else is not", () => {
+it("its command is never broken", () => {
   const command = "bosun resume s-1 --release builder-of-the-whole";
   const told = { ...TOLD, text: "HELD builder-of-the-whole, at once:", command };
-  expect(storyLines(on(120), AT, told)[0]).toMatch(new RegExp(`, at once: ${command}$`));
-  for (const width of [40, 80, 110]) expect(storyLines(on(width), AT, told).at(-1)).toBe(`<dim>  ${command}`);
+  expect(timelineLines(on(120), AT, told)[0]).toMatch(new RegExp(`, at once: ${command}$`));
+  for (const width of [40, 80, 110]) expect(timelineLines(on(width), AT, told).at(-1)).toBe(`<dim>  ${command}`);
 });
 
-it("and is broken between words where there is none, without columns and the session", () => {
+it("on a narrow terminal it has no columns and no session", () => {
   const time = localTime(AT).slice(0, 8);
-  expect(storyLines(on(40), AT, TOLD, "s-1")).toEqual([
+  expect(timelineLines(on(40), AT, TOLD, "s-1")).toEqual([
     `<dim>${time} write-changelog in_progress`,
     "<dim>  -> awaiting_review attempt=1 by=shell",
   ]);
-  expect(storyLines(on(80), AT, TOLD, "s-1")).toEqual([
+  expect(timelineLines(on(80), AT, TOLD, "s-1")).toEqual([
     `<dim>${time} write-changelog in_progress -> awaiting_review attempt=1 by=shell`,
   ]);
 });

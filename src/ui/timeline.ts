@@ -1,0 +1,45 @@
+import { widthOf } from "../lib/text-layout.ts";
+import { hanging, safeLine } from "./display.ts";
+import type { RecordLine } from "./record-lines.ts";
+import type { Output } from "./terminal.ts";
+import { localize } from "./words.ts";
+
+/** The width of the column of ticket ids. */
+export const TICKET_WIDTH = 16;
+
+/** The columns before the text may take this part of a line. On a narrower terminal there are none. */
+const COLUMNS_SHARE = 0.4;
+
+/** An event as a line: time, session if one is given, ticket, text. On a terminal it takes more lines, broken between words. */
+export function timelineLines(
+  out: Output,
+  at: Date,
+  { ticket, text, command, style }: RecordLine,
+  session_id?: string,
+): string[] {
+  const time = localTime(at);
+  const name = safeLine(ticket ?? "-");
+  const typed = command === undefined ? undefined : localize(out, safeLine(command));
+  const styled = (line: string) => (style ? out.style(style, line) : line);
+  const session = session_id === undefined ? "" : `${session_id} `;
+  const columns = `${time} ${session}${name.padEnd(TICKET_WIDTH)} `;
+  if (widthOf(columns) > out.width * COLUMNS_SHARE)
+    return hanging(`${time.slice(0, 8)} ${name} ${text}`, out.width, 2, typed).map(styled);
+  const [first = "", ...more] = hanging(text, out.width, widthOf(columns), typed);
+  return [columns + styled(first), ...more.map(styled)];
+}
+
+/** The local time of day: `20:31:02.118`. Records have the instant in UTC. */
+export function localTime(at: Date): string {
+  const milliseconds = String(at.getMilliseconds()).padStart(3, "0");
+  return `${two(at.getHours())}:${two(at.getMinutes())}:${two(at.getSeconds())}.${milliseconds}`;
+}
+
+/** A moment in local time: `20:31:02`, or `2026-01-31 20:31` if its day is not that of `now`. */
+export function localMoment(at: Date, now: Date): string {
+  const time = localTime(at);
+  if (at.toDateString() === now.toDateString()) return time.slice(0, 8);
+  return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())} ${time.slice(0, 5)}`;
+}
+
+const two = (value: number) => String(value).padStart(2, "0");
