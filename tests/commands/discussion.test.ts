@@ -89,8 +89,8 @@ async function standing(place: Rig, session_id: string): Promise<Standing> {
 /** A session whose discussion has begun, and waits for its first debater. */
 async function begun(place: Rig, args = discussed(place, ["sh", "-c", PATIENT, "sh"])) {
   const running = place.start(args);
-  await until("the discussion", () => running.stdout().includes("DISCUSSED"));
-  const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
+  await until("the discussion", () => running.stdout().includes("STARTED debate"));
+  const [, child = ""] = /STARTED debate (\S+)/.exec(running.stdout()) ?? [];
   await until("the first debater", () => existsSync(join(place.home, "logs", child, "000003-turn_request.json")));
   return { running, child };
 }
@@ -109,7 +109,7 @@ async function inDoubt(place: Rig): Promise<string> {
 /** The child of a session whose scheduler died when the child had a name and no record. */
 async function keptFromItsFirst(place: Rig): Promise<string> {
   const crashed = await place.run(discussed(place), { env: { BOSUN_CRASH_AT: "session_created:2" } });
-  const [, child = ""] = /DISCUSSED in (\S+),/.exec(crashed.stdout) ?? [];
+  const [, child = ""] = /STARTED debate (\S+)/.exec(crashed.stdout) ?? [];
   return child;
 }
 
@@ -118,7 +118,7 @@ describe("bosun run with a discussion configured", () => {
     const place = rig();
     const done = await place.run(discussed(place));
     expect([done.code, done.stderr]).toEqual([0, ""]);
-    expect(done.stdout).toMatch(/rename +DISCUSSED in s\.\d+, a debate of its own/);
+    expect(done.stdout).toMatch(/rename +STARTED debate s\.\d+/);
     expect(done.stdout).toMatch(/rename +s\.\d+ ENDED done/);
     const { children } = await standing(place, "s");
     expect(children).toEqual([expect.objectContaining({ mode: "debate", state: "closed", outcome: "done" })]);
@@ -188,10 +188,8 @@ describe("a child session", () => {
     const place = rig();
     const held = await place.run(discussed(place, ["sh", "-c", LOCKED, "sh"]));
     expect(held.code).toBe(4);
-    const [, child = ""] = /DISCUSSED in (\S+),/.exec(held.stdout) ?? [];
-    expect(held.stdout).toContain(
-      `A person is needed:\n  ? ${child}: the role "one" is held (authentication): log in with`,
-    );
+    const [, child = ""] = /STARTED debate (\S+)/.exec(held.stdout) ?? [];
+    expect(held.stdout).toContain(`To decide:\n  ? ${child}: the role "one" is held (authentication): log in with`);
     expect(held.stdout).toContain(`next    bosun resume ${child} --release one\n        bosun resume s\n`);
     const ends = (await place.run(["log", "s"])).stdout;
     expect(ends).toContain("a child session waits for a person");
@@ -226,7 +224,7 @@ describe("a child session", () => {
     const running = place.start(args);
     await until("the wait", () => running.stdout().includes("WAITS FOR A PERSON"));
     await until("the work aside", () => existsSync(join(place.workspace, "begun")));
-    const [, child = ""] = /DISCUSSED in (\S+),/.exec(running.stdout()) ?? [];
+    const [, child = ""] = /STARTED debate (\S+)/.exec(running.stdout()) ?? [];
     writeFileSync(join(place.workspace, "open"), "");
     const unheeded = await place.run(["resume", child, "--unanswered", "default"]);
     expect([unheeded.code, unheeded.stderr]).toEqual([2, expect.stringContaining("--unanswered")]);

@@ -47,7 +47,7 @@ describe("a retry that waits behind the end of the last open ticket", () => {
     await keep(here, "cancel", "ask");
     await keep(here, "retry", "crash");
     const resumed = await typed(here, ["resume", "kq"]);
-    expect([resumed.code, resumed.stdout]).toEqual([1, expect.not.stringContaining("Not heard")]);
+    expect([resumed.code, resumed.stdout]).toEqual([1, expect.not.stringContaining("Not taken")]);
     expect(await ticketsOf(here)).toEqual({ ask: "error", crash: "done" });
     expect((await typed(here, ["replay", "kq", "--verify"])).code).toBe(0);
   });
@@ -68,7 +68,7 @@ describe("a word that a session closed before it heard of", () => {
     await keep(here, "cancel", "ask");
     await keep(here, "tell", "Hurry.");
     await keep(here, "retry", "crash");
-    const told = "Not heard, since the session closed first: ";
+    const told = "Not taken, because the session closed first: ";
     const lines = `${told}tell\n${told}retry crash\n  bosun retry kq crash\n`;
     for (const words of [["resume"], ["resume"], ["status"], ["attach"]]) {
       const { stdout } = await typed(here, [...words, "kq"]);
@@ -96,7 +96,7 @@ describe("a command that is kept until its session is resumed", () => {
     await keep(here, "retry", "crash");
     for (const words of [["status", "kq"], ["inbox"]]) {
       const { stdout } = await typed(here, words);
-      const lines = "  cancel ask, waits for: bosun resume kq\n  retry crash, waits for: bosun resume kq\n";
+      const lines = "  cancel ask; to deliver it: bosun resume kq\n  retry crash; to deliver it: bosun resume kq\n";
       expect(stdout).toContain(lines);
       expect(stdout).not.toContain("bosun answer");
     }

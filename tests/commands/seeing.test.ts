@@ -92,8 +92,8 @@ describe("why an agent failed", () => {
     const worker = `print('{"payload_type": oops')\nsay("report", {"status": "completed", "summary": "Done."})`;
     const ran = await here.run(["run", "x", ...crew(here, worker)]);
     expect(ran.code).toBe(0);
-    expect(ran.stdout).toMatch(/build +REFUSED a message of worker "/);
-    expect((await typed(here, ["log", "build"])).stdout).toMatch(/build +REFUSED a message of worker "/);
+    expect(ran.stdout).toMatch(/build +REFUSED message from worker "/);
+    expect((await typed(here, ["log", "build"])).stdout).toMatch(/build +REFUSED message from worker "/);
   });
 });
 
@@ -138,8 +138,8 @@ else:
     expect(ran.code).toBe(0);
     const session_id = await onlySession(here);
     const story = [
-      `HELD worker until \\d\\d:\\d\\d:\\d\\d \\(rate_limited\\); at once: bosun resume ${session_id} --release worker`,
-      "NOT HELD any more: worker",
+      `HELD worker until \\d\\d:\\d\\d:\\d\\d \\(rate_limited\\); to release it now: bosun resume ${session_id} --release worker`,
+      "NO LONGER HELD: worker",
       "in_progress -> awaiting_review",
     ];
     expect(ran.stdout).toMatch(new RegExp(story.join("[^]*")));
@@ -172,7 +172,7 @@ else:
       "--roles",
       here.write("roles.json", roles),
     ]);
-    await until("the word about it", () => /HELD shell until \d\d:\d\d:\d\d: it keeps to its 2/.test(running.stdout()));
+    await until("the word about it", () => /HELD shell until \d\d:\d\d:\d\d: .* 2 turns/.test(running.stdout()));
     await typed(here, ["stop"]);
     expect((await running.done).stdout.match(/HELD shell/g)).toHaveLength(1);
   });
@@ -251,7 +251,7 @@ describe("a narrow terminal", () => {
     expect(await pane.exit()).toBe(0);
     const screen = pane.screen();
     const flat = screen.replace(/\s+/g, " ");
-    expect(flat).toContain(`QUESTIONS of playbook "${text}"`);
+    expect(flat).toContain(`QUESTIONS from playbook "${text}"`);
     expect(flat).toMatch(new RegExp(`- ANSWERED by .+ "c1.name: ${words}"`));
     expect(flat).toContain("Ctrl-C stops it, closing this terminal does not: bosun attach s-");
     expect(screen).toMatch(/bosun attach s-\w{6}\n/);

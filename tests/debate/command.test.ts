@@ -103,7 +103,7 @@ describe("bosun debate", () => {
     expect({ code: ended.code, stderr: ended.stderr }).toEqual({ code: 0, stderr: "" });
     expect(ended.stdout).toContain(CONCLUSION);
     // What each said as well as where it stands, then the verdict in words, and nothing about tickets.
-    expect(ended.stdout).toMatch(/ go +OPINION of go "Go: one static/);
+    expect(ended.stdout).toMatch(/ go +OPINION from go "Go: one static/);
     expect(ended.stdout).toMatch(/ go +answering -> answered$/m);
     expect(ended.stdout).toMatch(/^DEBATER +STATE +TRY +POSITION$/m);
     expect(ended.stdout).toMatch(/^d-example is done: \d+ turns, \d+m?s$/m);
@@ -113,7 +113,7 @@ describe("bosun debate", () => {
     expect(markdown).toContain(`## Verdict of judge\n\n> ${CONCLUSION}`);
     expect(markdown).toMatch(/^## architect\n\n> /m);
     const told = await bosun("log", "d-example", "go");
-    expect(told.stdout).toMatch(/ go +OPINION of go "Go: one static/);
+    expect(told.stdout).toMatch(/ go +OPINION from go "Go: one static/);
     const report = JSON.parse(readFileSync(join(home, "sessions", "d-example", "final_report.json"), "utf8"));
     expect(report).toMatchObject({
       mode: "debate",

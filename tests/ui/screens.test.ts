@@ -1,7 +1,6 @@
 import { PassThrough } from "node:stream";
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import type { Presentation } from "../../src/kernel/presentation.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import { endingLines } from "../../src/ui/ending.ts";
 import { planLines } from "../../src/ui/plan.ts";
@@ -11,10 +10,10 @@ import { BRIEF } from "../../src/ui/record-lines.ts";
 import type { Ending } from "../../src/ui/reporter.ts";
 import { outputOn, type Terminal } from "../../src/ui/terminal.ts";
 import { timelineLines } from "../../src/ui/timeline.ts";
-import { showHolds, showKept, showWaiting, type Waiting } from "../../src/ui/waiting.ts";
+import { type OpenQuestion, showHolds, showKept, showWaiting, type Waiting } from "../../src/ui/waiting.ts";
 import { effect, moved, PERSON, record } from "./records.ts";
 
-const QUESTION: Waiting = {
+const QUESTION: OpenQuestion = {
   kind: "question",
   ask_id: "c1",
   question_id: "c1.branch",
@@ -150,7 +149,7 @@ const RECORDS: readonly UnsealedRecord[] = [
 
 const ENDING: Ending = {
   session_id: "s-1",
-  presentation: { subjectName: "ticket", parts: () => [] } as unknown as Presentation,
+  presentation: { subjectName: "ticket", parts: () => [] },
   free: false,
   exit_code: 4,
   state: "stopped",
@@ -249,7 +248,7 @@ const PLAN: Parameters<typeof planLines>[0] = {
 };
 
 /** A terminal of so many columns without colours, and the lines on it. */
-function screen(columns: number): { readonly terminal: Terminal; lines(): string } {
+function screen(columns: number): { readonly terminal: Terminal; readonly lines: () => string } {
   const stream = Object.assign(new PassThrough(), { isTTY: true, columns }) as unknown as NodeJS.WriteStream;
   const out = outputOn(stream);
   const terminal = { out, err: out, input: new PassThrough(), isDumb: true } as unknown as Terminal;
@@ -259,7 +258,7 @@ function screen(columns: number): { readonly terminal: Terminal; lines(): string
 describe.each([80, 120])("on %s columns", (columns) => {
   const { terminal, lines } = screen(columns);
   const { out } = terminal;
-  const shows = (name: string) => expect(lines()).toMatchFileSnapshot(`__snapshots__/${name}-${columns}.txt`);
+  const file = (name: string) => `__snapshots__/${name}-${columns}.txt`;
 
   it("shows a line for each kind of record", async () => {
     const formatter = new RecordFormatter();
@@ -267,31 +266,31 @@ describe.each([80, 120])("on %s columns", (columns) => {
     for (const one of RECORDS)
       for (const line of formatter.format(one, { ...BRIEF, output: "/logs/s-1/output" }))
         for (const text of timelineLines(out, at, line, "s-1")) out.line(text);
-    await shows("records");
+    await expect(lines()).toMatchFileSnapshot(file("records"));
   });
 
   it("shows how a session ended", async () => {
     for (const line of endingLines(out, ENDING, true)) out.line(line);
-    await shows("ending");
+    await expect(lines()).toMatchFileSnapshot(file("ending"));
   });
 
   it("shows what needs a person", async () => {
     for (const waiting of WAITING) showWaiting(out, "s-1", waiting);
     showWaiting(out, "s-1", QUESTION, "main");
-    showHolds(out, "s-1", [{ role_id: "a", account: "acme", reason: "authentication", since: "" } as never]);
+    showHolds(out, "s-1", [{ role_id: "a", account: "acme", reason: "authentication", since: "" }]);
     showKept(out, "s-1", [{ said: "cancel publish" }]);
-    await shows("waiting");
+    await expect(lines()).toMatchFileSnapshot(file("waiting"));
   });
 
   it("shows a plan for approval", async () => {
     for (const line of planLines(PLAN, out)) out.line(line);
-    await shows("plan");
+    await expect(lines()).toMatchFileSnapshot(file("plan"));
   });
 
   it("asks a question", async () => {
     const leave = new AbortController();
     out.stream.once("readable", () => leave.abort());
-    await promptQuestion(terminal, QUESTION as never, { number: 1, of: 2 }, leave.signal);
-    await shows("question");
+    await promptQuestion(terminal, QUESTION, { number: 1, of: 2 }, leave.signal);
+    await expect(lines()).toMatchFileSnapshot(file("question"));
   });
 });

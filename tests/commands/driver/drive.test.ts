@@ -125,7 +125,8 @@ it("tells how to go on from an edited plan that is refused by what this program 
   let shown = "";
   await expect.poll(() => (shown += written())).toContain("Edit in $EDITOR");
   input.write("3\n");
-  await expect.poll(() => (shown += written())).toContain("What you wrote is kept.");
+  // The prompt that follows discards what was typed before it.
+  await expect.poll(() => (shown += written())).toMatch(/What you wrote is kept\.[^]*> /);
   expect(shown).toContain(`To go on from it: node dist/bin.js plan ${session.session_id} --edit`);
   await expect.poll(() => (shown += written()).split("1  Approve")).toHaveLength(3);
   input.write("1\n");
@@ -164,7 +165,7 @@ it("knows who is held, and with whom, from before a session was taken up", async
   const session = await resume(rig, begun.session_id, { agentFor });
   const { driven, shown } = drivenHere(rig, session, { resumed: true, reporter: "plain", ask: false });
   expect(await driven).toEqual(ok(0));
-  expect(shown()).toContain("NOT HELD any more: hand and all of account acme");
+  expect(shown()).toContain("NO LONGER HELD: hand and all of account acme");
 });
 
 it("shows a paused session that says nothing as paused", async () => {

@@ -85,7 +85,7 @@ describe("a person who has begun a line for what is then settled elsewhere", () 
       const pane = open(here, ["run", "--plan", here.write("plan.json", plan), "--config", gated, ...flags]);
       await pane.asks("1  Approve");
       const session_id = await onlySession(here);
-      const approved = 'The plan was decided on elsewhere: "approved"';
+      const approved = 'The plan was decided elsewhere: "approved"';
       const reviewed = 'The work on one was reviewed elsewhere: "approved"';
       for (const [command, told, next] of [
         [["plan", session_id, "--approve"], approved, "Review of one"],

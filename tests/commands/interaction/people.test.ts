@@ -318,7 +318,7 @@ describe("work that waits for a person's review", () => {
     expect(stopped.code).toBe(4);
     const session_id = await onlySession(here);
     expect(stopped.stdout).toContain(`bosun review ${session_id} write --approve`);
-    const waits = `The work on write waits for your review.
+    const waits = `The work on write needs your review.
       reported: 1 of 1 steps run, 1 artifact kept
       outputs: out.txt
       bosun review ${session_id} write --approve`;
@@ -336,7 +336,7 @@ describe("work that waits for a person's review", () => {
     const review = { more: { review: "user" } };
     const plan = tinyPlan(["one", "two"].map((task_id) => ({ task_id, shell: "true", ...review })));
     expect((await typed(here, ["run", "--plan", here.write("plan.json", plan)])).code).toBe(4);
-    const asked = (text: string) => [...text.matchAll(/The work on (\w+) waits/g)].map(([, ticket]) => ticket);
+    const asked = (text: string) => [...text.matchAll(/The work on (\w+) needs/g)].map(([, ticket]) => ticket);
     expect(new Set(asked((await typed(here, ["review"])).stdout))).toEqual(new Set(["one", "two"]));
     expect(asked((await typed(here, ["review", "one"])).stdout)).toEqual(["one"]);
     const unclear = await typed(here, ["review", "--approve"]);
@@ -355,7 +355,7 @@ describe("work that waits for a person's review", () => {
     const config = here.write("config.json", '{"check_rounds":0}');
     const stopped = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--config", config]);
     const session_id = await onlySession(here);
-    const evidence = 'It can only be sent back, for its checks failed: "twice: exit code 1"';
+    const evidence = 'Its checks failed, so it can only be sent back: "twice: exit code 1"';
     expect(stopped.stdout).toContain(evidence);
     expect(stopped.stdout).not.toContain(`bosun review ${session_id} write --approve`);
     const status = await typedJson<{ pending_decisions: object[] }>(here, ["status", session_id, "--json"]);

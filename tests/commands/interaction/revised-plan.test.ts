@@ -40,7 +40,7 @@ it("is shown with what it would do, and rejected it has done nothing", async () 
   const retried = await typed(here, ["retry", "bad"]);
   const waits = `bosun plan ${await onlySession(here)}.\n`;
   expect([retried.code, retried.stderr]).toEqual([2, expect.stringContaining(waits)]);
-  const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  left out: other\n\nTASK ";
+  const head = "A revised plan of 3 tasks\n  new: first\n  changed: bad\n  removed: other\n\nTASK ";
   expect((await typed(here, ["plan"])).stdout.slice(0, head.length)).toBe(head);
   const shown = await typedJson(here, ["plan", "--json"]);
   expect(shown).toMatchObject({ waits_for_approval: true, added: ["first"], changed: ["bad"], left_out: ["other"] });
@@ -114,7 +114,7 @@ it("is written as a plan file without what was told of a task that it brings aga
 it("is told as a plan where it is taken at once, with what it does to the tickets that there were", async () => {
   const here = rig();
   const { stdout } = await typed(here, ["run", "Do it.", ...revisingCrew(here, "never")]);
-  const revised = "PLAN 3 tasks by manager, new: first; begun anew: bad; left out: other";
+  const revised = "PLAN 3 tasks by manager, new: first; restarted: bad; removed: other";
   expect(stdout).toContain(`${revised}\n`);
   expect(stdout).toMatch(/ bad +blocked -> pending\n/);
   expect((await typed(here, ["log"])).stdout).toContain(`${revised}\n`);

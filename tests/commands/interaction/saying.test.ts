@@ -34,14 +34,14 @@ describe("no more questions, please", () => {
     expect(ran.code).toBe(4);
     // Each is shown after the record that asks it.
     expect(ran.stdout).toMatch(
-      /QUESTIONS of playbook .*\n.*WAITS FOR A PERSON\n(?: +.*\n)+.*WAITS FOR A PERSON\n(?: +.*\n)+.*STOPPED/,
+      /QUESTIONS from playbook .*\n.*WAITS FOR A PERSON\n(?: +.*\n)+.*WAITS FOR A PERSON\n(?: +.*\n)+.*STOPPED/,
     );
     const said = await here.run(["answer", "--no-more"]);
     expect(said).toMatchObject({ code: 0, stderr: "" });
     expect(said.stdout).toContain("bosun resume");
     const resumed = await here.run(["resume"]);
     expect(resumed.code).toBe(0);
-    expect(resumed.stdout).toMatch(/ANSWERED by \S+ \(cli\), and wants no more questions$/m);
+    expect(resumed.stdout).toMatch(/ANSWERED by \S+ \(cli\), no more questions$/m);
     expect(resumed.stdout).toMatch(/^Going on with s-/);
     const closed = await here.run(["resume", await onlySession(here)]);
     expect([closed.code, closed.stdout]).toEqual([0, expect.stringMatching(/^Session s-/)]);
@@ -268,7 +268,7 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["run", "--plan", here.write("plan.json", TWO)])).code).toBe(4);
     const session_id = await onlySession(here);
     expect((await typed(here, ["answer", "name", "Eve"])).code).toBe(0);
-    const told = `answered "Eve", waits for: bosun resume ${session_id}`;
+    const told = `answered "Eve"; to deliver it: bosun resume ${session_id}`;
     for (const looking of [["status", session_id], ["inbox"], ["answer"]]) {
       const looked = await typed(here, looking);
       expect(looked.stdout).toContain(told);
@@ -345,7 +345,7 @@ describe("an answer to a session that nobody runs", () => {
     expect((await typed(here, ["run", "--plan", here.write("plan.json", DONE), "--config", gated])).code).toBe(4);
     const session_id = await onlySession(here);
     expect((await typed(here, ["plan", "--approve"])).code).toBe(0);
-    const told = `answered "approved", waits for: bosun resume ${session_id}`;
+    const told = `answered "approved"; to deliver it: bosun resume ${session_id}`;
     expect((await typed(here, ["status", session_id])).stdout).toContain(told);
     expect((await typed(here, ["plan"])).stdout).toContain(told);
     const second = await typed(here, ["plan", "--reject"]);
