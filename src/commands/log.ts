@@ -21,13 +21,13 @@ import type { CommandContext, Run } from "./context/command.ts";
 import { readHome, withHome } from "./context/home.ts";
 import { questionSet, ticketValue } from "./lookup/schedule-state.ts";
 import { ANY_SESSION, resolveTarget, SHOW, type Target } from "./lookup/resolve.ts";
-import { type PrintingTurn, showPrinted } from "./presenters/printed.ts";
+import { type AgentTurn, showAgentOutput } from "./presenters/agent-output.ts";
 
 interface LogOptions {
   readonly follow?: boolean;
 }
 
-/** How often a followed session is looked at, in ms; a look costs one pragma. */
+/** How often a followed session is checked for changes, in ms; a check costs one pragma. */
 const LOOK_EVERY_MS = 100;
 
 /** `bosun log`: what happened in a session; for a ticket also what its agents printed. */
@@ -70,7 +70,7 @@ async function log(
     }
     if (follow) shown = await followOn(story, shown);
     tellProgress(story);
-    showPrinted(out, paths.output, story.turns.values(), ticket_id !== undefined);
+    showAgentOutput(out, paths.output, story.turns.values(), ticket_id !== undefined);
     if (ticket_id !== undefined) {
       tellNext(out, `bosun replay ${session_id} --ticket ${safeLine(ticket_id)}`);
       return ok(EXIT_DONE);
@@ -86,7 +86,7 @@ async function log(
   });
 }
 
-/** A session's story as it is being told. */
+/** A log while it is shown. */
 interface Story {
   readonly out: Output;
   readonly store: StoreReader;
@@ -94,19 +94,19 @@ interface Story {
   /** The folder with what agents print. */
   readonly output: string;
   readonly formatter: RecordFormatter;
-  /** The turns about the ticket or, where none is named, about none: the manager's. */
-  readonly turns: Map<string, PrintingTurn>;
-  /** Those that it has told of. */
+  /** The turns about the named ticket; without one, those about no ticket (the manager's). */
+  readonly turns: Map<string, AgentTurn>;
+  /** The tickets that were shown. */
   readonly tickets: Set<string>;
-  /** Which of them a turn was about. */
+  /** The ticket of each turn. */
   readonly subjects: Map<string, string>;
-  /** What was said last of such a turn, and how often something was, until it is told: there may be thousands. */
+  /** The latest progress of such a turn and how often there was some, until it is shown: there may be thousands. */
   progress: { readonly record: LogRecord; readonly words: string; readonly times: number } | undefined;
-  /** Whether anything of it was told. */
+  /** Whether anything was shown. */
   told: boolean;
 }
 
-/** Shows the records after `from`; gives the last one's sequence. */
+/** Shows the records after `from`; returns the last one's sequence. */
 function show(story: Story, from: number): number {
   const { store, output, formatter, turns, tickets, subjects } = story;
   const { row, ticket_id } = story.target;
@@ -136,7 +136,7 @@ function tell(story: Story, at: string, told: RecordLine): void {
   for (const line of timelineLines(story.out, new Date(at), told)) story.out.line(line);
 }
 
-/** How far a turn was when something else happened, or when nothing more is known. */
+/** Shows the latest progress before something else happens, or at the end. */
 function tellProgress(story: Story): void {
   if (story.progress === undefined) return;
   const { record, words, times } = story.progress;
@@ -144,7 +144,7 @@ function tellProgress(story: Story): void {
   tell(story, record.record.received_at, progressLine(record, words, times));
 }
 
-/** The ticket that a person's answers are about: they answer a set of questions, or one about a turn, and only these say what they were asked for. */
+/** The ticket of a person's answers: that of their question set, or of the turn the question is about. */
 function ticketAnswered({ store, target, subjects }: Story, { payload_type, payload }: LogRecord): string | undefined {
   if (payload_type !== "clarification_response") return undefined;
   const question_id = wordsOf(objectOf(listOf(payload.answers)[0]).question_id);
@@ -153,14 +153,14 @@ function ticketAnswered({ store, target, subjects }: Story, { payload_type, payl
   return set ? set.subject : subjects.get(turnAsked(question_id));
 }
 
-/** Until nobody runs it, or nobody reads what is told: `log --follow | grep -m 1 done` waits for that line. */
+/** Follows the session until it stops or the output is closed: `log --follow | grep -m 1 done` ends with that line. */
 async function followOn(story: Story, from: number): Promise<number> {
   const { out, store, target } = story;
   let shown = from;
   let version: number | undefined;
   let told = performance.now();
   for (;;) {
-    // Asked before the records, so that what its last owner wrote is still shown.
+    // Read the owner before the records, so that its last records are still shown.
     const held = store.holder(target.row.session_id) !== undefined;
     const now = store.version();
     if (now !== version) shown = show(story, shown);

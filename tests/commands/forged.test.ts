@@ -59,7 +59,7 @@ describe("a log that was forged, with a right chain around it,", () => {
     const told = verdict.problems.map(({ what }) => what).join("\n");
     expect(verdict.ok).toBe(false);
     expect(told).toContain("but it is known to be sha256:");
-    expect(told).toContain("is not the one in this record");
+    expect(told).toContain("final_report.json");
   });
 
   it.each<[what: string, change: (records: Editable[]) => void]>([

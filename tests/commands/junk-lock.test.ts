@@ -30,7 +30,7 @@ describe("a session whose lock is junk", () => {
     const listed = await typed(here, ["status", "--all"]);
     expect(listed).toMatchObject({ code: 0, stderr: "" });
     expect(listed.stdout).toMatch(/^sound +stopped .*\njunk +stopped /m);
-    expect((await typed(here, ["status", "junk"])).stdout).toContain("junk is stopped; nobody runs it");
+    expect((await typed(here, ["status", "junk"])).stdout).toContain("junk is stopped");
     const resume = ["resume", "junk", "--budget-turns", "9", "--reporter", "silent"];
     const refused = await typed(here, resume);
     expect(refused.code).toBe(3);

@@ -45,7 +45,7 @@ async function done(here: Rig, plan = TWO): Promise<string> {
 }
 
 describe("what programs read", () => {
-  it("is one JSON object a line on stdout and nothing else: hello, records, result", async () => {
+  it("is one JSON object a line on stdout: hello, records, result", async () => {
     const here = rig();
     const ran = await here.run(["run", "Do the thing", ...foreignCrew(), "--unanswered", "default", "--json"]);
     const lines = ran.stdout
@@ -56,11 +56,12 @@ describe("what programs read", () => {
     expect(lines.at(-1)).toMatchObject({ type: "result", exit_code: 0, outcome: "done" });
     const records = lines.filter((line) => line.type === "record");
     expect(records.map((record) => record.sequence)).toEqual(records.map((_, index) => index + 1));
-    expect(new Set(lines.map((line) => line.type))).toEqual(new Set(["hello", "record", "result"]));
+    const types = ["hello", "record", "result", "turn_ended", "turn_started"];
+    expect([...new Set(lines.map((line) => line.type))].toSorted()).toEqual(types);
     expect(ran.stderr).toBe("");
   });
 
-  it("tells questions and how to answer them in the result, too", async () => {
+  it("has the questions and the commands that answer them in the result", async () => {
     const here = rig();
     const plan = tinyPlan([{ task_id: "write", shell: "true" }], ASKING);
     const ran = await typed(here, ["run", "--plan", here.write("plan.json", plan), "--json"]);
@@ -70,7 +71,7 @@ describe("what programs read", () => {
     expect(last.next.at(-1)).toMatch(/^bosun resume s-/);
   });
 
-  it("is the status object that WIRE promises", async () => {
+  it("is the status object that SPEC.md promises", async () => {
     const here = rig();
     const session_id = await done(here);
     const status = await typedJson<Record<string, unknown>>(here, ["status", session_id, "--json"]);
@@ -99,7 +100,7 @@ describe("what programs read", () => {
     });
   });
 
-  it("has of what is done already, while others are waited for, what it has in the end", async () => {
+  it("has the final results of tickets that are done while others wait", async () => {
     const here = rig();
     const shell = 'echo kept > "$BOSUN_ARTIFACTS_DIR/list.txt"';
     const plan = tinyPlan([
@@ -120,7 +121,7 @@ describe("what programs read", () => {
     expect((await tickets())[0]).toEqual(open[0]);
   });
 
-  it.runIf(existsSync("/dev/full"))("is not whole where it cannot be written, and says so: 3", async () => {
+  it.runIf(existsSync("/dev/full"))("exits with 3 where output cannot be written", async () => {
     const here = rig();
     const plan = here.write("plan.json", TWO);
     const full = (...words: string[]) =>
@@ -129,14 +130,14 @@ describe("what programs read", () => {
         env: { ...here.environment, BOSUN_HOME: here.home },
         encoding: "utf8",
       });
-    const told = expect.stringMatching(/^Error: Standard output cannot be written: ENOSPC/) as string;
+    const told = expect.stringMatching(/^Error: .*ENOSPC/) as string;
     expect(full("run", "--plan", plan, "--json")).toMatchObject({ status: 3, stderr: told });
     expect(full("status", "--json")).toMatchObject({ status: 3, stderr: told });
     const session_id = await onlySession(here);
     expect((await typedJson<{ outcome: string }>(here, ["status", session_id, "--json"])).outcome).toBe("done");
   });
 
-  it("stays in order when its reader leaves early", async () => {
+  it("is ended by a reader that leaves early, and the session goes on", async () => {
     const here = rig();
     const plan = here.write("plan.json", TWO);
     const command = `"${process.execPath}" "${built("cli.js")}" --home "${here.home}" run --plan "${plan}" --json | head -n 1; exit \${PIPESTATUS[0]}`;
@@ -157,7 +158,7 @@ describe("what programs read", () => {
 });
 
 describe("bosun status and log", () => {
-  it("lists the sessions, newest first, where none runs", async () => {
+  it("lists the sessions, newest first, if none is running", async () => {
     const here = rig();
     await done(here);
     const plan = here.write(
@@ -175,7 +176,7 @@ describe("bosun status and log", () => {
     ]);
   });
 
-  it("finds a session by the beginning of its id, and says which are meant where several are", async () => {
+  it("finds a session by a prefix of its id, and names all that an ambiguous one fits", async () => {
     const here = rig();
     for (const id of ["alpha-1", "alpha-2"]) {
       await typed(here, ["run", "--plan", here.write("plan.json", TWO), "--session", id, "--budget-turns", "1"]);
@@ -183,10 +184,10 @@ describe("bosun status and log", () => {
     expect((await typed(here, ["status", "alpha-2"])).stdout).toContain("alpha-2 is stopped");
     const many = await typed(here, ["status", "alpha"]);
     expect(many.code).toBe(2);
-    expect(many.stderr).toContain('More than one session begins with "alpha": alpha-1, alpha-2.');
+    expect(many.stderr).toContain("alpha-1, alpha-2");
   });
 
-  it("tells the story of one ticket, and where its agents' own words are", async () => {
+  it("shows one ticket and the files with its agents' output", async () => {
     const here = rig();
     await done(
       here,
@@ -203,8 +204,8 @@ describe("bosun status and log", () => {
   });
 });
 
-describe("a home that nobody named", () => {
-  it("is one's own when it was named once, and a stranger's when it came with a folder", async () => {
+describe("a home that was not named", () => {
+  it("is used if it was named before, and refused if it came with a folder", async () => {
     const here = rig();
     await done(here);
     const status = (directory: string) => typedIn(directory, here.environment, ["status"]);
@@ -213,13 +214,13 @@ describe("a home that nobody named", () => {
     cpSync(here.home, cloned, { recursive: true });
     expect(await status(cloned)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining("never named by you") as string,
+      stderr: expect.stringContaining(cloned) as string,
     });
   });
 });
 
 describe("bosun replay", () => {
-  it("lists the records with filters, as lines or as they are", async () => {
+  it("lists the records with filters, as lines or JSON", async () => {
     const here = rig();
     const session_id = await done(here);
     const all = (await typed(here, ["replay", "--json"])).stdout.trimEnd().split("\n");
@@ -241,12 +242,12 @@ describe("bosun replay", () => {
     expect(folder.stdout.trimEnd().split("\n")).toEqual(all);
   });
 
-  it("proves a whole session, in words and as the object that WIRE promises", async () => {
+  it("proves a session, as text and as the object that SPEC.md promises", async () => {
     const here = rig();
     const session_id = await done(here);
     const told = await typed(here, ["replay", session_id, "--verify"]);
     expect(told.code).toBe(0);
-    expect(told.stdout).toContain("held against the folder, and the database and files of this home");
+    expect(told.stdout).toContain("the database");
     const verdict = await typedJson<Verdict>(here, ["replay", session_id, "--verify", "--json"]);
     expect(Object.keys(verdict)).toEqual([
       "ok",
@@ -267,10 +268,10 @@ describe("bosun replay", () => {
     });
     const copy = join(here.workspace, "copy");
     cpSync(join(here.home, "logs", session_id), copy, { recursive: true });
-    expect((await typed(here, ["replay", copy, "--verify"])).stdout).toContain("held against the folder alone");
+    expect((await typed(here, ["replay", copy, "--verify"])).stdout).not.toContain("the database");
   });
 
-  it("finds what was changed, taken away at the end, or reported otherwise, and exits with 6", async () => {
+  it("finds changed, removed and misreported records, and exits with 6", async () => {
     const here = rig();
     const session_id = await done(here);
     const copy = join(here.workspace, "copy");
@@ -298,21 +299,19 @@ describe("bosun replay", () => {
     const report = join(here.home, "sessions", session_id, "final_report.json");
     const before = readFileSync(report, "utf8");
     writeFileSync(report, before.replace('"done"', '"good"'));
-    expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(
-      "is not the one in this record",
-    );
+    expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(report);
     rmSync(report);
     mkdirSync(report);
     expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
     rmSync(report, { recursive: true });
-    // A pipe is not read, though somebody gives it the right report.
+    // A pipe is not read, even with the right report in it.
     execFileSync("mkfifo", [report]);
     const writer = spawn("sh", ["-c", 'printf %s "$1" > "$2"', "sh", before, report]);
     expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
     writer.kill();
     rmSync(report);
     writeFileSync(report, before);
-    // Nor is it nowhere where its folder cannot be looked into.
+    // Nor is it missing where its folder cannot be entered.
     renameSync(dirname(report), `${dirname(report)}.away`);
     symlinkSync(dirname(report), dirname(report));
     expect((await verify(session_id)).problems.map(({ what }) => what).join()).toContain(`${report} cannot be read`);
@@ -321,14 +320,14 @@ describe("bosun replay", () => {
 
     for (const name of names.slice(-2)) rmSync(join(log, name));
     expect(await verify(session_id)).toMatchObject({ completeness: "truncated" });
-    // From the folder alone this end looks like that of a session that still runs.
+    // In the folder alone this looks like a session that still runs.
     expect(await verify(log)).toMatchObject({ integrity: "ok", completeness: "open" });
-    // Going on with a closed session writes what is missing, and nothing else.
+    // Resuming a closed session only writes what is missing.
     expect((await typed(here, ["resume", session_id])).code).toBe(0);
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("finds a log that is gone, which going on with the session writes again", async () => {
+  it("finds a deleted log, which resume writes again", async () => {
     const here = rig();
     const session_id = await done(here);
     const log = join(here.home, "logs", session_id);
@@ -342,7 +341,7 @@ describe("bosun replay", () => {
     expect((await typed(here, ["replay", session_id, "--verify"])).code).toBe(0);
   });
 
-  it("proves a log whose database is gone, as is told where that is missed", async () => {
+  it("proves a log without its database, as the error advises", async () => {
     const here = rig();
     const session_id = await done(here);
     for (const name of readdirSync(here.home)) {
@@ -356,7 +355,7 @@ describe("bosun replay", () => {
     expect((await typed(here, ["replay", join(log, session_id), "--verify"])).code).toBe(0);
   });
 
-  it("finds records that go on where the database ends", async () => {
+  it("finds records after the last one of the database", async () => {
     const here = rig();
     const session_id = await done(here);
     const log = join(here.home, "logs", session_id);
@@ -368,10 +367,10 @@ describe("bosun replay", () => {
     writeFileSync(join(log, last.replace(/^\d+/, String(sequence).padStart(6, "0"))), line);
     const { code, stdout } = await typed(here, ["replay", session_id, "--verify"]);
     expect(code).toBe(6);
-    expect(stdout).toContain(`record ${sequence}: The database does not have it: its last record is ${sequence - 1}.`);
+    expect(stdout).toMatch(new RegExp(`record ${sequence}: .*\\b${sequence - 1}\\b`));
   });
 
-  it("shows what it can of a log that was made unreadable", async () => {
+  it("shows what it can of a log with an unreadable record", async () => {
     const here = rig();
     const session_id = await done(here);
     const log = join(here.home, "logs", session_id);
@@ -382,7 +381,7 @@ describe("bosun replay", () => {
   });
 });
 
-describe("a terminal that does not tell its columns", () => {
+describe("a terminal without a width", () => {
   it("cuts nothing", async () => {
     const here = rig();
     const session_id = await done(here);

@@ -153,7 +153,7 @@ else:
     expect(ran.code).toBe(5);
     const [, until = "nothing"] = /HELD worker until ([\d:. -]+) \(rate_limited\)/.exec(ran.stdout) ?? [];
     const { stdout } = await typed(here, ["status", await onlySession(here)]);
-    expect(stdout).toContain(`The role worker is held: rate_limited, until ${until}`);
+    expect(stdout).toContain(`worker is held: rate_limited, until ${until}`);
   });
 
   it("keeps to its own rate with one word about it, not with one for each turn", async () => {

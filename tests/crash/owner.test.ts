@@ -60,10 +60,10 @@ describe("a session", () => {
     const refused = await start(place, ["resume", place.session_id, "--no-input"]).ended;
     expect(refused).toMatchObject({ code: 7 });
     const holder = `process ${next.child.pid} on ${os.hostname()}`;
-    expect(refused.stderr).toContain(`is held by ${holder}`);
+    expect(refused.stderr).toContain(holder);
     const status = await start(place, ["status", place.session_id]).ended;
     expect(status).toMatchObject({ code: 0 });
-    expect(status.stdout).toContain(`${holder} runs it`);
+    expect(status.stdout).toContain(holder);
     writeFileSync(join(place.workspace, "go"), "");
     next.child.kill("SIGCONT");
     expect((await next.ended).code).toBe(0);

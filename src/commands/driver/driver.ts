@@ -19,7 +19,7 @@ import type { SessionControl } from "../interaction/control.ts";
 import { Interaction, type InteractionParts } from "../interaction/interaction.ts";
 import { PromptAsker } from "../interaction/prompt-asker.ts";
 import type { ReporterName } from "../options/run-options.ts";
-import { ChildrenWatch } from "../presenters/children-waiting.ts";
+import { ChildrenWatch } from "../presenters/waiting-children.ts";
 import { buildEnding, type SessionSnapshot } from "../presenters/ending.ts";
 
 /** How often the driver looks whether a child session waits for a person, in ms. */

@@ -3,7 +3,7 @@ import { type Failure, failure, isOfStorage } from "../../protocol/failure.ts";
 import type { SessionRow, Store } from "../../store/store.ts";
 import type { OpenQuestion, Waiting } from "../../ui/waiting.ts";
 import { waitingOf } from "../lookup/asks.ts";
-import { isGivenId } from "../lookup/id.ts";
+import { isGeneratedId } from "../lookup/id.ts";
 import { CHANGE, resolveSession } from "../lookup/resolve.ts";
 import { cancelFor, keptFor } from "./kept.ts";
 import { orAnswering } from "./typed-answers.ts";
@@ -66,7 +66,7 @@ function sessionAmong(
   const usual = resolveSession(store, undefined, CHANGE);
   const isNone = !usual.ok && usual.error.code === "not_found";
   // A session's name that is misspelt must not become an answer.
-  if (named !== undefined && (isNone || isGivenId(first ?? ""))) return named;
+  if (named !== undefined && (isNone || isGeneratedId(first ?? ""))) return named;
   if (!usual.ok) return usual;
   return ok({ row: usual.value, rest: words });
 }

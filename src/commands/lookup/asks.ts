@@ -11,13 +11,13 @@ import { allWords, wordsOf } from "../../ui/words.ts";
 import { questionSet, sessionValue, ticketValue } from "./schedule-state.ts";
 import { valuesOf } from "./state.ts";
 
-/** Everything a session waits for a person for, from its stored state: true for its owner and for every other process. */
+/** Everything a session needs a person for, from its stored state. */
 export async function waitingOf(reader: StoreReader, session_id: string): Promise<Result<Waiting[], Failure>> {
   const needed = await neededOf(reader, session_id);
   return needed.ok ? ok([...needed.value.waiting]) : needed;
 }
 
-/** The same, with the roles that only a person releases. */
+/** The same, with the roles that only a person can release. */
 export async function neededOf(
   reader: StoreReader,
   session_id: string,
@@ -28,12 +28,12 @@ export async function neededOf(
   return ok({ waiting, holds: valuesOf(stored.value, "hold").filter(({ until }) => until === undefined) });
 }
 
-/** What it asks, from its account, in the process that runs it or as it was read. */
+/** The same from a ledger, of this process or as read. */
 export function openAsks(reader: StoreReader, session_id: string, { asks }: Ledger): Waiting[] {
   return [...asks.values()].flatMap((ask) => waitingFor(reader, session_id, ask));
 }
 
-/** What one ask still waits for: each of its questions that has no answer yet, or one decision. */
+/** What an ask still waits for: each of its open questions, or one decision. */
 export function waitingFor(reader: StoreReader, session_id: string, ask: LedgerAsk): Waiting[] {
   const { ask_id, subject } = ask;
   switch (ask.kind) {
@@ -52,7 +52,7 @@ function reviewOf(reader: StoreReader, session_id: string, { ask_id, record }: L
   return { kind: "review", ask_id, ticket_id, ...reported, ...failedOf(reader, session_id, ticket_id) };
 }
 
-/** What is known against the work that is to be reviewed. */
+/** The failed checks of work that needs a review. */
 function failedOf(reader: StoreReader, session_id: string, ticket_id: string): { failed_checks?: string[] } {
   const ticket = ticketValue(reader, session_id, ticket_id);
   if (ticket?.check === undefined || ticket.checks_passed !== false) return {};

@@ -1,20 +1,20 @@
 import { randomInt } from "node:crypto";
 import { LETTERS, letterOf, type ModeName } from "./modes.ts";
 
-/** Without characters that look like others. */
+/** Without characters that look alike. */
 const ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789";
 
 const LENGTH = 6;
 
-/** Some of earlier versions have two characters more. */
-const GIVEN = new RegExp(`^[${LETTERS}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
+/** Earlier versions made ids of up to eight characters. */
+const GENERATED = new RegExp(`^[${LETTERS}]-[a-z0-9]{1,8}(?:\\.\\d+)*$`);
 
-/** An id for a session that nobody named: `s-k3m9pa`, with the letter of its kind. */
+/** An id for a session without a given one: `s-k3m9pa`, with the letter of its mode. */
 export function newSessionId(mode: ModeName): string {
   return `${letterOf(mode)}-${Array.from({ length: LENGTH }, () => ALPHABET[randomInt(ALPHABET.length)]).join("")}`;
 }
 
-/** Whether a word looks like such an id, the beginning of one, or the id of a child session. */
-export function isGivenId(word: string): boolean {
-  return GIVEN.test(word);
+/** Whether a word looks like such an id, a prefix of one, or the id of a child session. */
+export function isGeneratedId(word: string): boolean {
+  return GENERATED.test(word);
 }

@@ -3,14 +3,14 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { SessionRow, StoreReader } from "../../store/store.ts";
 
 interface Entry {
-  /** With what the ids of its sessions begin that nobody named. */
+  /** The first letter of generated session ids. */
   readonly letter: string;
-  /** What `[ticket]` names in its sessions, by the word that people are shown and that the collection of them goes by. */
+  /** What `[ticket]` names in its sessions: the word that people see, and the name of the collection. */
   readonly subject: string;
-  /** A proposal can be discussed in one: its result says what that came to, as `modes/schedule/discussion.ts` reads it. */
+  /** Whether it can discuss a proposal: `modes/schedule/discussion.ts` reads its result. */
   readonly discusses?: true;
   readonly rules: () => Promise<Mode<never>>;
-  /** Apart, because what decides takes longer to load than a look at a session should. */
+  /** Separate, because the rules take too long to load for commands that only show a session. */
   readonly reading: () => Promise<ModeReader<never>>;
 }
 
@@ -30,49 +30,49 @@ const MODES = {
   },
 } satisfies Readonly<Record<string, Entry>>;
 
-/** The kinds of session that this version has. */
+/** The modes of this version. */
 export type ModeName = keyof typeof MODES;
 
-/** The same by whatever name, since a session may be of another kind. */
+/** By any name, since a session may have a mode of another version. */
 const ENTRIES = new Map<string, Entry>(Object.entries(MODES));
 
-/** With what the ids begin that are given to sessions, of one kind and of all. */
+/** The letters of generated session ids, of one mode and of all. */
 export const letterOf = (mode: ModeName): string => MODES[mode].letter;
 export const LETTERS = [...ENTRIES.values()].map(({ letter }) => letter).join("");
 
-/** The rules of a kind of session by its name; undefined for a kind that this version does not have. */
+/** The rules of a mode; undefined if this version does not have it. */
 export async function loadMode(name: string): Promise<Mode<unknown> | undefined> {
   return ENTRIES.get(name)?.rules();
 }
 
-/** What it takes to look at a session of that kind; undefined as above. */
+/** What reads the sessions of a mode; undefined if this version does not have it. */
 export async function loadReading(name: string): Promise<ModeReader<unknown> | undefined> {
   return ENTRIES.get(name)?.reading();
 }
 
-/** The kinds of session in which a proposal can be discussed. */
+/** The modes that can discuss a proposal. */
 export const DISCUSSIONS = [...ENTRIES].flatMap(([name, { discusses }]) => (discusses ? [name] : []));
 
-/** Whether a session has a subject of that name; one of a kind that this version does not have has none. */
+/** Whether a session has a subject with this id; false for a mode that this version does not have. */
 export function hasSubject(reader: StoreReader, { session_id, mode }: SessionRow, id: string): boolean {
   const subject = ENTRIES.get(mode)?.subject;
   return subject !== undefined && reader.value(session_id, subject, id) !== undefined;
 }
 
-/** What such a subject is called. */
+/** What a session calls its subjects. */
 export function subjectWord({ mode }: Pick<SessionRow, "mode">): string {
   return ENTRIES.get(mode)?.subject ?? "subject";
 }
 
-/** All of them, for proving logs of whatever kind. */
+/** All modes, to prove logs of any mode. */
 export async function loadModes(): Promise<ReadonlyMap<string, Mode<unknown>>> {
   const modes = await Promise.all([...ENTRIES.values()].map(({ rules }) => rules()));
   return new Map(modes.map((mode) => [mode.name, mode as unknown as Mode<unknown>]));
 }
 
-/** A session of a kind that this version does not have: it was begun by another. */
+/** The failure for a mode that this version does not have. */
 export function unknownMode({ session_id, mode }: Pick<SessionRow, "session_id" | "mode">): Failure {
-  return failure("environment", `The session ${session_id} is a ${mode}, which this version does not know.`, {
+  return failure("environment", `The mode of ${session_id}, ${mode}, is unknown to this version.`, {
     hint: "Use the version that began it, or a newer one.",
   });
 }

@@ -8,15 +8,14 @@ import {
 import type { StoredSession, StoreReader } from "../../store/store.ts";
 import type { RevisedTasks } from "../../ui/plan.ts";
 
-// Single values of a schedule's stored state, for commands that need one and not the whole. Sessions of other modes have none: no other mode
-// may have these collections. What such a mode asks is open as a whole until it asks it no longer.
+// Single values of a schedule's stored state. Sessions of other modes have none of them: no other mode may have these collections.
 
-/** What belongs to the session and to no ticket. */
+/** The value of the session itself. */
 export function sessionValue(reader: StoreReader, session_id: string): SessionValue | undefined {
   return reader.value(session_id, "session", "session") as unknown as SessionValue | undefined;
 }
 
-/** Whether it is a schedule: what another mode has in the place of tickets cannot be tried again. */
+/** Whether it is a schedule, whose tickets can be retried. */
 export function hasTickets(reader: StoreReader, session_id: string): boolean {
   return sessionValue(reader, session_id) !== undefined;
 }
@@ -25,13 +24,13 @@ export function ticketValue(reader: StoreReader, session_id: string, ticket_id: 
   return reader.value(session_id, "ticket", ticket_id) as unknown as Ticket | undefined;
 }
 
-/** Where the revised plan stands that waits for a person, and what it would do to the tickets as they are now: what is done stands. */
+/** The place of a revised plan that needs approval, and what it would change: done tickets stay. */
 export function waitingRevision(
   reader: StoreReader,
   session_id: string,
 ): ({ readonly place: Place } & RevisedTasks) | undefined {
   const { gate, phase, interrupted = phase } = sessionValue(reader, session_id) ?? {};
-  // One that was sent back waits for nobody.
+  // A plan that was sent back needs no approval.
   if (!gate?.revision || interrupted !== "approving") return undefined;
   const { plan: place, planned, left_out } = gate.revision;
   const added: string[] = [];
@@ -45,7 +44,7 @@ export function waitingRevision(
   return { place, added, changed, left_out: left_out.filter(isOpen) };
 }
 
-/** The ticket in error that this one waits for, directly or not, and that waits for none itself: the one that can be tried again. */
+/** The first ticket in error that this one depends on, directly or not: the one to retry. */
 export function errorBefore(reader: StoreReader, session_id: string, { depends_on }: Ticket): string | undefined {
   let found: string | undefined;
   let ahead = [...depends_on];
@@ -68,7 +67,7 @@ export function questionSet(reader: StoreReader, session_id: string, ask_id: str
   return reader.value(session_id, "question", ask_id) as unknown as QuestionSet | undefined;
 }
 
-/** Everything that it has asked people, answered or not. */
+/** All question sets, answered or not. */
 export function questionSets(stored: StoredSession): QuestionSet[] {
   return Array.from(stored.rows("question"), ({ value }) => value as unknown as QuestionSet);
 }

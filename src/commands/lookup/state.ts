@@ -5,9 +5,9 @@ import type { NOTIFIED, SentNotification } from "../../runtime/notifications.ts"
 import { keptRecord } from "../../store/kept-record.ts";
 import type { StoredSession, StoreReader } from "../../store/store.ts";
 
-// Records and values of a session of whatever mode, for commands that need some and not the whole.
+// Records and single values of a session of any mode.
 
-/** What is stored of every session that commands look at, by collection. */
+/** The collections of every session. */
 interface StoredValues extends LedgerValues {
   readonly [NOTIFIED]: SentNotification;
 }
@@ -27,7 +27,7 @@ export function valueOf<C extends keyof StoredValues>(
   return reader.value(session_id, collection, id) as unknown as StoredValues[C] | undefined;
 }
 
-/** A stored record; undefined if the session has none with this sequence. Throws a `StorageError` for what is no record. */
+/** A stored record; undefined if there is none with this sequence. Throws a `StorageError` if it is damaged. */
 export function recordAt(reader: StoreReader, session_id: string, sequence: number): UnsealedRecord | undefined {
   return reader.record(session_id, sequence) === undefined ? undefined : keptRecord(reader, session_id, sequence);
 }
@@ -37,17 +37,17 @@ export function ticketsIn({ record: { ticket_id, effects = [] } }: LogRecord): s
   return [...(ticket_id === undefined ? [] : [ticket_id]), ...effects.map((effect) => effect.ticket_id)];
 }
 
-/** What a session was opened with, by its first record; undefined if it was never begun. */
+/** The payload of the first record; undefined if the session was never begun. */
 export function openedWith(reader: StoreReader, session_id: string): PayloadByType["session_opened"] | undefined {
   return recordAt(reader, session_id, 1)?.payload as unknown as PayloadByType["session_opened"] | undefined;
 }
 
-/** How long a session's agents get to end when it is stopped, in seconds; the default for one that was never begun. */
+/** How long agents get to end when the session is stopped, in seconds. */
 export function killGraceOf(reader: StoreReader, session_id: string): number {
   return (openedWith(reader, session_id)?.config ?? CONFIGURATION_DEFAULTS).kill_grace_s;
 }
 
-/** What the engine has counted, and how the session was last left. */
+/** The engine's counts, and how the session was last left. */
 export function figuresOf(reader: StoreReader, session_id: string): LedgerFigures | undefined {
   return valueOf(reader, session_id, "figures", "figures");
 }

@@ -6,19 +6,19 @@ import type { TicketLine } from "../../ui/reporter.ts";
 import { allWords, wordsOf } from "../../ui/words.ts";
 import { recordAt } from "./state.ts";
 
-/** The final report of a session that is closed, as it is recorded; undefined while there is none. */
+/** The recorded final report of a closed session; undefined if it is not closed. */
 export function finalReport(reader: StoreReader, session_id: string, last_sequence: number): JsonObject | undefined {
-  // The report and the closing record are one commit, so the report is the last record but one.
+  // The report is the record before the closing one, in the same commit.
   const record = recordAt(reader, session_id, last_sequence - 1);
   return record?.payload_type === "final_report" ? record.payload : undefined;
 }
 
-/** What the final report says of each ticket; nothing while there is none. */
+/** The tickets of a final report, by id. */
 export function reportedTickets(report: JsonObject | undefined): ReadonlyMap<string, JsonObject> {
   return new Map(((report?.tickets ?? []) as JsonObject[]).map((ticket) => [wordsOf(ticket.ticket_id), ticket]));
 }
 
-/** The tickets of a view as tables show them, with what `resolved` finds for references; what blocks them is known once there is a report. */
+/** The tickets of a view for tables; `resolved` reads references. Only a report says what blocks them. */
 export function ticketLines(
   view: SessionView,
   resolved: (reference: Json) => Json,

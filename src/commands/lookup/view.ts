@@ -16,7 +16,7 @@ import { openAsks } from "./asks.ts";
 import { loadReading, unknownMode } from "./modes.ts";
 import { finalReport, reportedTickets, ticketLines } from "./tickets.ts";
 
-/** A session as anybody can see it from its stored state, whoever runs it: all of one moment. */
+/** A session as stored, all read at one moment. */
 export interface StoredView {
   readonly row: SessionRow;
   readonly presentation: Presentation;
@@ -26,11 +26,11 @@ export interface StoredView {
   /** The final report, once it is closed. */
   readonly report: JsonObject | undefined;
   readonly waiting: readonly Waiting[];
-  /** What else the final report says of a ticket, as far as it is known by now. Read when asked for: there may be very many. */
+  /** The results of a ticket so far, as the final report has them. Read on demand: there may be very many. */
   readonly resultsOf: (ticket_id: string) => JsonObject;
 }
 
-/** Reads it. Failure `environment` for a mode that this version does not know. */
+/** Reads a session; `environment` for a mode that this version does not have. */
 export async function readSession(
   reader: StoreReader,
   home: string,
@@ -72,7 +72,7 @@ async function readAs(
   });
 }
 
-/** What the final report would have of it, from the records that have it by now. */
+/** The results of a ticket so far, from its records. */
 function resultsIn(records: SessionRecords, results: Results | undefined): JsonObject {
   if (results === undefined) return {};
   const { latest, kept, figures } = results;

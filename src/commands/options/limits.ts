@@ -4,7 +4,7 @@ import { err, ok, type Result } from "../../lib/result.ts";
 import { type Failure, failure } from "../../protocol/failure.ts";
 import type { ResolvedConfiguration } from "../../protocol/payload.ts";
 
-/** What a session may use, as it is typed. */
+/** The limits of a session, as typed. */
 export interface LimitOptions {
   readonly budgetTurns?: string;
   readonly budgetTokens?: string;
@@ -12,7 +12,7 @@ export interface LimitOptions {
   readonly deadline?: string;
 }
 
-/** The limits as they are recorded; undefined if none is set. A deadline counts from when the session is taken up. */
+/** The limits as recorded; undefined if none is set. A deadline counts from the resume. */
 export function readLimits({
   budgetTurns,
   budgetTokens,
@@ -37,19 +37,19 @@ export function readLimits({
     if (!duration.ok) return err(failure("usage", `--deadline ${duration.error}.`));
     if (duration.value === 0) {
       const hint = "Write a longer one, such as 15m.";
-      return err(failure("usage", `--deadline ${JSON.stringify(deadline)} leaves no time.`, { hint }));
+      return err(failure("usage", `--deadline ${JSON.stringify(deadline)} is too short.`, { hint }));
     }
     limits.wall_s = Math.ceil(duration.value / 1000);
   }
   return ok(Object.keys(limits).length === 0 ? undefined : { ...limits });
 }
 
-/** A limit under which no turn could ever begin. */
+/** Refuses a limit of 0, under which no turn can begin. */
 export function nothingToUse({ budget }: ResolvedConfiguration): Failure | undefined {
   for (const kind of ["turns", "tokens", "usd"] as const) {
     if (budget[kind] !== 0) continue;
-    return failure("usage", `A budget of 0 ${kind} lets no turn begin.`, {
-      hint: `Raise --budget-${kind}, or budget.${kind} in the settings; to see only the plan, use --plan-only.`,
+    return failure("usage", `With a budget of 0 ${kind} no turn can begin.`, {
+      hint: `Raise --budget-${kind}, or budget.${kind} in the settings. To see only the plan, use --plan-only.`,
     });
   }
   return undefined;

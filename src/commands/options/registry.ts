@@ -18,7 +18,7 @@ import { type Failure, failure } from "../../protocol/failure.ts";
 import type { Role } from "../../protocol/roles.ts";
 import { collect, type CommandContext } from "../context/command.ts";
 
-/** The options that say who takes part, and by which rules. */
+/** The options for roles and settings. */
 export interface RegistryOptions {
   readonly crew?: string;
   readonly roles?: string[];
@@ -27,28 +27,28 @@ export interface RegistryOptions {
   readonly config?: string;
 }
 
-/** Adds the options that say who takes part, as `run` has them. */
+/** Adds the options for roles and settings. */
 export function addRegistryOptions(command: Command): void {
   command
     .option("--crew <name>", "a named set of roles: embedded, or one of yours")
-    .option("--roles <file>", "a role registry laid over the crew (again for more)", collect)
+    .option("--roles <file>", "a role registry that adds to the crew (repeatable)", collect)
     .option("--manager <cmd>", "the manager: a command that speaks the envelope dialect")
-    .option("--worker <cmd>", "the worker, likewise")
+    .option("--worker <cmd>", "the worker: likewise")
     .option("--config <file>", "scheduler settings, as YAML or JSON");
 }
 
-/** The configuration that was found and not named, as far as it may be used. */
+/** Configuration that was found, not named, and may be used. */
 export interface Found {
   readonly user: FoundConfiguration | undefined;
   readonly project: FoundConfiguration | undefined;
 }
 
-/** The crew that fills the seats nobody else was named for. */
+/** The crew that fills empty seats. */
 export const EMBEDDED_CREW = "embedded";
 
 /**
- * The person's and the project's own configuration. What a project brings along counts only if it can run nothing: else failure
- * `trust`, unless its files are named with flags, which is the same as trusting them. What flags name others for is left out.
+ * The configuration of the user and of the project. A project's configuration that can run commands fails with `trust`, unless its files are
+ * named with flags, which trusts them. What flags replace is left out.
  */
 export function findConfiguration(
   context: CommandContext,
@@ -67,13 +67,13 @@ export function findConfiguration(
   const { folder, powers } = needed.value;
   const shown = powers.slice(0, 10).map(({ where, what }) => `  ${where}: ${what}`);
   return err(
-    failure("trust", `The configuration found in ${folder} would decide what is run here:\n${shown.join("\n")}`, {
-      hint: `Read it. To use it, name its files: ${unnamed?.join(" ")}. To leave it out, name others.`,
+    failure("trust", `The configuration in ${folder} can run commands or raise limits:\n${shown.join("\n")}`, {
+      hint: `Read it. To use it, name its files: ${unnamed?.join(" ")}. To ignore it, name other files.`,
     }),
   );
 }
 
-/** The settings of a session of these roles, from the flags, `--config`, the environment and what was found. Failures as `resolveSettings`. */
+/** The settings of a session with these roles. Failures as `resolveSettings`. */
 export function settingsFrom(
   { environment, directory }: CommandContext,
   { config }: RegistryOptions,
@@ -92,19 +92,19 @@ export function settingsFrom(
   });
 }
 
-/** The flags that would name what lies in a configuration folder and is neither named nor replaced by another. */
+/** The flags that name the files of a configuration folder which other flags do not replace. */
 function flagsFor({ settings, roles, crews }: FoundConfiguration, options: RegistryOptions): string[] {
-  const seated = options.roles !== undefined || options.crew !== undefined;
+  const isReplaced = options.roles !== undefined || options.crew !== undefined;
   const registry = roles ?? (isDirectory(crews) ? join(crews, "FILE") : undefined);
   return [
     ...(settings === undefined || options.config !== undefined ? [] : [`--config ${shellWord(settings)}`]),
-    ...(registry === undefined || seated ? [] : [`--roles ${shellWord(registry)}`]),
+    ...(registry === undefined || isReplaced ? [] : [`--roles ${shellWord(registry)}`]),
   ];
 }
 
 /**
- * Everybody who takes part: the named crew, over it the found registries and those of `--roles`, over them `--manager` and
- * `--worker`. Without a named crew, a seat that is still empty is filled from the embedded one.
+ * All roles: the named crew, then the found registries and those of `--roles`, then `--manager` and `--worker`; later ones replace earlier
+ * ones. Without a named crew the embedded one fills empty seats.
  */
 export async function loadRegistry(options: RegistryOptions, found: Found): Promise<Result<Role[], Failure>> {
   const folders = [found.user?.crews, found.project?.crews].filter((folder) => folder !== undefined);
@@ -113,9 +113,9 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
   const files = [found.user?.roles, found.project?.roles, ...(options.roles ?? [])].filter(
     (file) => file !== undefined,
   );
-  const laid = await loadRoles(crew.value, files);
-  if (!laid.ok) return laid;
-  let roles = laid.value;
+  const merged = await loadRoles(crew.value, files);
+  if (!merged.ok) return merged;
+  let roles = merged.value;
   for (const type of ["worker", "manager"] as const) {
     const text = options[type];
     if (text === undefined) continue;
@@ -126,7 +126,7 @@ export async function loadRegistry(options: RegistryOptions, found: Found): Prom
   return options.crew === undefined ? fillSeats(roles) : ok(roles);
 }
 
-/** When a manager gets a turn that is not the first one in the registry; undefined for whoever else. */
+/** When a manager that is not the first gets a turn; undefined for other roles. */
 export function whenAsked({ role_id, type }: Role, roles: readonly Role[]): string | undefined {
   const managers = roles.filter((role) => role.type === "manager").map((role) => role.role_id);
   const before = managers.slice(0, managers.indexOf(role_id));

@@ -18,7 +18,7 @@ import { standardInput, typedRequirement } from "./requirement.ts";
 
 const REQUIREMENT: AskedOf = { command: "run", noun: "requirement", say: "Say what to do" };
 
-/** The options that say what is to be done, by whom, where and within which limits. */
+/** The options for the requirement, the roles, the workspace and the limits. */
 export interface RunInputOptions extends RegistryOptions, SettingOptions {
   readonly file?: string;
   readonly plan?: string;
@@ -77,7 +77,7 @@ async function planOf(
   if ((file ?? words) === "-") {
     return err(
       failure("usage", "The plan and the requirement cannot both be read from standard input.", {
-        hint: "Leave the requirement out if the plan has one, or name a file for one of them.",
+        hint: "Leave the requirement out if the plan has one, or use a file for one of them.",
       }),
     );
   }
@@ -95,7 +95,7 @@ function inputOf(
   const given = plan !== undefined && !played;
   if (given && options.planOnly === true) {
     return err(
-      failure("usage", "--plan-only has no plan to wait for: with --plan the plan is yours already.", {
+      failure("usage", "--plan-only waits for a manager's plan, and --plan gives your own.", {
         hint: "Leave out --plan to let the manager plan, or leave out --plan-only to begin.",
       }),
     );
@@ -103,7 +103,7 @@ function inputOf(
   if (given && plan.plan.questions !== undefined) {
     return err(
       failure("configuration", `${plan.source.file} has questions, which only the playbook manager can ask.`, {
-        hint: "Take them out, or run the plan with --crew embedded.",
+        hint: "Remove them, or run the plan with --crew embedded.",
       }),
     );
   }
@@ -133,7 +133,7 @@ function inputOf(
   });
 }
 
-/** What is typed; else what the plan itself says is wanted, or what it is about. */
+/** The typed requirement, else the requirement or the summary of the plan. */
 async function requirementOf(
   { terminal }: CommandContext,
   words: string | undefined,
@@ -146,12 +146,12 @@ async function requirementOf(
 }
 
 function noPlan({ role_id }: Role): Failure {
-  return failure("usage", `The manager ${role_id} plays a plan file, and none is named.`, {
-    hint: 'Name one: bosun run --plan FILE. Or let an agent plan: --manager "CMD" (a program that speaks the envelope dialect).',
+  return failure("usage", "No agent is configured to plan this.", {
+    hint: `Use --manager "CMD", a program that speaks the envelope dialect; --crew NAME; or --plan FILE, a plan for the manager ${role_id}.`,
   });
 }
 
-/** By content, so that going on with a session can tell whether it is the same plan. */
+/** A digest of the content, by which an existing session recognises the same plan. */
 function digestOf(text: string): string {
   return `sha256:${createHash("sha256").update(text).digest("hex")}`;
 }

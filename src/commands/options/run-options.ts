@@ -17,26 +17,23 @@ export interface GivenMessage {
   readonly approve_plans: boolean;
 }
 
-/** How a session is run in this process: who sees it, who is asked, and what was said beforehand. */
+/** How a session is run: what is shown, who is asked, and the answers given beforehand. */
 export interface RunOptions extends GivenMessage {
   readonly reporter: ReporterName;
-  /** Whether a person at this terminal is asked. */
+  /** Whether the person at this terminal is asked. */
   readonly ask: boolean;
   /** Stop as soon as there is a plan. */
   readonly plan_only: boolean;
-  /** Where its scheduler lives, as far as the command leaves that open. */
+  /** Where its scheduler runs. */
   readonly scheduler: SchedulerPlace;
 }
 
 export type ReporterName = "plain" | "json" | "silent";
 
-/**
- * In this process; or in one of its own that lives on when this one goes, which this terminal stays `attached` to, or lets go of
- * at once.
- */
+/** In this process; or in its own process, which outlives this one, with this terminal `attached` or `detached` at once. */
 export type SchedulerPlace = "here" | "attached" | "detached";
 
-/** The options of every command that shows what happens while it does. */
+/** The options of every command that shows a running session. */
 export interface ReporterOptions {
   readonly reporter?: string;
   readonly json?: boolean;
@@ -68,14 +65,14 @@ export function addReporterOptions(command: Command, no_input: string): void {
 /** Adds the options that say how a session is run. */
 export function addRunOptions(command: Command): void {
   command
-    .option("--answers <file>", "answers given beforehand, as YAML or JSON")
-    .option("--answer <id=text>", "one answer given beforehand (again for more)", collect)
-    .option("--unanswered <policy>", "a question nobody answers: stop, default or manager", "stop")
+    .option("--answers <file>", "answers given in advance, as YAML or JSON")
+    .option("--answer <id=text>", "one answer given in advance (repeatable)", collect)
+    .option("--unanswered <policy>", "what to do with an unanswered question: stop, default or manager", "stop")
     .option("-y, --yes", "approve plans without asking");
   addReporterOptions(command, "never ask at this terminal");
   command
-    .option("--detach", "leave the session at work and return at once")
-    .option("--foreground", "run it in this process, which ends with this terminal");
+    .option("--detach", "leave the session running and return at once")
+    .option("--foreground", "run it in this process, which ends with the terminal");
 }
 
 /** Reads them. Failures: `usage`, and `configuration` for a wrong answers file. */
@@ -89,17 +86,15 @@ export async function readRunOptions(
   if (!reporter.ok) return reporter;
   if (options.json === true && reporter.value !== "json") {
     return err(
-      failure("usage", `--json and --reporter ${reporter.value} contradict each other.`, {
+      failure("usage", `--json and --reporter ${reporter.value} cannot be combined.`, {
         hint: "Leave one of them out.",
       }),
     );
   }
   if (options.detach === true && options.foreground === true) {
-    return err(
-      failure("usage", "--detach and --foreground contradict each other.", { hint: "Leave one of them out." }),
-    );
+    return err(failure("usage", "--detach and --foreground cannot be combined.", { hint: "Leave one of them out." }));
   }
-  if (reporter.value === "tui") terminal.err.line("The dashboard is not there yet; this is the plain reporter.");
+  if (reporter.value === "tui") terminal.err.line("The dashboard is not available yet; using the plain reporter.");
   const answers = await givenAnswers(options);
   if (!answers.ok) return answers;
   const shown = reporter.value === "tui" ? "plain" : reporter.value;
@@ -116,18 +111,18 @@ export async function readRunOptions(
   });
 }
 
-/** For what is said beside a session's own story: where that is a program's to read, or nobody's, it belongs to the messages. */
+/** The context for messages beside a session's output: they go to stderr unless the reporter is plain. */
 export function beside(context: CommandContext, { reporter }: Pick<RunOptions, "reporter">): CommandContext {
   const { terminal } = context;
   return reporter === "plain" ? context : { ...context, terminal: { ...terminal, out: terminal.err } };
 }
 
-/** What was typed, if it is one of the words there are; else `usage` with the nearest. */
+/** The typed word if it is one of these; else `usage` with the nearest. */
 export function oneOf<T extends string>(flag: string, word: string, words: readonly T[]): Result<T, Failure> {
   const found = words.find((candidate) => candidate === word);
   if (found !== undefined) return ok(found);
   return err(
-    failure("usage", `${flag} ${JSON.stringify(word)} is not one of its words.${didYouMean(word, words)}`, {
+    failure("usage", `${flag} does not take ${JSON.stringify(word)}.${didYouMean(word, words)}`, {
       hint: `${flag} takes ${words.join(", ")}.`,
     }),
   );

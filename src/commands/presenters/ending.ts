@@ -19,10 +19,10 @@ import { openAsks } from "../lookup/asks.ts";
 import { openedWith } from "../lookup/state.ts";
 import { finalReport, ticketLines } from "../lookup/tickets.ts";
 import { readSession } from "../lookup/view.ts";
-import { childrenWaiting } from "./children-waiting.ts";
+import { waitingChildren } from "./waiting-children.ts";
 import { nextSteps, unheardWords } from "./next.ts";
 
-/** How a session stands when it is left, whether it ran in this process or is read from the store. */
+/** The state of a session when a command leaves it, from this process or from the store. */
 export interface SessionSnapshot {
   readonly session_id: string;
   readonly presentation: Presentation;
@@ -31,24 +31,24 @@ export interface SessionSnapshot {
   readonly tickets: readonly TicketLine[];
   readonly ledger: Ledger;
   readonly waiting: readonly Waiting[];
-  /** What was put to it and not heard before it closed. */
+  /** Messages that came too late before it closed. */
   readonly unheard: readonly KeptWord[];
-  /** What its child sessions wait for, where they do not speak for themselves. */
+  /** What its open child sessions wait for. */
   readonly children: readonly ChildWaiting[];
   /** The final report, if there is one. */
   readonly report: JsonObject | undefined;
 }
 
-/** How `run` left the session. */
+/** How the command ends. */
 export interface End {
   readonly end: Result<SessionEnd, Failure>;
-  /** What the process exited with that ran it, if that is another and it is known. */
+  /** The exit code of the process that ran it, if that is another one and known. */
   readonly exited?: number | undefined;
-  /** How long this process ran it, or had it run. */
+  /** How long this command ran it. */
   readonly elapsed_ms?: number | undefined;
 }
 
-/** A session of this process, as it stands now, without its children. */
+/** The current state of a session of this process, without its children. */
 export function snapshotOf(store: StoreReader, session: ReadableSession): SessionSnapshot {
   const { session_id, presentation, ledger } = session;
   const view = session.view();
@@ -75,10 +75,10 @@ export function snapshotOf(store: StoreReader, session: ReadableSession): Sessio
 /** The same with what its children wait for. Throws a `StorageError`. */
 export async function withChildren(store: StoreReader, snapshot: SessionSnapshot): Promise<SessionSnapshot> {
   if (snapshot.ledger.figures.closed) return snapshot;
-  return { ...snapshot, children: await childrenWaiting(store, snapshot.session_id) };
+  return { ...snapshot, children: await waitingChildren(store, snapshot.session_id) };
 }
 
-/** The same for whoever has only the store: any other process, and this one when memory holds what was never committed. Failures as `readSession`. */
+/** The state of a stored session: of another process, or after a failed commit. Failures as `readSession`. */
 export async function storedSnapshot(
   store: StoreReader,
   home: string,
@@ -89,7 +89,7 @@ export async function storedSnapshot(
   const stored = await readSession(store, home, row.value);
   if (!stored.ok) return stored;
   const { view, waiting: asked, ...read } = stored.value;
-  // What has its answer already goes on with `resume`, and a second one would be refused.
+  // A question with a kept answer needs no other: the session continues with it on resume.
   const waiting = asked.filter((one) => settledBy(store, session_id, one) === undefined);
   const late = read.ledger.figures.closed ? unheard(store, session_id) : [];
   const free = isFree(store, session_id);
@@ -97,7 +97,7 @@ export async function storedSnapshot(
   return ok(await withChildren(store, snapshot));
 }
 
-/** How a command leaves a session, for whoever is told. */
+/** How a command leaves a session, for the reporter. */
 export function buildEnding(
   home: string,
   { session_id, presentation, free, state, tickets, ledger, waiting, unheard: late, children, report }: SessionSnapshot,
@@ -123,7 +123,7 @@ export function buildEnding(
     waiting,
     unheard: unheardWords(session_id, late, tickets),
     children,
-    // One of an earlier end says nothing of how a session stands that was opened again.
+    // The report of an earlier end is out of date in a reopened session.
     report: report !== undefined && existsSync(file) ? file : undefined,
     log: paths.log,
     next: nextSteps(session_id, {
@@ -138,16 +138,16 @@ export function buildEnding(
   };
 }
 
-/** Whether none of the session's roles costs money, as far as anyone can tell. */
+/** Whether no role of the session is known to cost money. */
 function isFree(store: StoreReader, session_id: string): boolean {
   return !openedWith(store, session_id)?.roles.some(costsMoney);
 }
 
-/** Why a session of whatever mode closed otherwise than well, in words; the code of a failure stands for itself. */
+/** Why a session of any mode did not succeed; other reasons are shown as they are. */
 const CLOSED_BECAUSE: Readonly<Record<string, string>> = {
   cancelled: "It was cancelled.",
-  no_progress: "Nothing was left that could go on.",
-  invalid_input: "What it was given could not stand; its log says why.",
+  no_progress: "No ticket can make progress.",
+  invalid_input: "Its input was invalid; the log says why.",
 };
 
 function messageOf(
@@ -160,6 +160,6 @@ function messageOf(
     const { reason = "" } = end.value;
     return closingReasons?.[reason] ?? CLOSED_BECAUSE[reason] ?? end.value.reason;
   }
-  // What is asked is listed by itself; of a hold only the message tells.
+  // Questions are listed below; a hold is only in the message.
   return end.value.reason === "waiting" && isAsked ? undefined : end.value.message;
 }

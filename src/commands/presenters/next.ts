@@ -6,7 +6,7 @@ import { type ChildWaiting, commandFor, releasesOf, type Unheard, type Waiting }
 import type { TicketLine } from "../../ui/reporter.ts";
 import type { KeptWord } from "../interaction/kept.ts";
 
-/** What decides on the commands that make sense after a session has run. */
+/** What the next commands of a session depend on. */
 export interface Left {
   readonly presentation: Presentation;
   readonly exit_code: number;
@@ -17,7 +17,7 @@ export interface Left {
   readonly report: JsonObject | undefined;
 }
 
-/** How many answers are spelled out before the rest is left to `bosun inbox`. */
+/** How many answers are listed; `bosun inbox` has the rest. */
 const ANSWERS_SHOWN = 5;
 
 /** The commands to type next, the most useful first. */
@@ -45,12 +45,12 @@ export function nextSteps(
     ...answersTo(child.session_id, child.waiting),
     ...releasesOf(child.session_id, child.holds),
   ]);
-  // Why the manager failed is in what it printed.
+  // The manager's output says why it failed.
   const why = figures.stopped?.reason === "manager_failed" ? [`bosun log ${session_id}`] : [];
   return [...answersTo(session_id, waiting), ...ofChildren, ...(released.length > 0 ? released : [resume]), ...why];
 }
 
-/** The same for a session that is only looked at: `held` while somebody runs it. What it asks is shown beside it. */
+/** The same for a session that is only shown, beside its questions. `held`: a process runs it. */
 export function nextFor(
   session_id: string,
   held: boolean,
@@ -70,7 +70,7 @@ export function nextFor(
   });
 }
 
-/** What a session closed before it heard of: only the retry of a ticket in error opens it again. */
+/** Messages that came too late, with the command that does now what was meant: only a retry reopens a session. */
 export function unheardWords(
   session_id: string,
   words: readonly KeptWord[],
@@ -97,7 +97,7 @@ function raised({ stopped }: LedgerFigures): string {
       return `--budget-turns ${Math.max(used, 1) * 2}`;
     case "tokens":
     case "usd":
-      // Where it was not reached, what was used is not known, and it is for the person to accept that.
+      // A limit that was not reached stopped the session because usage is unknown; the same limit accepts that.
       return `--budget-${limit} ${used >= max ? Math.ceil(Math.max(used, 1) * 2) : max}`;
     default:
       return "--deadline 4h";

@@ -11,8 +11,8 @@ import { buildEnding, snapshotOf } from "./ending.ts";
 import { answersTo } from "./next.ts";
 
 /**
- * What the program of `notify` is given, as one line of JSON: what the reporters would say, and the commands that continue. Undefined
- * if what was asked is answered by now.
+ * The input of the `notify` program, one line of JSON: what the reporters would show, and the next commands, as `program` is called. Undefined
+ * if the questions are answered by now.
  */
 export function notificationFor(
   program: string,
@@ -34,7 +34,7 @@ interface Told {
   readonly message: string;
   /** Commands, the most useful first. */
   readonly next: readonly string[];
-  /** What it is about, for programs. */
+  /** The subject, for programs. */
   readonly [about: string]: unknown;
 }
 
@@ -74,7 +74,7 @@ function holds({ session_id }: ReadableSession, { holds: held }: Notification): 
 function left(program: string, home: string, store: StoreReader, session: ReadableSession): Told | undefined {
   const value = recordedEnd(session.ledger.figures);
   if (value === undefined) return undefined;
-  // Children notify by themselves.
+  // Child sessions notify by themselves.
   const ending = buildEnding(home, snapshotOf(store, session), { end: ok(value) });
   const { state, outcome, waiting, report, log, next } = ending;
   const message = [

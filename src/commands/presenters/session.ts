@@ -13,12 +13,12 @@ import { isBegun } from "../lookup/resolve.ts";
 import type { StoredView } from "../lookup/view.ts";
 import { nextFor, unheardWords } from "./next.ts";
 
-/** A session, and who ran it just before it was read: all that they wrote before they left is in it. */
+/** A session, and its owner just before it was read. */
 export interface SeenSession extends StoredView {
   readonly owner: Holder | undefined;
 }
 
-/** How one session stands, for people: what became of its tickets, who works, what it waits for, and what to type next. */
+/** Shows one session: its tickets, who works, what it needs, and what to type next. */
 export function showSession(
   { terminal: { out } }: CommandContext,
   store: StoreReader,
@@ -26,7 +26,7 @@ export function showSession(
   now: number,
 ): void {
   const { session_id } = row;
-  const where = owner === undefined ? "nobody runs it" : `process ${owner.pid} on ${owner.host} runs it`;
+  const where = owner === undefined ? "not running" : `running in process ${owner.pid} on ${owner.host}`;
   out.line(out.style("bold", `${session_id} is ${standing(row, owner !== undefined)}; ${where}`));
   if (row.requirement !== null) out.line(clipped(row.requirement, out.width));
   out.line(out.style("dim", `in ${safeLine(row.workspace)}`));
@@ -47,7 +47,7 @@ export function showSession(
   const asked = waiting.filter((one) => cancelFor(store, session_id, one) === undefined);
   if (asked.length > 0) {
     out.line();
-    out.line("Waits for a person:");
+    out.line("Needs you:");
     for (const one of asked) showWaiting(out, session_id, one, keptFor(store, session_id, one));
   }
   const late = row.state === "closed" ? unheardWords(session_id, unheard(store, session_id), tickets) : [];
@@ -55,7 +55,7 @@ export function showSession(
   const kept = row.state === "closed" ? [] : keptCommands(store, session_id);
   if (kept.length > 0) {
     out.line();
-    out.line("Said already:");
+    out.line("Kept until it is resumed:");
     showKept(out, session_id, kept);
   }
   for (const hold of ledger.holds.values()) {
@@ -71,7 +71,7 @@ export function showSession(
   const { turns, input_tokens, output_tokens, recoveries } = usage;
   const figures = [
     counted(turns, "turn"),
-    // Agents that never tell their tokens have not used none.
+    // Agents that report no tokens have used some all the same.
     ...(input_tokens + output_tokens > 0 ? [`${input_tokens} tokens in, ${output_tokens} out`] : []),
     ...(recoveries > 0 ? [`recovered ${counted(recoveries, "time")}`] : []),
   ];
@@ -85,7 +85,7 @@ export function showSession(
   tellNext(out, ...next.map(safeLine));
 }
 
-/** What a hold is, in words, and whether there is nothing to do about it; undefined for a role's own rate that allows work again. */
+/** A hold, and whether it ends by itself; undefined for a rate limit that has ended. */
 function holdTold(
   { role_id, reason, until, limit }: LedgerHold,
   now: number,
@@ -94,28 +94,28 @@ function holdTold(
   switch (limit?.limit) {
     case undefined: {
       const end = until === undefined ? "" : `, until ${here(until, now)}`;
-      return { text: `The role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
+      return { text: `Role ${role} is held: ${safeLine(reason)}${end}`, byItself: false };
     }
     case "turns_per_minute": {
       if (until === undefined || milliseconds(until) <= now) return undefined;
       return {
-        text: `The role ${role} keeps to its ${counted(limit.max, "turn")} a minute: the next at ${here(until, now)}`,
+        text: `Role ${role} is limited to ${counted(limit.max, "turn")} a minute: the next at ${here(until, now)}`,
         byItself: true,
       };
     }
     default: {
       const most = limit?.limit === "role_turns" ? counted(limit.max, "turn") : `${limit?.max}s of turns`;
-      return { text: `The role ${role} has used its budget of ${most}`, byItself: false };
+      return { text: `Role ${role} has used its budget of ${most}`, byItself: false };
     }
   }
 }
 
-/** An instant in the time of day here, as `bosun log` shows it. */
+/** The local time, as `bosun log` shows it. */
 function here(until: Instant, now: number): string {
   return localMoment(new Date(milliseconds(until)), new Date(now));
 }
 
-/** The state as stored; one that says it works while nobody holds the session was left by a scheduler that died. */
+/** The stored state; a working state without an owner was left by a scheduler that died. */
 export function standing({ state, outcome }: SessionRow, held: boolean): string {
   if (outcome !== null && state === "closed") return outcome;
   const idle = state === "stopped" || state === "waiting" || state === "closed" || state === "paused";

@@ -23,24 +23,21 @@ import { loadModes } from "../lookup/modes.ts";
 
 const REPORT_FILES = ["final_report.json", "final_report.md"];
 
-/** A report's file is indented: where its payload has the shortest entries, it takes four times as much. */
+/** The report file is indented: with the shortest entries it is four times as large as its payload. */
 const MAX_REPORT_BYTES = 4 * MAX_PAYLOAD_BYTES;
 
-/** A log: its folder, and the session it belongs to where this home knows it. */
+/** A log folder, and its session if this home knows it. */
 export interface LogSource {
   readonly folder: string;
   readonly home: string | undefined;
   readonly row: SessionRow | undefined;
-  /** Whether somebody runs that session. */
+  /** Whether a process runs that session. */
   readonly isHeld: boolean;
-  /** Its last record by now; undefined where nobody knows. */
+  /** The current number of its last record; undefined if unknown. */
   readonly last: () => number | undefined;
 }
 
-/**
- * Proves a log and says what was proved, for people or as the one object that SPEC.md promises. The exit code is 0 only for a
- * record that is whole, closed and follows from its own facts.
- */
+/** Proves a log and shows the result, as text or as the object that SPEC.md promises. The exit code is 0 only for a complete, closed and valid log. */
 export async function verify(
   { terminal: { out } }: CommandContext,
   source: LogSource,
@@ -58,7 +55,7 @@ export async function verify(
   return ok(proof.ok ? EXIT_DONE : EXIT_VERIFICATION);
 }
 
-/** Signatures are not there yet, so no log can be more than `unsigned`. */
+/** Signatures are not supported yet, so every log is `unsigned`. */
 function proofObject(out: Output, source: LogSource, proof: Proof): object {
   const { ok: good, records, integrity, completeness, decisions } = proof;
   const problems = proof.problems.map(({ sequence, what, fault }) => ({
@@ -69,12 +66,12 @@ function proofObject(out: Output, source: LogSource, proof: Proof): object {
   return { ok: good, records, integrity, completeness, authenticity: "unsigned", decisions, problems };
 }
 
-/** What this home keeps beside the log must be what the log says: kept files, and the report. */
+/** Problems of the kept files and the report, which the log describes. */
 function problemsBeside(source: LogSource): readonly Problem[] {
   const { home, row, isHeld } = source;
   if (home === undefined || row === undefined) return [];
   const paths = sessionPaths(home, row.session_id);
-  // Whoever closes a session writes its reports, be it once more, a moment after its last record.
+  // The owner writes the reports a moment after the last record, also when a reopened session closes again.
   const reports = isHeld || row.state !== "closed" ? [] : [...reportProblems(paths, source), ...missingReports(paths)];
   return [...artifactProblems(paths), ...reports];
 }
@@ -82,10 +79,10 @@ function problemsBeside(source: LogSource): readonly Problem[] {
 function missingReports({ folder }: SessionPaths): Problem[] {
   return REPORT_FILES.map((name) => join(folder, name))
     .filter(isNowhere)
-    .map((file) => ({ sequence: null, what: `The report ${file} is not there.`, fault: "report" }));
+    .map((file) => ({ sequence: null, what: `The report ${file} is missing.`, fault: "report" }));
 }
 
-/** The report beside the log must be the one in the log: it is what people pass on. */
+/** The report file must be the one in the log: people pass the file on. */
 function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   const file = join(paths.folder, "final_report.json");
   if (isNowhere(file)) return [];
@@ -93,20 +90,19 @@ function reportProblems(paths: SessionPaths, { folder }: LogSource): Problem[] {
   if (!listing.ok) return [];
   const files = listing.value.files.filter((record) => record.payload_type === "final_report").slice(-1);
   const [recorded] = readFolder(folder, { files, foreign: [] });
-  if (recorded === undefined)
-    return [{ sequence: null, what: `There is a report ${file}, and no record of it.`, fault: "missing" }];
+  if (recorded === undefined) return [{ sequence: null, what: `The report ${file} has no record.`, fault: "missing" }];
   const { sequence, bytes } = recorded;
   const wrong = (what: string): Problem[] => [{ sequence, what, fault: "report" }];
   const report = readPlainFile(file, MAX_REPORT_BYTES)?.toString("utf8");
-  if (report === undefined) return wrong(`The report ${file} cannot be read, or is larger than any report.`);
+  if (report === undefined) return wrong(`The report ${file} cannot be read, or is too large.`);
   if (bytes === null || !same(report, bytes.toString("utf8")))
-    return wrong(`The report ${file} is not the one in this record.`);
+    return wrong(`The report ${file} differs from this record.`);
   const told = JSON.parse(report) as PayloadByType["final_report"];
   if (!validators.final_report(told)) return [{ sequence, what: "It is not a final report.", fault: "changed" }];
   return headProblems(folder, listing.value, told.log);
 }
 
-/** What is in a folder that may not be looked into may be there. */
+/** A file in a folder without permission may exist. */
 function isNowhere(file: string): boolean {
   try {
     return statSync(file, { throwIfNoEntry: false }) === undefined;
@@ -115,7 +111,7 @@ function isNowhere(file: string): boolean {
   }
 }
 
-/** The report names the record before it: so it holds the log to its end, whatever became of the database. */
+/** The report has the hash of the record before it, which proves the end of the log without the database. */
 function headProblems(
   folder: string,
   listing: Listing,
@@ -123,12 +119,12 @@ function headProblems(
 ): Problem[] {
   const files = listing.files.filter((record) => record.sequence === records);
   const [before] = readFolder(folder, { files, foreign: [] });
-  // That a record is missing is told where the chain is followed.
+  // The check of the hash chain reports a missing record.
   if (before === undefined) return [];
   const hash = before.bytes ? /"hash":"(sha256:[0-9a-f]{64})"/.exec(before.bytes.toString("utf8"))?.[1] : undefined;
   return hash === head
     ? []
-    : [{ sequence: records, what: `The final report says that this record's hash is ${head}.`, fault: "changed" }];
+    : [{ sequence: records, what: `The final report has another hash for this record: ${head}.`, fault: "changed" }];
 }
 
 function same(report: string, record: string): boolean {
@@ -143,20 +139,20 @@ function same(report: string, record: string): boolean {
 
 function show(out: Output, source: LogSource, proof: Proof): void {
   const { folder, row, isHeld } = source;
-  const known = row === undefined ? "the folder alone" : "the folder, and the database and files of this home";
+  const known = row === undefined ? "the folder alone" : "the folder, the database and the files of this home";
   out.line(
     out.style(
       "bold",
-      `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, held against ${known}`,
+      `${row?.session_id ?? safeLine(folder)}: ${counted(proof.records, "record")}, compared with ${known}`,
     ),
   );
   const lines: [name: string, found: keyof typeof MARK, text: string][] = [
     proof.records === 0 && proof.integrity === "ok"
-      ? ["integrity", "unknown", "there is no record to look at"]
+      ? ["integrity", "unknown", "there are no records"]
       : ["integrity", proof.integrity, INTEGRITY[proof.integrity]],
     ["completeness", proof.completeness === "closed" ? "ok" : "failed", COMPLETENESS[proof.completeness]],
     ["decisions", proof.decisions === "not_comparable" ? "unknown" : proof.decisions, DECISIONS[proof.decisions]],
-    ["authenticity", "unknown", "unsigned: nothing says who wrote it"],
+    ["authenticity", "unknown", "unsigned: the author is unknown"],
   ];
   for (const [name, found, text] of lines) {
     const [mark, style] = MARK[found];
@@ -180,32 +176,32 @@ function show(out: Output, source: LogSource, proof: Proof): void {
   else tellNext(out, `bosun ${row === undefined ? "replay" : "log"} ${name}`);
 }
 
-/** A log as a person names it to this command. */
+/** A log as a person types it. */
 export function typedName({ row, folder }: Pick<LogSource, "row" | "folder">): string {
   return row?.session_id ?? shellWord(safeLine(folder));
 }
 
-/** What may be meant where a folder is none of a log. */
+/** For a folder that is not a log. */
 export const NO_RECORDS = "There are no records in it. Name a session, or a folder below logs/.";
 
-/** As `doctor` has them. */
+/** The marks of `doctor`. */
 const MARK = { ok: ["ok", "green"], unknown: ["--", "yellow"], failed: ["!!", "red"] } as const;
 
 const INTEGRITY = {
-  ok: "every record stands where it was written, as it was written",
-  failed: "records were changed, moved, added or taken away",
+  ok: "every record is in its place and unchanged",
+  failed: "records were changed, moved, added or removed",
 } as const;
 
 const COMPLETENESS = {
-  closed: "it begins with the session's opening and ends with its closing record",
-  open: "it has no closing record: the session is not over, or the end was cut off",
-  truncated: "it is known to have gone on",
+  closed: "from the session's opening to its closing record",
+  open: "no closing record: the session is still open, or the end was cut off",
+  truncated: "later records are missing",
 } as const;
 
 const DECISIONS = {
-  ok: "decided again from the facts alone, everything comes out as recorded",
-  failed: "decided again from the facts alone, it comes out otherwise",
-  not_comparable: "not decided again: made under other rules, or not whole",
+  ok: "replaying the facts gives every recorded decision",
+  failed: "replaying the facts gives other decisions",
+  not_comparable: "not replayed: other rules, or incomplete",
 } as const;
 
 const FOLDER_ALONE =

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { isGivenId, newSessionId } from "../../../src/commands/lookup/id.ts";
+import { isGeneratedId, newSessionId } from "../../../src/commands/lookup/id.ts";
 
 it.each([
   ["debate", "d"],
@@ -9,10 +9,10 @@ it.each([
   (mode, letter) => {
     const id = newSessionId(mode);
     expect(id).toMatch(new RegExp(`^${letter}-[a-z0-9]{6}$`));
-    expect([id, id.slice(0, 4), `${id}.12`, `${id}.12.3`, `${id}ab`].filter(isGivenId)).toHaveLength(5);
+    expect([id, id.slice(0, 4), `${id}.12`, `${id}.12.3`, `${id}ab`].filter(isGeneratedId)).toHaveLength(5);
   },
 );
 
 it("a word that looks like no such id is none", () => {
-  expect(["e-mail", "s-", "s-Upper", "s-abcdefghi", "d-abc.", "ds-abc"].filter(isGivenId)).toEqual([]);
+  expect(["e-mail", "s-", "s-Upper", "s-abcdefghi", "d-abc.", "ds-abc"].filter(isGeneratedId)).toEqual([]);
 });

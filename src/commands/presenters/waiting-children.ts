@@ -5,22 +5,22 @@ import type { ChildWaiting } from "../../ui/waiting.ts";
 import { settledBy } from "../interaction/kept.ts";
 import { neededOf } from "../lookup/asks.ts";
 
-/** What the open child sessions of a session wait for a person for, from their stored state. Throws a `StorageError`. */
-export async function childrenWaiting(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
+/** What the open child sessions of a session need a person for, from their stored state. Throws a `StorageError`. */
+export async function waitingChildren(reader: StoreReader, parent: string): Promise<ChildWaiting[]> {
   const all: ChildWaiting[] = [];
   for (const { session_id, state } of reader.sessions({ parent })) {
     if (state === "closed") continue;
     const needed = await neededOf(reader, session_id);
     if (!needed.ok) throw new StorageError(needed.error);
     const { waiting: asked, holds } = needed.value;
-    // What has its answer already goes on when the child is taken up, and a second one would be refused.
+    // A question with a kept answer needs no other: the child continues with it when it is resumed.
     const waiting = asked.filter((one) => settledBy(reader, session_id, one) === undefined);
     if (asked.length + holds.length > 0) all.push({ session_id, waiting, holds });
   }
   return all;
 }
 
-/** Tells at a terminal what child sessions wait for, each thing once: nobody is asked it there, since what is asked belongs to another session. */
+/** Shows once what each child session waits for. It is answered by a command: a prompt belongs to one session. */
 export class ChildrenWatch {
   readonly #reader: StoreReader;
   readonly #session_id: string;
@@ -34,7 +34,7 @@ export class ChildrenWatch {
   }
 
   async look(): Promise<void> {
-    this.tell(await childrenWaiting(this.#reader, this.#session_id));
+    this.tell(await waitingChildren(this.#reader, this.#session_id));
   }
 
   tell(children: readonly ChildWaiting[]): void {

@@ -4,25 +4,25 @@ import { clipped, safeLine, safeText } from "../../ui/display.ts";
 import type { Output } from "../../ui/terminal.ts";
 import { counted } from "../../ui/words.ts";
 
-/** A turn whose agent may have printed something. */
-export interface PrintingTurn {
+/** A turn whose agent may have printed something besides its messages. */
+export interface AgentTurn {
   readonly turn_id: string;
   readonly role_id: string;
   readonly attempt: number | undefined;
 }
 
-/** Of each file the end is shown, of many files the newest; in lines, bytes and files. */
+/** How much is shown: the last lines (within so many bytes) of the newest files. */
 const LINES_SHOWN = 20;
 const BYTES_READ = 64 * 1024;
 const FILES_SHOWN = 10;
 
-/** Longer lines are cut there, in columns. */
+/** Longer lines are cut, in columns. */
 const WIDEST_LINE = 1_000;
 
 const NAME = /^(.+)\.(\d+)\.(stdout|stderr)\.log$/;
 
-/** What the agents of these turns printed besides their messages, the newest last: where all of it lies and, with `ends`, the end of it. */
-export function showPrinted(out: Output, folder: string, turns: Iterable<PrintingTurn>, ends: boolean): void {
+/** Shows what the agents of these turns printed, the newest last: the files and, with `ends`, their last lines. */
+export function showAgentOutput(out: Output, folder: string, turns: Iterable<AgentTurn>, ends: boolean): void {
   const files = filesOf(folder, turns);
   if (files.length === 0) return;
   out.line("What agents printed:");
@@ -35,13 +35,13 @@ export function showPrinted(out: Output, folder: string, turns: Iterable<Printin
   }
 }
 
-interface PrintedFile {
+interface OutputFile {
   readonly path: string;
-  readonly turn: PrintingTurn;
+  readonly turn: AgentTurn;
   readonly stream: string;
 }
 
-function filesOf(folder: string, turns: Iterable<PrintingTurn>): PrintedFile[] {
+function filesOf(folder: string, turns: Iterable<AgentTurn>): OutputFile[] {
   const byTurn = new Map<string, { readonly run: number; readonly stream: string; readonly name: string }[]>();
   for (const name of namesIn(folder)) {
     const [, turn_id, run, stream] = NAME.exec(name) ?? [];
@@ -55,7 +55,7 @@ function filesOf(folder: string, turns: Iterable<PrintingTurn>): PrintedFile[] {
   );
 }
 
-/** A session whose agents printed nothing has no such folder. */
+/** The folder is missing if no agent printed anything. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder);
@@ -64,7 +64,7 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The last lines of a file, safe for a terminal. It is no evidence: one that cannot be read is said to be so, and no failure. */
+/** The last lines of a file, safe for a terminal. A file that cannot be read is no failure. */
 function endOf(path: string): string[] {
   try {
     const file = openSync(path, "r");
@@ -75,17 +75,17 @@ function endOf(path: string): string[] {
       const lines = safeText(bytes.toString("utf8", 0, read))
         .trimEnd()
         .split("\n");
-      // Of what was not read as a whole the first line is only the end of one.
+      // The first line may be cut.
       const whole = size > bytes.length && lines.length > 1 ? lines.slice(1) : lines;
       const isAll = size <= bytes.length && whole.length <= LINES_SHOWN;
       const shown = whole
         .slice(-LINES_SHOWN)
         .map((line) => (line.length > WIDEST_LINE ? clipped(line, WIDEST_LINE) : line));
-      return isAll ? shown : ["… (the file has the beginning)", ...shown];
+      return isAll ? shown : ["… (the beginning is in the file)", ...shown];
     } finally {
       closeSync(file);
     }
   } catch (error) {
-    return [`(it cannot be read: ${error instanceof Error ? safeLine(error.message) : ""})`];
+    return [`(cannot be read: ${error instanceof Error ? safeLine(error.message) : ""})`];
   }
 }
