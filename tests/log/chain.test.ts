@@ -6,7 +6,7 @@ import type { Json } from "../../src/lib/json.ts";
 import { expectedHash, seal } from "../../src/log/chain.ts";
 import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
-import { chain, unsealed } from "../store/rig.ts";
+import { chain, unsealed } from "../store/records.ts";
 
 /** The hash as SPEC.md defines it: SHA-256 over the domain and the canonical record without its hash. */
 function specified(record: LogRecord): string {

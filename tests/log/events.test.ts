@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { eventLines, sequenceOfEventLine } from "../../src/log/events.ts";
 import type { LogRecord, UnsealedRecord } from "../../src/protocol/record.ts";
-import { unsealed } from "../store/rig.ts";
+import { unsealed } from "../store/records.ts";
 
 function lines(more: Partial<UnsealedRecord>, meta: Partial<LogRecord["record"]> = {}): string {
   const record = unsealed(12, more);

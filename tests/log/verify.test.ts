@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { canonicalJson } from "../../src/lib/canonical.ts";
 import type { JsonObject } from "../../src/lib/json.ts";
 import { seal } from "../../src/log/chain.ts";
@@ -20,7 +20,8 @@ import { LogFolder } from "../../src/log/writer.ts";
 import { MAX_RECORD_BYTES } from "../../src/protocol/limits.ts";
 import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
-import { chain, cleanUp, closeLater, temporaryDirectory, unsealed } from "../store/rig.ts";
+import { chain, unsealed } from "../store/records.ts";
+import { temporaryDirectory } from "../store/rig.ts";
 import { failureOf, value } from "../results.ts";
 
 const LENGTH = 8;
@@ -33,7 +34,6 @@ beforeEach(() => {
   records = closed(LENGTH);
   write(records);
 });
-afterEach(cleanUp);
 
 function closed(length: number): SealedRecord[] {
   return chain(length, (sequence) => (sequence === length ? { payload_type: "session_closed" } : {}));
@@ -41,7 +41,7 @@ function closed(length: number): SealedRecord[] {
 
 function write(written: readonly SealedRecord[]): void {
   const log = value(LogFolder.open(directory));
-  closeLater(() => log.close());
+  onTestFinished(() => log.close());
   value(log.publish(written));
 }
 

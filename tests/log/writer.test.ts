@@ -12,21 +12,20 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { ok } from "../../src/lib/result.ts";
 import { attempt } from "../../src/log/attempt.ts";
 import { verifyFolder } from "../../src/log/verify.ts";
 import { LogFolder } from "../../src/log/writer.ts";
 import type { UnsealedRecord } from "../../src/protocol/record.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
-import { chain, cleanUp, closeLater, temporaryDirectory, unsealed } from "../store/rig.ts";
+import { chain, unsealed } from "../store/records.ts";
+import { temporaryDirectory } from "../store/rig.ts";
 import { failureOf, value } from "../results.ts";
-
-afterEach(cleanUp);
 
 function folder(directory = join(temporaryDirectory(), "logs", "s1")): LogFolder {
   const opened = value(LogFolder.open(directory));
-  closeLater(() => opened.close());
+  onTestFinished(() => opened.close());
   return opened;
 }
 
@@ -230,7 +229,7 @@ describe("catching up", () => {
     damage(written.directory);
 
     const log = value(LogFolder.open(written.directory));
-    closeLater(() => log.close());
+    onTestFinished(() => log.close());
     expect(value(log.catchUp(1, from(records)))).toEqual(found);
     expect(contents(log.directory)).toEqual(before);
     expect(value(log.catchUp(1, from(records)))).toEqual({ missing: 0, torn: 0 });

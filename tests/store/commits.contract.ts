@@ -3,7 +3,7 @@ import type { Json } from "../../src/lib/json.ts";
 import type { SealedRecord } from "../../src/protocol/record.ts";
 import type { Lease } from "../../src/store/store.ts";
 import { ACTOR, begun, drop, put, session, type StoreUnderTest } from "./contract-rig.ts";
-import { chain, OWNER } from "./rig.ts";
+import { chain, OWNER } from "./records.ts";
 import { failureOf, value } from "../results.ts";
 
 /** Commits, reads and the inbox, for every implementation of `Store`. */

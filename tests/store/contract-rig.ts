@@ -1,7 +1,7 @@
 import type { Change } from "../../src/kernel/mode.ts";
 import type { Json } from "../../src/lib/json.ts";
 import type { Lease, NewSession, Store } from "../../src/store/store.ts";
-import { OWNER } from "./rig.ts";
+import { OWNER } from "./records.ts";
 import { value } from "../results.ts";
 
 /** A store under test, and further connections to the same sessions, as separate processes have. */

@@ -12,26 +12,25 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { databasePath } from "../../src/store/database.ts";
 import { keptRecord, measuredRecord } from "../../src/store/kept-record.ts";
 import { lockPath } from "../../src/store/lock.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
 import { StorageError } from "../../src/store/storage-error.ts";
 import type { StoreReader } from "../../src/store/store.ts";
-import { chain, cleanUp, closeLater, openFiles, OWNER, temporaryDirectory } from "./rig.ts";
+import { ACTOR, session } from "./contract-rig.ts";
+import { chain, OWNER } from "./records.ts";
+import { openFiles, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
 
-afterEach(cleanUp);
-
-const ACTOR = { user: "anna", host: "here", via: "cli" };
 const RECORDS = 100;
 
 /** A closed home with one session that has records, state, an artifact and an inbox row. */
 async function homeWithSession(): Promise<string> {
   const home = temporaryDirectory();
   const store = value(openStore(home));
-  value(await store.create({ session_id: "s1", mode: "m", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }));
+  value(await store.create(session("s1")));
   const lease = value(await store.acquire("s1", OWNER));
   value(
     await store.commit(lease, {
@@ -48,7 +47,7 @@ async function homeWithSession(): Promise<string> {
 
 function readerOf(home: string): StoreReader {
   const reader = value(openReader(home));
-  closeLater(() => reader.close());
+  onTestFinished(() => reader.close());
   return reader;
 }
 
@@ -163,15 +162,6 @@ describe("a database with other tables than the migrations make is reported as d
   });
 });
 
-test("a pipe in place of a lock has no holder, and is not waited for", async () => {
-  const home = await homeWithSession();
-  rmSync(lockPath(home, "s1"));
-  execFileSync("mkfifo", [lockPath(home, "s1")]);
-  const other = openSync(lockPath(home, "s1"), constants.O_RDWR);
-  expect(readerOf(home).holder("s1")).toBeUndefined();
-  closeSync(other);
-});
-
 test.each<readonly [string, (path: string) => void]>([
   ["a pipe", (path) => execFileSync("mkfifo", [path])],
   ["a directory", (path) => mkdirSync(path)],
@@ -183,7 +173,7 @@ test.each<readonly [string, (path: string) => void]>([
   put(path);
   expect(readerOf(home).holder("s1")).toBeUndefined();
   const store = value(openStore(home));
-  closeLater(() => store.close());
+  onTestFinished(() => store.close());
   const refused = { code: "storage", message: expect.stringContaining(path) as string };
   expect(failureOf(await store.acquire("s1", OWNER))).toMatchObject(refused);
   rmSync(path, { recursive: true });
@@ -193,7 +183,7 @@ test.each<readonly [string, (path: string) => void]>([
 test("a lock stays held when its file is written to", async () => {
   const home = await homeWithSession();
   const store = value(openStore(home));
-  closeLater(() => store.close());
+  onTestFinished(() => store.close());
   value(await store.acquire("s1", OWNER));
   // By another process: the holder would lose the lock by closing the file.
   execFileSync("sh", ["-c", 'yes "something else" | head -c 2000 >"$0"', lockPath(home, "s1")]);

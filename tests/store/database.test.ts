@@ -1,20 +1,18 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { afterEach, expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { err, ok } from "../../src/lib/result.ts";
 import { failure } from "../../src/protocol/failure.ts";
 import { type Database, databasePath, openForReading, openForWriting, write } from "../../src/store/database.ts";
 import { isLocked, lockPath, takeLock } from "../../src/store/lock.ts";
 import { guarded } from "../../src/store/storage-failure.ts";
-import { child, cleanUp, closeLater, temporaryDirectory } from "./rig.ts";
+import { child, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
-
-afterEach(cleanUp);
 
 function writable(home: string): Database {
   const database = value(openForWriting(home));
-  closeLater(() => database.close());
+  onTestFinished(() => void database.close());
   database.exec("CREATE TABLE t (a INTEGER) STRICT");
   return database;
 }
@@ -33,7 +31,7 @@ test("a reading transaction neither blocks a writer nor sees its commit", () => 
   const home = temporaryDirectory();
   const database = writable(home);
   const reader = value(openForReading(home));
-  closeLater(() => reader.close());
+  onTestFinished(() => void reader.close());
   reader.exec("BEGIN");
   expect(rows(reader)).toBe(0);
   value(write(database, () => ok(database.exec("INSERT INTO t VALUES (1)"))));
@@ -64,7 +62,7 @@ test("no other connection writes during a write transaction", () => {
   const home = temporaryDirectory();
   const database = writable(home);
   const other = value(openForWriting(home));
-  closeLater(() => other.close());
+  onTestFinished(() => void other.close());
   other.pragma("busy_timeout = 0");
   const insert = (into: Database) => ok(into.exec("INSERT INTO t VALUES (1)"));
   const written = write(database, () => {
@@ -81,7 +79,7 @@ test("a connection for reading cannot write", () => {
   const home = temporaryDirectory();
   const database = writable(home);
   const reader = value(openForReading(home));
-  closeLater(() => reader.close());
+  onTestFinished(() => void reader.close());
   expect(failureOf(write(reader, () => ok(reader.exec("INSERT INTO t VALUES (1)")))).message).toContain(
     databasePath(home),
   );

@@ -1,21 +1,19 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { type Database, databasePath, openForWriting } from "../../src/store/database.ts";
 import { bundledMigrations, migrate, type Migration } from "../../src/store/migrate.ts";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
-import { child, cleanUp, closeLater, openFiles, temporaryDirectory } from "./rig.ts";
+import { child, openFiles, temporaryDirectory } from "./rig.ts";
 import { failureOf, value } from "../results.ts";
-
-afterEach(cleanUp);
 
 const FIRST: Migration = { number: 1, name: "first", sql: "CREATE TABLE one (a INTEGER) STRICT;", sha256: "1" };
 const SECOND: Migration = { number: 2, name: "second", sql: "CREATE TABLE two (a INTEGER) STRICT;", sha256: "2" };
 
 function database(home = temporaryDirectory()): Database {
   const opened = value(openForWriting(home));
-  closeLater(() => opened.close());
+  onTestFinished(() => void opened.close());
   return opened;
 }
 
@@ -96,7 +94,7 @@ test.runIf(process.platform === "linux")(
     const statfs = () => ({ type: 0x6969 });
     expect(failureOf(openReader(home, { statfs })).code).toBe("environment");
     const reader = value(openReader(home, { statfs, accept: true }));
-    closeLater(() => reader.close());
+    onTestFinished(() => reader.close());
     expect(reader.sessions()).toEqual([]);
   },
 );
@@ -146,7 +144,7 @@ test("twenty processes can open a new home at once", async () => {
   await Promise.all(processes.map((each) => each.gone));
   expect(new Set(outcomes)).toEqual(new Set(["opened"]));
   const reader = value(openReader(home));
-  closeLater(() => reader.close());
+  onTestFinished(() => reader.close());
   expect(reader.sessions()).toEqual([]);
 });
 
@@ -167,12 +165,12 @@ test.runIf(process.platform === "linux")("opening waits for another process that
 test("a home that another process never comes to an end of making is told as locked, and not waited for without end", () => {
   const home = temporaryDirectory();
   const other = new SqliteDatabase(databasePath(home));
-  closeLater(() => other.close());
+  onTestFinished(() => void other.close());
   other.exec("CREATE TABLE t (x); BEGIN IMMEDIATE");
   // The lock is real; only the clock of the waiting runs a hundred times as fast.
   const [start, now] = [performance.now(), performance.now.bind(performance)];
   const clock = vi.spyOn(performance, "now").mockImplementation(() => start + (now() - start) * 100);
-  closeLater(() => clock.mockRestore());
+  onTestFinished(() => clock.mockRestore());
   expect(failureOf(openForWriting(home))).toMatchObject({
     code: "storage",
     message: expect.stringContaining("locked") as string,

@@ -4,34 +4,13 @@ import { mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { seal } from "../../src/log/chain.ts";
-import { GENESIS, type UnsealedRecord } from "../../src/protocol/record.ts";
-import type { SealedRecord } from "../../src/protocol/record.ts";
-import type { Owner } from "../../src/store/store.ts";
+import { onTestFinished } from "vitest";
 
-const directories: string[] = [];
-const children = new Set<Child>();
-const closing: (() => void)[] = [];
-
-/** A temporary directory that `cleanUp` removes. */
+/** A temporary directory that is removed when the test finishes. */
 export function temporaryDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), "bosun-store-"));
-  directories.push(directory);
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
-}
-
-/** Has `cleanUp` close something. */
-export function closeLater(close: () => void): void {
-  closing.push(close);
-}
-
-/** For `afterEach`: ends processes, closes handles and removes directories. */
-export async function cleanUp(): Promise<void> {
-  for (const each of children) each.process.kill("SIGKILL");
-  await Promise.all([...children].map((each) => each.gone));
-  children.clear();
-  for (const close of closing.splice(0)) close();
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true });
 }
 
 /** The files that a process has open; empty on platforms without /proc. */
@@ -56,6 +35,7 @@ export interface Child {
   readonly gone: Promise<void>;
 }
 
+/** Starts a script of `children/`; it is killed when the test finishes. */
 export function child(script: string, ...parameters: readonly string[]): Child {
   const path = join(import.meta.dirname, "children", script);
   const started = spawn(process.execPath, [path, ...parameters], {
@@ -72,42 +52,9 @@ export function child(script: string, ...parameters: readonly string[]): Child {
     },
     gone: once(started, "exit").then(() => undefined),
   };
-  children.add(running);
+  onTestFinished(async () => {
+    started.kill("SIGKILL");
+    await running.gone;
+  });
   return running;
-}
-
-export const OWNER: Owner = { pid: process.pid, host: "here", started_at: "2026-01-01T00:00:00Z" };
-
-/** A small record like the runtime's, different for each sequence. */
-export function unsealed(sequence: number, more: Partial<UnsealedRecord> = {}): UnsealedRecord {
-  return {
-    session_id: "s1",
-    timestamp: "2026-01-01T00:00:00Z",
-    source: "worker",
-    target: "scheduler",
-    payload_type: sequence === 1 ? "session_opened" : "report",
-    version: "1.0",
-    payload: { status: "completed", summary: `Work ${sequence} is done.` },
-    record: {
-      kind: "fact",
-      received_at: "2026-01-01T00:00:00.250Z",
-      ticket_id: `T-${sequence}`,
-      disposition: "applied",
-      effects: [{ ticket_id: `T-${sequence}`, from: "in_progress", event: "report_submitted", to: "awaiting_review" }],
-    },
-    ...more,
-  };
-}
-
-/** A chain of records from sequence 1; `more` changes each before it is sealed. */
-export function chain(
-  length: number,
-  more: (sequence: number) => Partial<UnsealedRecord> = () => ({}),
-): SealedRecord[] {
-  const records: SealedRecord[] = [];
-  for (let sequence = 1; sequence <= length; sequence++) {
-    const previous = records.at(-1)?.hash ?? GENESIS;
-    records.push(seal(unsealed(sequence, more(sequence)), { sequence, previous }));
-  }
-  return records;
 }

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Store } from "../../src/store/store.ts";
 import { ACTOR, begun, put, session, type StoreUnderTest } from "./contract-rig.ts";
-import { chain, OWNER } from "./rig.ts";
+import { chain, OWNER } from "./records.ts";
 import { failureOf, value } from "../results.ts";
 
 /** Creating, holding and finding sessions, for every implementation of `Store`. */

@@ -1,16 +1,15 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { openReader, openStore } from "../../src/store/sqlite-store.ts";
 import { put, session } from "./contract-rig.ts";
-import { cleanUp, closeLater, OWNER, temporaryDirectory } from "./rig.ts";
+import { OWNER } from "./records.ts";
+import { temporaryDirectory } from "./rig.ts";
 import { value } from "../results.ts";
-
-afterEach(cleanUp);
 
 /** A session whose state and two values are always committed together, and a reader. */
 async function sessionWithReader() {
   const home = temporaryDirectory();
   const store = value(openStore(home));
-  closeLater(() => store.close());
+  onTestFinished(() => store.close());
   value(await store.create(session("s1")));
   const lease = value(await store.acquire("s1", OWNER));
   const commit = async (text: string) => {
@@ -19,7 +18,7 @@ async function sessionWithReader() {
   };
   await commit("before");
   const reader = value(openReader(home));
-  closeLater(() => reader.close());
+  onTestFinished(() => reader.close());
   return { commit, reader };
 }
 

@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import SqliteDatabase from "better-sqlite3";
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { GENESIS, type LogRecord } from "../../src/protocol/record.ts";
 import { ok } from "../../src/lib/result.ts";
 import { seal } from "../../src/log/chain.ts";
@@ -14,24 +14,22 @@ import { readerOn } from "../../src/store/sqlite-reader.ts";
 import { openReader, openStore, storeOn } from "../../src/store/sqlite-store.ts";
 import { catchStorage } from "../../src/store/storage-error.ts";
 import type { Lease, Store } from "../../src/store/store.ts";
-import { chain, child, cleanUp, closeLater, openFiles, OWNER, temporaryDirectory, unsealed } from "./rig.ts";
+import { chain, OWNER, unsealed } from "./records.ts";
+import { child, openFiles, temporaryDirectory } from "./rig.ts";
+import { session } from "./contract-rig.ts";
 import { storeContract } from "./store.contract.ts";
 import { failureOf, value } from "../results.ts";
 import { computing } from "../computing.ts";
 
-afterEach(cleanUp);
-
 function storeIn(home: string): Store {
   const store = value(openStore(home));
-  closeLater(() => store.close());
+  onTestFinished(() => store.close());
   return store;
 }
 
 async function withSession(home: string): Promise<Store> {
   const store = storeIn(home);
-  value(
-    await store.create({ session_id: "s1", mode: "schedule", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }),
-  );
+  value(await store.create(session("s1")));
   return store;
 }
 
@@ -61,7 +59,7 @@ describe("a session's owner", () => {
       expect(chained(store)).toEqual({ records: session.last_sequence, head: session.head });
     }
     const database = new SqliteDatabase(databasePath(home), { readonly: true });
-    closeLater(() => database.close());
+    onTestFinished(() => void database.close());
     expect(database.pragma("integrity_check", { simple: true })).toBe("ok");
   });
 
@@ -85,7 +83,7 @@ describe("a session's owner", () => {
     expect(store.confirm(lease).ok).toBe(true);
     // What a take-over does that the lock did not prevent: in a copy of the home, or on a file system with broken locks.
     const database = new SqliteDatabase(databasePath(home));
-    closeLater(() => database.close());
+    onTestFinished(() => void database.close());
     database.exec("UPDATE sessions SET epoch = epoch + 1, owner_pid = 4711");
     const refused = await store.commit(lease, {
       expected: 0,
@@ -111,7 +109,7 @@ describe("a session's owner", () => {
         committer.process.kill("SIGKILL");
         await committer.gone;
         const database = new SqliteDatabase(databasePath(home));
-        closeLater(() => database.close());
+        onTestFinished(() => void database.close());
         expect(database.prepare("SELECT owner_pid FROM sessions").pluck().get()).toBe(committer.process.pid);
         database.prepare("UPDATE sessions SET owner_host = ?").run(hostname());
       },
@@ -123,7 +121,7 @@ describe("a session's owner", () => {
       const store = await withSession(home);
       await holdBefore(store, home);
       const next = value(takeLock(lockPath(home, "s1")));
-      closeLater(() => next?.release());
+      onTestFinished(() => next?.release());
       const refused = failureOf(await store.acquire("s1", OWNER));
       const holder = { pid: process.pid, host: hostname() };
       const message = `The session s1 is held by process ${holder.pid} on ${holder.host}.`;
@@ -160,7 +158,7 @@ describe("readers", () => {
     const records = chain(2);
     value(await store.commit(lease, { expected: 0, records: records.slice(0, 1), changes: [] }));
     const database = value(openForReading(home));
-    closeLater(() => database.close());
+    onTestFinished(() => void database.close());
     const queries = queriesOn(database);
     const byId: typeof queries.sessions.byId = (session_id) => {
       if (value(store.session("s1")).last_sequence === 1)
@@ -192,20 +190,10 @@ describe("readers", () => {
     [6, "a1, a2, a3, a4, a5, …."],
   ])("are given five of %i candidates for a prefix, and whether there are more", async (count, told) => {
     const store = storeIn(temporaryDirectory());
-    for (let number = count; number > 0; number--)
-      value(await store.create({ session_id: `a${number}`, mode: "m", workspace: "/w", created_at: "" }));
+    for (let number = count; number > 0; number--) value(await store.create(session(`a${number}`)));
     const refused = failureOf(store.session("a"));
     expect(refused.message).toContain(told);
     expect(refused.details).toEqual({ candidates: ["a1", "a2", "a3", "a4", "a5"] });
-  });
-
-  test("cannot write", () => {
-    const home = temporaryDirectory();
-    storeIn(home);
-    const reader = value(openReader(home));
-    closeLater(() => reader.close());
-    expect(Object.keys(reader.inbox)).toEqual(["pending"]);
-    expect(reader).not.toHaveProperty("commit");
   });
 
   test("give not_found for a missing home, and make nothing", () => {
@@ -222,7 +210,7 @@ describe("readers", () => {
     older.pragma("journal_mode = WAL");
     older.close();
     const reader = value(openReader(home));
-    closeLater(() => reader.close());
+    onTestFinished(() => reader.close());
     expect(reader.sessions()).toEqual([]);
   });
 });
@@ -233,10 +221,8 @@ describe("a disk or database that fails", () => {
     const database = value(openForWriting(home));
     value(migrate(database, bundledMigrations()));
     const store = storeOn(home, database);
-    closeLater(() => store.close());
-    value(
-      await store.create({ session_id: "s1", mode: "schedule", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }),
-    );
+    onTestFinished(() => store.close());
+    value(await store.create(session("s1")));
     const lease = value(await store.acquire("s1", OWNER));
     const pages = database.pragma("page_count", { simple: true }) as number;
     database.pragma(`max_page_count = ${pages + 20}`);
@@ -256,7 +242,7 @@ describe("a disk or database that fails", () => {
     expect(failureOf(await store.acquire("s1", OWNER))).toEqual(failure);
 
     const anew = value(openStore(home));
-    closeLater(() => anew.close());
+    onTestFinished(() => anew.close());
     const again = value(await anew.acquire("s1", OWNER));
     expect((await commitUntilRefused(anew, again, committed, 5)).committed).toBe(committed + 5);
   });
@@ -271,10 +257,8 @@ describe("a disk or database that fails", () => {
     const database = value(openForWriting(home));
     value(migrate(database, bundledMigrations()));
     const store = storeOn(home, database);
-    closeLater(() => store.close());
-    value(
-      await store.create({ session_id: "s1", mode: "schedule", workspace: "/w", created_at: "2026-01-01T00:00:00Z" }),
-    );
+    onTestFinished(() => store.close());
+    value(await store.create(session("s1")));
     await commitUntilRefused(store, value(await store.acquire("s1", OWNER)), 0, 3);
     database.exec(sql);
     const read = catchStorage(async () => {

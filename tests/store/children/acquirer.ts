@@ -1,7 +1,7 @@
 // On a line of input acquires one session over five connections at once, prints the outcomes, and holds it until stdin ends.
 import { once } from "node:events";
 import { openStore } from "../../../src/store/sqlite-store.ts";
-import { OWNER } from "../rig.ts";
+import { OWNER } from "../records.ts";
 import { value } from "../../results.ts";
 
 const stores = Array.from({ length: 5 }, () => value(openStore(process.argv[2] ?? "")));

@@ -2,7 +2,7 @@
 import { seal } from "../../../src/log/chain.ts";
 import { openStore } from "../../../src/store/sqlite-store.ts";
 import { GENESIS, type SealedRecord } from "../../../src/protocol/record.ts";
-import { OWNER, unsealed } from "../rig.ts";
+import { OWNER, unsealed } from "../records.ts";
 import { value } from "../../results.ts";
 
 const store = value(openStore(process.argv[2] ?? ""));
